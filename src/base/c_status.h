@@ -21,8 +21,8 @@ T& given(T* pointer, std::string_view name) {
   return *pointer;
 }
 
-/// A struct that begins with its size, of this version, an earlier or a later one, or null: what it does not have is zero. `first_size` is
-/// the size in the first version. Throws InvalidArgument for a shorter one, and for a longer one that asks for something unknown here.
+/// Copies a struct that begins with its size, of this version, an earlier or a later one, or null. Members that it lacks are zero.
+/// `first_size`: the size in the first version. Throws InvalidArgument for a shorter one, and for a longer one with unknown members set.
 template <class T>
 T sized(const T* from, size_t first_size, std::string_view name) {
   T made{};

@@ -32,8 +32,8 @@ class MemoryAccount {
   std::atomic<size_t> used_{0};
 };
 
-/// While this object lives, what its thread allocates (allocate_aligned, tensors, Numbers) is charged to an account, and refunded when it
-/// is freed, whenever that is.
+/// While this object lives, allocations of its thread (allocate_aligned, tensors, Numbers) are charged to an account. They are refunded
+/// when they are freed, even after the object is gone.
 class ChargeTo {
  public:
   explicit ChargeTo(const std::shared_ptr<MemoryAccount>& account) noexcept;

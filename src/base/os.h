@@ -29,9 +29,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// A file that gets its name when it is complete. Until publish() it has none where the system knows files without names (Linux, most file
-/// systems), so that nothing is left of a process that is killed; elsewhere it is "PATH.XXXXXX", which only a killed process leaves. A
-/// path that is neither a file nor a folder (/dev/stdout) is written to directly.
+/// A file that gets its name when it is complete. On Linux with most file systems it has no name until publish(), so a killed process
+/// leaves nothing behind. Elsewhere it is "PATH.XXXXXX" until then, which only a killed process leaves behind. If the path is neither a
+/// file nor a folder (/dev/stdout), it is written directly.
 class NewFile {
  public:
   explicit NewFile(std::string path);  // throws IoError
@@ -50,8 +50,8 @@ class NewFile {
   bool is_direct_ = false;
 };
 
-/// Throws InvalidArgument where `path` is a file that holds something and does not begin with `magic`: what is given as the place of a
-/// cache may be a model. `what` it should be: "a weight cache".
+/// Throws InvalidArgument if `path` is a non-empty file that does not begin with `magic`, because the user may have named a model as the
+/// place of a cache. `what`: the expected kind of file, such as "a weight cache".
 void check_replaceable(const std::string& path, std::string_view magic, std::string_view what);
 
 /// Writes a NewFile. `write` gets a sink for consecutive pieces. Throws IoError; then the destination is as it was before.
@@ -59,16 +59,16 @@ using ByteSink = std::function<void(std::span<const std::byte>)>;
 void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write);
 
 bool file_exists(const std::string& path);
-/// Removes what only the path's spelling adds ("..", links), for checks that a file lies inside a folder. Empty where it does not exist.
+/// The path without "..", links and the like, for checks that a file lies inside a folder. Empty if it does not exist.
 std::string canonical_path(const std::string& path);
 
-/// Sizes in bytes of one core's L1 data and L2 caches and of the last-level cache; typical values where the system does not tell.
+/// Sizes in bytes of one core's L1 data and L2 caches and of the last-level cache; typical values if the system does not report them.
 struct CacheSizes {
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
 };
 CacheSizes cache_sizes();
 size_t physical_memory_bytes();
-/// Bytes of this process that are in memory now, and the most there have been; 0 where the system does not tell.
+/// Bytes of this process that are in memory now, and their peak; 0 if the system does not report them.
 size_t resident_bytes();
 size_t peak_resident_bytes();
 /// Lets go of the memory behind bytes of a MappedFile that are not needed for now (whole pages only; they are read again when touched).

@@ -52,8 +52,8 @@ std::map<uintptr_t, size_t>& mappings() {
   return *map;
 }
 
-// A line of /proc/self/status in bytes; 0 where there is none. Unlike getrusage's, its peak is not the one of the process that started this
-// one.
+// A line of /proc/self/status in bytes; 0 if it is missing. Unlike the peak of getrusage, its peak does not include the process that
+// started this one.
 size_t status_bytes(const char* key) {
   std::FILE* file = std::fopen("/proc/self/status", "r");
   if (!file) return 0;
@@ -83,7 +83,7 @@ size_t read_cache_size(int index, char& type, int& level) {
   return size << (unit == 'M' ? 20 : unit == 'K' ? 10 : 0);
 }
 
-// Cores' worth of time that a container may use; many where there is no such limit.
+// The number of cores whose time a container may use; a large number without such a limit.
 int quota_of_cores() {
   static const int quota = [] {
     std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "r");

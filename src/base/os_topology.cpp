@@ -25,7 +25,7 @@ std::string line_of(const std::string& path) {
   return line;
 }
 
-// "0-3,8" as the system writes lists of cores; empty for what is none.
+// Parses the system's lists of cores, such as "0-3,8"; empty for other text.
 std::vector<int> list_of(const std::string& text) {
   std::vector<int> numbers;
   for (const char* at = text.c_str();;) {
@@ -60,7 +60,7 @@ std::vector<Core> read_cores(std::span<const int> allowed, const std::string& ro
     if (of_this(number)) core.first = std::none_of(cores.begin(), cores.end(), [&](const Core& other) { return of_this(other.number); });
     cores.push_back(core);
   }
-  // Capacities are what a scheduler goes by; where they are all alike, as before Linux 6.12 on x86, frequencies may tell.
+  // Schedulers use capacities. If all are equal, as before Linux 6.12 on x86, frequencies may distinguish the cores.
   for (const char* file : {"/cpu_capacity", "/cpufreq/cpuinfo_max_freq"}) {
     std::vector<double> speeds;
     for (const int number : allowed) speeds.push_back(number_of(line_of(root + "/cpu" + std::to_string(number) + file)));

@@ -7,10 +7,10 @@
 
 namespace minnow {
 
-/// Calls task(first, last) for ranges that together make [0, count): one range on the calling thread where `count * cost` is small, else
+/// Calls task(first, last) for ranges that together cover [0, count): one range on the calling thread if `count * cost` is small, else
 /// several on all cores that the process may use. `cost`: about how many elements one index reads and writes.
 ///
-/// Throws what a task threw (the first of several), and what the calling thread's Watch stops with; the results are then incomplete.
+/// Throws the exception of the first task that failed, or of the calling thread's Watch; the results are then incomplete.
 void in_parts(int64_t count, int64_t cost, FunctionRef<void(int64_t first, int64_t last)> task);
 
 }  // namespace minnow

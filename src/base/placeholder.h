@@ -6,8 +6,8 @@
 
 namespace minnow {
 
-/// Why a file cannot be what it should be, whatever that is: "is empty", or it is a pointer of Git LFS, which stands for a file that was
-/// not fetched. Empty text for any other bytes.
+/// Why a file of any kind has no content, as the end of a sentence: it "is empty", or it is a pointer of Git LFS whose file was not
+/// fetched. An empty text for any other bytes.
 std::string placeholder(std::span<const std::byte> bytes);
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of sizes that come from a model's numbers. A size beyond all memory becomes SIZE_MAX, which is refused where memory is asked
-// for: where addresses have 32 bits, a few tensors that fit can want scratch that does not.
+// Arithmetic of sizes that come from a model's numbers. A size beyond all memory becomes SIZE_MAX, and allocating it fails. On machines
+// with 32-bit addresses a few tensors that fit can need scratch memory that does not.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ constexpr size_t sum_of(std::initializer_list<size_t> terms) noexcept {
   return sum;
 }
 
-/// The same for numbers with a sign, as attributes have them: what does not fit becomes the nearest number that does. A pad, an extent or a
-/// number of elements of that size is refused wherever it is used.
+/// The same for signed numbers, as in attributes: results out of range become the nearest number in range. Pads, extents and numbers of
+/// elements of that size are refused wherever they are used.
 constexpr int64_t clamped_product(std::initializer_list<int64_t> factors) noexcept {
   int64_t product = 1;
   for (const int64_t factor : factors) {

@@ -30,7 +30,7 @@ class SharedBytes {
   SharedBytes part(std::span<const std::byte> inside) const;
   SharedBytes part(size_t offset, size_t count) const { return part(bytes_.subspan(offset, count)); }
 
-  /// True where tensor() shares the bytes: they have an owner and lie aligned for that dtype. Else it copies them.
+  /// True if tensor() shares the bytes: they have an owner and are aligned for the dtype. Otherwise it copies them.
   bool can_share(DType dtype) const noexcept;
   /// The first elements.size() * size_of(dtype) bytes as a tensor. The bytes must be as many, and valid elements.
   Tensor tensor(DType dtype, const Shape& shape) const;

@@ -19,15 +19,15 @@ void sort_first(std::span<size_t> indices, size_t count, FunctionRef<bool(size_t
 /// Rising order.
 void sort_numbers(std::span<uint64_t> numbers) noexcept;
 
-/// A number that is larger where `value` comes later in rising order: zeros are equal, and so are NaNs, which come last.
+/// A key that sorts like `value` in rising order: all zeros are equal, and so are all NaNs, which come last.
 inline uint32_t order_key(float value) noexcept {
   const uint32_t bits = std::bit_cast<uint32_t>(value + 0.0f);
   return value != value ? ~0u : bits >> 31 ? ~bits : bits | 1u << 31;
 }
 
-/// The first `wanted` > 0, at most all, of `length` < 2^32 floats `step` apart, in falling order (largest) or rising order, those that are
-/// equal as they come; NaN counts as the largest. Their places are the lower halves of found[0, wanted); `found` has
-/// first_floats_scratch(wanted) elements. Allocates nothing.
+/// Finds the `wanted` > 0 largest or smallest of `length` < 2^32 floats that are `step` apart, sorted. Equal numbers keep their order; NaN
+/// counts as the largest. Their indices are the lower halves of found[0, wanted); `found` has first_floats_scratch(wanted) elements.
+/// Allocates nothing.
 void first_floats(const float* x, size_t length, size_t step, bool largest, size_t wanted, uint64_t* found) noexcept;
 size_t first_floats_scratch(size_t wanted) noexcept;
 

@@ -9,8 +9,8 @@ namespace minnow {
 /// True for valid UTF-8 without characters that steer terminals: control characters (C0, DEL, C1), line separators, and those that
 /// change the direction of writing.
 bool is_printable(std::string_view text) noexcept;
-/// The text where that is true. Else steering characters and bytes that are no UTF-8 are written as \n, \t, \x1b, \u202e. Doing it twice
-/// changes nothing more. `lines`: line breaks and tabs stay.
+/// The text itself if it is printable. Else control characters and invalid UTF-8 are escaped as \n, \t, \x1b, \u202e. Escaping twice is the
+/// same as escaping once. `lines`: line breaks and tabs stay.
 std::string printable(std::string_view text, bool lines = false);
 /// At most about `most` bytes: the beginning and the end of a longer text, with "..." between them. No character is cut.
 std::string shortened(std::string_view text, size_t most);

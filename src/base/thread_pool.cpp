@@ -31,14 +31,14 @@ inline void pause() {
 // by the processor, so that it is the clock that counts.
 constexpr std::chrono::microseconds kActiveWait{50};
 std::atomic<std::chrono::microseconds> g_active_wait{kActiveWait};
-// Waiting for the last worker of a job: one that has not come by then has lost its core to another process, and needs this one.
+// How long a job waits actively for its last worker. By then, the worker has lost its core to another process and needs this one.
 constexpr std::chrono::microseconds kYieldAfter{20};
 
 constexpr uint64_t range_of(size_t first, size_t end) { return uint64_t{end} << 32 | first; }
 constexpr size_t first_of(uint64_t range) { return range & UINT32_MAX; }
 constexpr size_t end_of(uint64_t range) { return range >> 32; }
 
-// The number of a job says how many runners it has, so that a worker knows from this one number whether it is for it.
+// The number of a job encodes its number of runners, so that a worker can tell from this number alone whether it takes part.
 constexpr size_t runners_of(unsigned generation) { return generation % (ThreadPool::kMostRunners * 2); }
 
 // Calls until() until it is true, for at most `most`. Gives its last answer.
@@ -191,8 +191,8 @@ void ThreadPool::work(size_t worker) {
     if (stop_.load(std::memory_order_relaxed)) return;
     seen = now;
     if (worker >= runners_of(now)) continue;
-    // A place makes this worker part of the job, which then cannot end before finished_ counts it. Whether it got one must follow from this
-    // one number: whatever else it read could be of the next job already.
+    // Taking a place makes this worker part of the job, which cannot end until finished_ counts the worker. Only places_ may decide that,
+    // because all other members may belong to the next job already.
     if (places_.load(std::memory_order_relaxed) <= 0) continue;
     if (places_.fetch_sub(1, std::memory_order_acq_rel) <= 0) continue;
     if (worker < runners_) {

@@ -21,12 +21,12 @@ class ThreadPool {
   ~ThreadPool();
 
   static constexpr size_t kMostRunners = 128;
-  /// Calls task(0, runner) ... task(tasks - 1, runner), each once, on up to min(threads, tasks, kMostRunners) threads, the caller's among
-  /// them; returns when all have returned. A runner, one of the numbers below that, is one thread at a time. Each begins with a run of
-  /// neighbouring tasks, in job after job of the same size the same thread with the same one (the caller's has the first), so that data
-  /// stays near; those that are done help the others from the end. Where another job is running already (another session, or a task that
-  /// calls this), all tasks run on the calling thread. Allocates nothing once the threads exist. Tasks must not throw.
-  /// Within Watch::Interruptible of the calling thread, tasks that have not begun are left out once the watch says stop.
+  /// Calls task(0, runner) ... task(tasks - 1, runner), each once, on up to min(threads, tasks, kMostRunners) threads, including the
+  /// caller's, and returns when all have returned. A runner is a number below that limit and one thread at a time. Each runner begins with
+  /// a range of neighbouring tasks. In repeated jobs of the same size it gets the same thread and range (the caller's thread has the
+  /// first), so that data stays in its caches; runners that finish help others from the end. If another job is running (another session, or
+  /// a task that calls this), all tasks run on the calling thread. Allocates nothing once the threads exist. Tasks must not throw. Within
+  /// Watch::Interruptible of the calling thread, tasks that have not begun are skipped once the watch says stop.
   void run(size_t tasks, int threads, FunctionRef<void(size_t task, size_t runner)> task) noexcept;
   void run(size_t tasks, int threads, FunctionRef<void(size_t task)> task) noexcept {
     run(tasks, threads, FunctionRef<void(size_t, size_t)>([&](size_t i, size_t) { task(i); }));

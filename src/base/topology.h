@@ -14,7 +14,7 @@ struct Core {
   friend bool operator==(const Core&, const Core&) = default;
 };
 
-/// Numbers of the cores that this process may use: those of its affinity mask, which are online. Empty where the system does not tell.
+/// Numbers of the online cores in this process's affinity mask. Empty if the system does not report them.
 std::vector<int> allowed_cores();
 /// Reads the system's files about these cores, in order. Speed is `root`/cpuN/cpu_capacity, else cpufreq/cpuinfo_max_freq, if every one
 /// of them has it, and topology/thread_siblings_list names the threads of a core. Files that are absent or nonsense: all are alike.
@@ -26,7 +26,7 @@ const std::vector<Core>& cores();
 /// system refuses.
 bool stay_on_cores(std::span<const int> cores) noexcept;
 
-/// While this object lives, the calling thread stays on these cores; none: where it is. Allocates nothing.
+/// While this object lives, the calling thread stays on these cores. An empty list changes nothing. Allocates nothing.
 class OnCores {
  public:
   explicit OnCores(std::span<const int> cores) noexcept;

@@ -12,13 +12,13 @@
 
 namespace minnow {
 
-/// Belongs to the thread that makes it, until it is destroyed there; watches of one thread nest. Work of that thread, and work that the
-/// pool computes for it, asks the innermost watch now and then whether to go on. Once a watch, or one around it, says stop, it says so for
-/// good.
+/// Belongs to the thread that makes it, which must also destroy it; the watches of a thread nest. Work of that thread, and work that the
+/// pool computes for it, regularly asks the innermost watch whether to go on. Once a watch, or one around it, says stop, the answer stays
+/// stop.
 ///
-/// There are two ways to ask. check() throws; importers, passes, planning and reference loops call it. stopping() returns true; kernels ask
-/// between blocks and then return early, and the pool starts no more tasks. Both cost a few nanoseconds: the clock is read about once a
-/// millisecond, and not at all where nothing is timed.
+/// There are two ways to ask. check() throws; importers, passes, planning and reference loops call it. stopping() returns true; kernels
+/// call it between blocks and then return early, and the pool starts no more tasks. Both cost a few nanoseconds: they read the clock about
+/// once per millisecond, and only if a watch has a deadline or a look.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -38,7 +38,7 @@ class Watch {
   /// The watch of this thread, or of the job that this worker has joined; null where nobody watches.
   static Watch* current() noexcept { return current_; }
 
-  /// Throws Cancelled, or what a look threw, where the computation of this thread should stop.
+  /// Throws Cancelled, or the exception of a look, if the computation of this thread should stop.
   static void check() {
     if (Watch* const watch = current_; watch && watch->should_stop()) watch->stop();
   }

@@ -177,7 +177,7 @@ class CommandLine {
     }
     try {
       parse(argc, argv);
-    } catch (const CLI::RuntimeError& error) {  // what a command says by its status alone
+    } catch (const CLI::RuntimeError& error) {  // a command's exit status without a message
       return finished(error.get_exit_code());
     } catch (const CLI::Success& help) {
       return finished(app_.exit(help));

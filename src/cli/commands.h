@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of `minnow`, one file each, and what they share.
+// The subcommands of `minnow`, one file each, and their shared functions.
 #pragma once
 #include <minnow/convert.h>
 #include <minnow/minnow.h>
@@ -70,7 +70,7 @@ struct RunOptions {
   bool pin_threads = false;
   double memory_limit_mb = 0;
   void add_to(CLI::App& command, bool with_tuning = true);
-  /// Without what the file of --tuning says.
+  /// The options without the results in the file of --tuning.
   SessionOptions session() const;
   SessionOptions session(const Model& model) const;
 };
@@ -116,16 +116,16 @@ struct PictureOptions {
   std::string size, fit = "stretch", color = "auto", layout = "auto", mean, scale;
   std::vector<const CLI::Option*> options;  // that add_to() added
   void add_to(CLI::App& command);
-  /// UsageError where one of them is given: there is no picture that it could apply to.
+  /// Throws UsageError if one of them is given although no input is a picture.
   void check_not_given() const;
 };
 bool is_picture(std::span<const std::byte> bytes);
 /// The tensor for an input; `wanted`: the shape that is given for it, empty where none is. Throws IoError, InvalidModel, InvalidArgument.
 Tensor read_picture(const std::string& path, const ValueDescription& input, std::span<const int64_t> wanted, const PictureOptions& options);
 
-/// Inputs for a model: from "name=FILE" or "FILE" arguments, .npy, .npz, JPEG or PNG; what is not given is random where `fill_random`
-/// (floats N(0,1), integers 0 or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error. `open` gets the names of inputs
-/// with dimensions that are 1 because nothing says what they are. `otherwise`: what else than --input a user could do, for errors.
+/// Inputs for a model, from "name=FILE" or "FILE" arguments: .npy, .npz, JPEG or PNG. With `fill_random` the others are random (floats
+/// N(0,1), integers 0 or 1; symbolic dimensions are 1 unless `shapes` sets them), else they are an error. `open` gets the names of inputs
+/// with a dimension that is 1 only because nothing sets it. `otherwise`: an alternative to --input, for errors.
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
                                 bool fill_random, std::vector<std::string>* open = nullptr, const PictureOptions& pictures = {},
                                 const char* otherwise = "");
@@ -165,7 +165,7 @@ void say(std::string_view line);
 /// "converting model.onnx [######..................] 25 %, 9 s left"; part 0: "measuring ... 3 s".
 std::string progress_line(const std::string& what, double part, double elapsed);
 
-/// While it lives: one line on stderr for work that takes longer than half a second, where that is a terminal; nothing elsewhere.
+/// During its lifetime: shows a line on stderr, if that is a terminal, for work that takes longer than half a second.
 class Progress {
  public:
   explicit Progress(std::string what);

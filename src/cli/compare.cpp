@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two models on the same inputs, or a model and the tensors that something else computed: what differs, and where it begins.
+// Compares two models on the same inputs, or a model with tensors from elsewhere: what differs, and where differences begin.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -20,7 +20,7 @@ struct Choice {
 struct Command {
   std::string name, help;
   std::vector<Choice> choices;
-  std::vector<std::string> words;  // what stands behind the command; empty: files
+  std::vector<std::string> words;  // possible arguments; empty: files
 };
 
 std::string joined(const std::vector<std::string>& words, const std::string& between = " ") {

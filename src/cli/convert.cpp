@@ -30,7 +30,7 @@ bool is_utf8(std::string_view text) {
   }
 }
 
-/// A class name per line. Throws IoError, InvalidArgument for what is no text.
+/// Reads one class name per line. Throws IoError, and InvalidArgument if the file is no text.
 std::vector<std::string> read_labels(const std::string& path) {
   const auto file = os::MappedFile::open(path);
   std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());

@@ -29,7 +29,7 @@ void count_operators(const Graph& graph, std::map<std::string, size_t>& counts) 
   }
 }
 
-/// "dtype" and "shape" are null where the model does not tell; so is a dimension that is open and has no name.
+/// "dtype" and "shape" are null if the model does not define them, and so is an open dimension without a name.
 Json describe(const std::vector<ValueDescription>& values) {
   Json list = Json::array();
   for (const ValueDescription& value : values) {

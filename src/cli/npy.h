@@ -8,8 +8,8 @@
 
 namespace minnow::cli {
 
-/// The array of a .npy file. Fortran order and big-endian elements are turned. A void type of two bytes ("|V2", how NumPy keeps bfloat16)
-/// is read as bf16, one of one byte as u8. Throws IoError, InvalidArgument with `what` (the path).
+/// Reads the array of a .npy file and converts Fortran order and big-endian elements. A void type of two bytes ("|V2", NumPy's form of
+/// bfloat16) is read as bf16, one of one byte as u8. Throws IoError, and InvalidArgument beginning with `what` (the path).
 Tensor read_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& what);
 

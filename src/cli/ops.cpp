@@ -79,7 +79,7 @@ void add_operators(const Graph& graph, std::set<std::string>& names) {
   }
 }
 
-// The operators that models need: those of their nodes, and what plans of them put in their place.
+// The operators that models need: those of their nodes, and those that plans substitute for them.
 void used_operators(const Arguments& arguments) {
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
   const OperatorSet& builtin = OperatorSet::builtin();

@@ -9,7 +9,7 @@
 namespace minnow {
 namespace {
 
-// By what factor a run may take longer where memory matters more.
+// How much longer a run may take if low memory is preferred, as a factor.
 constexpr double kPriceOfLowMemory = 1.25;
 
 bool is_conversion(const Step& step) { return step.node->op() == kReorder; }
@@ -79,7 +79,7 @@ class Comparison {
     bool batched = false;
   };
 
-  // For what a conversion gives, the value that it converts.
+  // Maps the result of each conversion to the value that it converts.
   static std::vector<uint32_t> origins(const PlanParts& plan) {
     std::vector<uint32_t> origin(plan.values.size());
     for (uint32_t v = 0; v < origin.size(); ++v) origin[v] = v;

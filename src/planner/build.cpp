@@ -32,8 +32,8 @@ std::unique_ptr<Draft> make_draft_of_part(const PlanEnvironment& environment, co
   }
 }
 
-// Replaces the draft by one for a part of the batch where that keeps more of the values in the cache, or where the values of all take more
-// than `memory_limit` bytes. Returns the entries of a part, 0: the draft is as it was.
+// Replaces the draft by one for a part of the batch, if that keeps more of the values in the cache, or if the values of the whole batch
+// exceed `memory_limit` bytes. Returns the number of entries in a part; 0: the draft is unchanged.
 int64_t split_batch(const PlanEnvironment& environment, const PlanRequest& request, size_t memory_limit, std::unique_ptr<Draft>& draft) {
   if (batch_size(draft->plan) < 4) return 0;
   const Device& device = environment.backends.front()->device();
@@ -114,7 +114,7 @@ void remove_unneeded_steps(Draft& draft) {
 
 std::shared_ptr<const Plan> Plan::build(const PlanEnvironment& environment, const PlanRequest& request) {
   int64_t entries = 0;
-  // A batch that fits into the memory by its values may not by what kernels need beside them: then its parts are made smaller.
+  // The values of a batch may fit into the memory limit, but not with the scratch of kernels. Then use smaller parts.
   for (size_t bytes = request.memory_limit;; bytes /= 2) {
     std::unique_ptr<Draft> draft = make_draft(environment, request);
     const int64_t before = entries;

@@ -10,7 +10,7 @@
 namespace minnow {
 namespace {
 
-/// A call of a scheme's functions, and what it can ask of the engine: of the device while a plan is made, of the run while it runs.
+/// A call of a scheme's functions and the services it may use: those of the device during planning, those of the run during a run.
 struct SchemeCall final : minnow_op_call, SchemeServices {
   const Device& device;
   const RunContext* context = nullptr;

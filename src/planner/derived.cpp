@@ -11,7 +11,7 @@
 namespace minnow {
 namespace {
 
-// The input that has the data; the others say what is done to it.
+// The input with the data; the other inputs parameterize the operation.
 constexpr size_t kData = 0;
 
 void add_text(Sha256& sum, std::string_view text) {

@@ -13,8 +13,8 @@ class DerivedConstants {
  public:
   DerivedConstants(const OperatorSet& operators, const std::vector<PlanValue>& values) : operators_(operators), values_(values) {}
 
-  /// True where the result of `node`, whose inputs are constants, may be left until it is wanted: what makes it is quick, cannot fail on
-  /// what the data are, and gives no more elements than its first input has.
+  /// True if the result of `node`, whose inputs are constants, may be computed later, when it is needed: the operation is fast, cannot fail
+  /// because of the data, and its result has no more elements than its first input.
   static bool suits(const Operator& op, const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo> outputs);
   /// Value `v` is the first output of `node`, computed from constants or other derived values.
   void add(uint32_t v, const Node& node, std::vector<uint32_t> inputs);

@@ -38,8 +38,8 @@ struct StepInfos {
   std::deque<ValueInfo> own_;
 };
 
-/// steps.cpp. Infers shapes, folds constants, puts decompositions in place of what no scheme serves, and finds the candidates of each step
-/// that is left, as well as the values that are outputs or go on after a cut. Fills in everything of the draft but layouts and places.
+/// steps.cpp. Infers shapes, folds constants, replaces nodes that no scheme accepts by their decompositions, and finds the candidates of
+/// each remaining step, the outputs, and the values needed after a cut. Fills in the draft except for layouts and places.
 void add_steps(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft);
 
 /// fold.cpp. The results of a node whose inputs are known.
@@ -51,8 +51,8 @@ struct Folded {
 Folded fold(const OperatorSet& operators, const Step& step, const std::vector<ValueInfo>& outputs, const std::vector<PlanValue>& values,
             const DerivedConstants& derived);
 
-/// candidates.cpp. The schemes that accept the step, with their estimates. `earlier`: the scheme that another plan took, or null. `choice`
-/// gets what all schemes answered.
+/// candidates.cpp. The schemes that accept the step, with their estimates. `earlier`: the scheme chosen by another plan, or null. `choice`
+/// gets the answers of all schemes.
 std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values,
                                        const DerivedConstants& derived, const Scheme* earlier, SchemeChoice& choice);
 
@@ -71,8 +71,8 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
 /// prepare.cpp. Prepares the kernel of every step, on all threads, and computes the derived constants that runs read.
 void prepare_kernels(const PlanEnvironment& environment, Draft& draft);
 
-/// row_tiling.cpp. Puts steps whose images between them are large in one, which computes these images some rows at a time; they then have
-/// no memory of their own. Wants prepared kernels. False where there are no such steps.
+/// row_tiling.cpp. Joins steps with large intermediate images into one step that computes these images some rows at a time; they then need
+/// no memory of their own. Requires prepared kernels. False if there are no such steps.
 bool join_tiled_steps(PlanParts& plan);
 
 /// places.cpp. Between which steps each value must stay, and which values lie in the memory of others.
@@ -80,8 +80,8 @@ void find_lifetimes(PlanParts& plan);
 /// places.cpp. Gives values and scratch their places in the arena. Wants lifetimes.
 void place_values(PlanParts& plan);
 
-/// sharing.cpp. Decides which values lie in another one's memory (PlanValue::alias, alias_offset); the lifetimes of values that others lie
-/// in are extended to theirs. Wants lifetimes of all values, and estimates of all steps.
+/// sharing.cpp. Places values in the memory of others (PlanValue::alias, alias_offset) and extends the lifetimes of the latter accordingly.
+/// Requires lifetimes of all values, and estimates of all steps.
 void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values);
 
 /// memory.cpp. An interval of steps in which some bytes must stay in place.
@@ -101,9 +101,9 @@ size_t memory_lower_bound(std::span<const MemoryItem> items);
 int64_t entries_at_once(const PlanParts& plan, const Device& device, size_t memory_limit);
 /// Entries of the batch that all live-ins have on axis 0; 0 where there is none.
 int64_t batch_size(const PlanParts& plan);
-/// True where `part`, a plan of the same graph for fewer entries, run for one part of the batch after the other gives what `whole` gives,
-/// and is estimated to take no longer (with low memory: not much; where `whole` is over `memory_limit` bytes: whatever it takes). All
-/// outputs then have the batch on axis 0.
+/// True if running `part`, a plan of the same graph for fewer entries, for each part of the batch gives the results of `whole` and is
+/// estimated to be no slower (with low memory: not much slower; if `whole` exceeds `memory_limit` bytes: at any speed). All outputs then
+/// have the batch on axis 0.
 bool splits_batch(const PlanParts& whole, const PlanParts& part, const Device& device, size_t memory_limit);
 
 }  // namespace minnow

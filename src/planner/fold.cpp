@@ -18,7 +18,7 @@ PlanValue constant(ValueInfo info) {
   return made;
 }
 
-// The inputs as far as they are known: contents of derived constants are left out. Nothing where the node needs what is not known.
+// The known inputs, without the contents of derived constants. Empty if the node needs unknown contents.
 std::optional<std::vector<Datum>> known_inputs(const Step& step, const std::vector<PlanValue>& values, const DerivedConstants& derived) {
   std::vector<Datum> inputs;
   for (uint32_t v : step.inputs) {
@@ -38,7 +38,7 @@ std::optional<std::vector<Datum>> known_inputs(const Step& step, const std::vect
   return inputs;
 }
 
-// Elements of the inputs whose contents are read, and of the outputs. Nothing where an output is no tensor.
+// The number of elements of the inputs whose contents are read and of the outputs. Empty if an output is not a tensor.
 std::optional<int64_t> elements_of(const Step& step, const std::vector<ValueInfo>& outputs, const std::vector<PlanValue>& values,
                                    const DerivedConstants& derived) {
   int64_t elements = 0;

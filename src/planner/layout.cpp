@@ -35,7 +35,7 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
     return device.byte_time(2.0 * static_cast<double>(values[v].bytes)) + 2e-7;
   };
 
-  // Cost of candidate c at step s beside what its neighbours have chosen. A conversion that another consumer needs anyway is free.
+  // Cost of candidate c at step s, given its neighbours' choices. A conversion that another consumer needs anyway is free.
   const auto cost = [&](uint32_t s, const Candidate& c, bool look_ahead) {
     double total = c.estimate.seconds;
     const Device& device = c.backend->device();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pre-inference: from a graph and the shapes of its inputs to a Plan, the list of prepared kernels with the place of every value. A plan
-// does not change once it is built; whoever runs it keeps what changes (runtime/plan_state.h).
+// Pre-inference turns a graph and the shapes of its inputs into a Plan: the list of prepared kernels with the place of every value. A plan
+// is immutable; the executor keeps the state of runs (runtime/plan_state.h).
 #pragma once
 #include <functional>
 #include <map>
@@ -60,7 +60,7 @@ struct PlanValue {
   uint32_t first = 0, last = 0;  // steps between which it must stay
 };
 
-/// One kernel of a plan, and what it reads and writes.
+/// One kernel of a plan with its inputs and outputs.
 struct Step {
   const Node* node = nullptr;
   const Operator* definition = nullptr;
@@ -136,17 +136,17 @@ class Plan {
   /// Whether some images are computed in tiles and never exist as a whole.
   bool tiles_rows() const noexcept { return parts_.tiles_rows; }
 
-  /// For each wanted output the value that is it, or kNone where it comes after the cut.
+  /// The value of each wanted output; kNone if it is computed after the cut.
   const std::vector<uint32_t>& outputs() const noexcept { return parts_.outputs; }
-  /// True where outputs()[i] should be written to memory that the caller chooses before the run.
+  /// True if outputs()[i] should be written to memory that the caller chooses before the run.
   bool writes_output(size_t i) const noexcept {
     const uint32_t v = outputs()[i];
     return v != kNone && values()[v].place == PlanValue::Place::output;
   }
 
-  /// After the cut: what is left to plan once this plan has run. Empty: nothing.
+  /// Whether nodes remain to be planned after this plan has run.
   bool is_cut() const noexcept { return !parts_.remaining.empty(); }
-  /// A request for what is left; live-ins take their shapes from the slots of all values as the run left them.
+  /// A request for the remaining nodes; the shapes of live-ins come from the slots after the run.
   PlanRequest continuation(std::span<const Slot> slots) const;
   /// The value of this plan behind live-in i of a continuation.
   const std::vector<uint32_t>& exports() const noexcept { return parts_.exports; }

@@ -31,7 +31,7 @@ bool computes_rows(const Step& step, const std::vector<PlanValue>& values, bool 
 
 bool adds(const Step& step) { return step.inputs.size() > 3 && step.inputs[3] != kNone; }
 
-// Whether the second step reads what the first one makes, and nobody else does.
+// Whether the second step is the only reader of the first one's output.
 bool may_follow(const Step& first, const Step& second, const std::vector<PlanValue>& values, const std::vector<uint32_t>& uses) {
   const uint32_t v = first.outputs[0];
   const PlanValue& y = values[v];

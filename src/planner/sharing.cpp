@@ -49,7 +49,7 @@ class Sharing {
     members_[owner].push_back(to);
   }
 
-  // At step s the parts, one after another, are what the whole is: those that can be get their place in its memory.
+  // At step s, `whole` consists of the parts one after another. Places as many parts as possible inside its memory.
   void join(uint32_t whole, const std::vector<uint32_t>& parts, uint32_t s) {
     if (!in_arena(whole)) return;
     size_t offset = 0;
@@ -61,7 +61,7 @@ class Sharing {
   }
 
   void place_within(uint32_t part, uint32_t whole, size_t offset, uint32_t s) {
-    // The one that is there before the step must end with it: while both are alive, a callback may replace what one of them holds.
+    // The earlier of the two values must end with this step: while both live, a callback may replace the contents of one.
     if (values_[values_[part].first < s ? part : whole].last != s) return;
     const uint32_t inner = owner_of(part), outer = owner_of(whole);
     if (inner == outer || values_[part].bytes == 0) return;

@@ -135,7 +135,7 @@ class StepMaker {
     return known;
   }
 
-  // False where the shapes depend on what only a run can tell.
+  // False if the shapes depend on values known only during a run.
   bool infer(const Step& step, std::vector<ValueInfo>& outputs) {
     const Node& node = *step.node;
     for (;;) {
@@ -201,7 +201,7 @@ class StepMaker {
     graph->source = top->source;
     GraphBuilder builder(*graph);
     builder.set_stem(step.node->name().empty() ? step.node->op() : step.node->name());
-    // Aliases are kept with the graph alone: where it is given up, others may soon lie at the same addresses.
+    // Record aliases only if the graph is kept: if it is dropped, other values may soon have the same addresses.
     std::vector<std::pair<const Value*, const Value*>> taken;
     const Exprs results = build_decomposition(step, *graph, builder, taken);
     if (results.empty()) return false;
@@ -223,7 +223,7 @@ class StepMaker {
     return true;
   }
 
-  // The results of the decomposition, with inputs of `graph` for those of the node, paired in `taken`; empty where the operator gives none.
+  // The results of the decomposition on inputs of `graph`; `taken` pairs these with the node's inputs. Empty if the operator has none.
   Exprs build_decomposition(const Step& step, Graph& graph, GraphBuilder& builder,
                             std::vector<std::pair<const Value*, const Value*>>& taken) const {
     // The parts of an elementwise function compute in f32: what 16 bits keep of e^x + 1 is not enough for its logarithm.

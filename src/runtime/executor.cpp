@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMostPlans = 16;
 // A run is repeated so often for one layer each; then no layer of the plan keeps the scheme that overflowed last.
 constexpr int kMostRepeats = 8;
-// Inputs of a step that are multiplied: data, weights, what is added to the products or an attention's values. Others may well be infinite.
+// The number of inputs that a step multiplies: data, weights, and addends or an attention's values. Other inputs may well be infinite.
 constexpr size_t kMultiplied = 3;
 
 // False if the step was given infinite or NaN values, which no scheme could sum. Inputs that the step has overwritten are not checked.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one graph: finds or builds the plan for what it is given, and runs its steps; goes on after a cut; runs subgraphs.
+// Runs one graph: finds or builds the plan for its inputs, runs the steps, continues after a cut, and runs subgraphs.
 #pragma once
 #include <minnow/minnow.h>
 

@@ -58,7 +58,7 @@ Measurement measure_schemes(const Model& model, const SessionOptions& given, std
     result.report = session.plan_report();
     for (const PlanRow& row : result.report.rows) most = std::max(most, row.candidates.size());
   }
-  // Plan k takes every node's k-th scheme; the plan by estimates is the last, and gives what conversions of layouts cost in it.
+  // Plan k uses every node's k-th scheme. The last plan is the one chosen by estimates; it shows the cost of its layout conversions.
   std::map<std::pair<std::string, std::string>, double> best;  // by node with shape, and scheme: a batch may be computed in parts
   const auto key = [](const PlanRow& row) { return row.node + " " + row.shape; };
   std::vector<Session> sessions;

@@ -44,8 +44,8 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, const Pa
   return item->memory;
 }
 
-// Weights of hundreds of kilobytes each are read once a run, as large ones are: their pages should be as large (see allocate_aligned). The
-// block is no larger than what is surely going to be used of it.
+// Packed weights share large blocks. Each run reads all of them, so they gain from large pages even if each has only some hundred kilobytes
+// (see allocate_aligned). A block is no larger than the weights expected to fill it.
 std::shared_ptr<void> PackedWeights::allocate(size_t bytes) {
   const size_t wanted = align_up(bytes);
   {
@@ -196,7 +196,7 @@ Model Model::between(const std::vector<std::string>& inputs, const std::vector<s
   if (named.size() != inputs.size()) throw InvalidArgument("{}: an input of the part is named twice: {}", graph->source, inputs);
   std::vector<Value*> cut_outputs;
   for (const std::string& name : outputs) cut_outputs.push_back(&find(name));
-  // Values that become inputs are replaced by new ones; what made them falls away if nothing else needs it.
+  // Values that become inputs are replaced by new ones; their producers are removed if nothing else needs them.
   std::vector<Value*> old_inputs, new_inputs;
   for (const std::string& name : inputs) {
     Value& old = find(name);

@@ -4,9 +4,9 @@
 //   version 0.1.0                  the key of an entry: five lines that must be equal
 //   machine cpu avx3, 2 cores, caches 32768 1048576 33554432, AMD EPYC
 //   model 0123456789abcdef         a hash of the graph and of the shapes of its constants
-//   options normal normal cpu 0    precision, memory, backends, threads (0: any), power where it is given
+//   options normal normal cpu 0    precision, memory, backends, threads (0: any), power if set
 //   shapes [1, 3, 224, 224]        of the inputs
-//   threads 2                      or, where power is given, all of: threads 2 wait 50000 pin 1 cores 0 1 (nanoseconds; 0 or 1; any number)
+//   threads 2                      or, with power, all of: threads 2 wait 50000 pin 1 cores 0 1 (nanoseconds; 0 or 1; any number)
 //   time 12345 conv.winograd_f4 conv1 [1, 64, 56, 56]     nanoseconds, scheme, node and shape
 //   end 0123456789abcdef           a hash of the entry's lines
 #include <minnow/tune.h>
@@ -84,7 +84,7 @@ struct Entry {
   }
 };
 
-// The lines of the key that do not tell what is tuned, but for whom. The cores' number is the process's: fewer are another machine.
+// The lines of the key about the machine and the options. The number of cores is the process's: with fewer it is another machine.
 std::string place_of(const SessionOptions& options) {
   const BackendOptions for_backends = backend_options(options);
   std::string machine;

@@ -4,8 +4,8 @@
 //   packed forms               each at a multiple of 64
 //   index                      for each: offset, bytes, digest and length of the name (64-bit numbers), the name, zeros up to a multiple of
 //   8
-// A packed form has the name "digest-of-the-weight dtype[shape] packing" (Packing::text), so that what it is found for is what it was made
-// from. Who may write the file may write any weights: digests are there for files of others and for damage.
+// A packed form has the name "digest-of-the-weight dtype[shape] packing" (Packing::text), so its key describes how it was made. Anyone who
+// may write the file may write any weights: digests only detect damage and files of other models.
 #pragma once
 #include <atomic>
 #include <map>

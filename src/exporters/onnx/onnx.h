@@ -11,17 +11,17 @@ namespace minnow {
 inline constexpr int64_t kOldestExportOpset = 21;  // before it, quantization had no blocks and GroupNormalization another meaning
 
 struct OnnxOptions {
-  /// Constants of a page and more lie in a file beside the model, PATH.data. Without it they do so only where the model would not fit the
-  /// two gigabytes that the format allows.
+  /// Stores constants of at least a page in a file beside the model, PATH.data. Otherwise this happens only if the model would exceed the
+  /// format's limit of two gigabytes.
   bool external_data = false;
   /// The opset of ai.onnx that the file requires, kOldestExportOpset to kNewestOpset. 0: 26, or the newest where an operator needs
   /// a newer one. ONNX Runtime 1.31.1 runs 26, but for a few operators (RoiAlign, random numbers) only versions before 22.
   int64_t opset = 0;
 };
 
-/// Writes `graph` beside `path` and renames it. Fused operators are taken apart, states become inputs (the value before a run) and outputs
-/// ("NAME_next", the value after it) behind the graph's own; names, symbolic dimensions and metadata stay. Constants are not copied.
-/// Throws Unsupported for what ONNX cannot say, with the node; IoError.
+/// Writes `graph` to a temporary file and renames it to `path`. Fused operators are decomposed. States become inputs (the value before a
+/// run) and outputs ("NAME_next", the value after it), after the graph's own. Names, symbolic dimensions and metadata stay. Constants are
+/// not copied. Throws Unsupported, with the node, for anything that ONNX cannot express; IoError.
 void export_onnx(const OperatorSet& operators, const Graph& graph, const std::string& path, const OnnxOptions& options = {});
 
 }  // namespace minnow

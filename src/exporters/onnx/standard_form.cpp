@@ -59,8 +59,8 @@ bool is_taken_apart(const Node& node, int64_t opset) {
 
 bool has_rank(const Value& value) { return value.type.kind != ValueType::Kind::tensor || value.type.dims; }
 
-/// ONNX wants the rank of every output. Trial sizes tell what inference leaves open, and at last a run: the rank of
-/// what a loop carries follows from its body alone.
+/// ONNX requires the rank of every output. If inference leaves one open, trial sizes may determine it, and finally a run: the rank of a
+/// carried value may depend on the loop's body alone.
 void find_output_ranks(const OperatorSet& operators, Graph& graph) {
   const auto complete = [&] { return std::all_of(graph.outputs().begin(), graph.outputs().end(), [](Value* y) { return has_rank(*y); }); };
   if (complete()) return;

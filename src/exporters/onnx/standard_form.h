@@ -5,9 +5,9 @@
 
 namespace minnow::onnx {
 
-/// A copy of `graph`, its constants shared, in which operators of the minnow domain (and those that opset `opset` or ONNX Runtime lacks)
-/// are replaced by their decompositions; custom operators stay. Types are inferred anew, and outputs have ranks where any way tells them.
-/// Throws Unsupported with all nodes that cannot be decomposed without the shapes of their inputs.
+/// A copy of `graph` that shares its constants. Operators of the minnow domain, and those that opset `opset` or ONNX Runtime lacks, are
+/// replaced by their decompositions; custom operators stay. Types are inferred again, and outputs get ranks if any method finds them.
+/// Throws Unsupported, naming all nodes that cannot be decomposed without the shapes of their inputs.
 std::unique_ptr<Graph> standard_form(const OperatorSet& operators, const Graph& graph, int64_t opset);
 
 }  // namespace minnow::onnx

@@ -33,8 +33,8 @@ class NameSet {
   std::unordered_map<std::string, size_t> counts_;
 };
 
-/// Names of values: those of the graph where they are free, others made from them. In ONNX a name means one value, also in the graphs
-/// within; in Minnow's graph a value is itself, whatever it is called.
+/// Unique names of values, the graph's own if they are free. In ONNX a name identifies a value, also in inner graphs; in Minnow's graph
+/// names need not be unique.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph) {
@@ -119,7 +119,7 @@ class Writer {
     message.text(field::kGraphName, name);
     for (const auto& constant : graph.constants())
       message.message(field::kGraphInitializer, tensor_message(*constant->constant(), names_.of(*constant)));
-    for (const State& state : graph.states())  // an input's initializer is what it holds where nothing is fed
+    for (const State& state : graph.states())  // an input's initializer is its default value
       if (!is_zero(state.initial)) message.message(field::kGraphInitializer, tensor_message(state.initial, names_.of(*state.current)));
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const Value& input = *graph.inputs()[i];

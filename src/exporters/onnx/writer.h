@@ -20,8 +20,8 @@ struct ExternalFile {
 };
 inline constexpr uint64_t kExternalPage = 4096;  // smaller constants stay in the model
 
-/// The ModelProto of a graph in ONNX's operators. It borrows the constants' memory: the graph must outlive it. Large constants go to
-/// `external` unless it is null. Throws Unsupported with the node for what ONNX cannot say.
+/// The ModelProto of a graph with ONNX's operators. It borrows the constants' memory, so the graph must outlive it. Large constants go to
+/// `external` unless it is null. Throws Unsupported, with the node, for anything that ONNX cannot express.
 MessageWriter model_message(const Graph& graph, int64_t opset, ExternalFile* external);
 
 }  // namespace minnow::onnx
