@@ -51,3 +51,39 @@ def moments(cv, p):
 @row("boundingRect of a picture")
 def bounding(cv, p):
     return lambda: cv.boundingRect(p.mask)
+
+
+@row("connectedComponents", most_used=True)
+def components(cv, p):
+    return lambda: cv.connectedComponents(p.mask)
+
+
+@row("connectedComponentsWithStats")
+def components_with_stats(cv, p):
+    return lambda: cv.connectedComponentsWithStats(p.mask)
+
+
+def edges(p):
+    import cv2
+    return cv2.Canny(cv2.GaussianBlur(p.gray, (9, 9), 2), 60, 120)
+
+
+@row("HoughLines")
+def hough_lines(cv, p):
+    found = edges(p)
+    return lambda: cv.HoughLines(found, 1, np.pi / 180, 150)
+
+
+@row("HoughLinesP")
+def hough_lines_p(cv, p):
+    found = edges(p)
+    return lambda: cv.HoughLinesP(found, 1, np.pi / 180, 80, minLineLength=30, maxLineGap=5)
+
+
+@row("findHomography RANSAC")
+def find_homography(cv, p):
+    random = np.random.default_rng(3)
+    a = random.uniform(0, 500, (300, 1, 2)).astype(np.float32)
+    b = (a * 1.1 + 5 + random.normal(0, 0.5, a.shape)).astype(np.float32)
+    b[::4] += random.uniform(10, 90, b[::4].shape).astype(np.float32)
+    return lambda: cv.findHomography(a, b, cv.RANSAC, 3)

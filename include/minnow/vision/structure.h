@@ -98,4 +98,27 @@ MINNOW_API std::array<double, 7> hu_moments(const Moments& moments);
 enum class ShapeMatch { i1 = 1, i2 = 2, i3 = 3 };
 MINNOW_API double match_shapes(const TensorView& a, const TensorView& b, ShapeMatch method);
 
+// ---- Components
+
+/// The order of labels: of the first pixels of the components, row by row, or of their first blocks of 2 x 2 pixels.
+enum class ComponentOrder : uint8_t { pixels, blocks };
+struct Components {
+  int32_t count = 0;        // of labels; 0 is the background
+  Tensor labels;            // [height, width]
+  Tensor stats, centroids;  // i32[count, 5]: left, top, width, height, area; f64[count, 2]
+};
+/// Labels of the connected areas of the pixels that are not 0 (u8 or i8, one channel). dtype: i32 or u16. Time: the pixels; the runs of
+/// pixels are joined as in A. Rosenfeld and J. Pfaltz, Sequential operations in digital picture processing (1966).
+MINNOW_API Components connected_components(const ImageView& image, int connectivity, DType dtype, ComponentOrder order, bool with_stats);
+
+// ---- Lines and circles
+
+/// Lines (distance from the origin, angle), f32[n, 1, 2], that more than `threshold` pixels lie on (u8, one channel); with their number of
+/// pixels f32[n, 1, 3]. Source: R. Duda and P. Hart, Use of the Hough transformation to detect lines and curves in pictures (1972).
+MINNOW_API Tensor hough_lines(const ImageView& image, double rho, double theta, int threshold, double min_theta, double max_theta,
+                              bool weighted, bool with_votes);
+/// Line segments (x, y, x, y), i32[n, 1, 4]; an empty tensor where there are none. Source: J. Matas, C. Galambos and J. Kittler, Robust
+/// detection of lines using the progressive probabilistic Hough transform (2000).
+MINNOW_API Tensor hough_lines_p(const ImageView& image, double rho, double theta, int threshold, double min_length, double max_gap);
+
 }  // namespace minnow::vision

@@ -83,6 +83,13 @@ Tensor hu_moments(const std::vector<double>& numbers) {
   return tensor_of(DType::f64, {7, 1}, hu.data());
 }
 
+std::tuple<int, Tensor, Tensor, Tensor> connected_components(const vision::ImageView& image, int connectivity, DType dtype, bool blocks,
+                                                             bool with_stats) {
+  vision::Components found = vision::connected_components(
+      image, connectivity, dtype, blocks ? vision::ComponentOrder::blocks : vision::ComponentOrder::pixels, with_stats);
+  return {found.count, std::move(found.labels), std::move(found.stats), std::move(found.centroids)};
+}
+
 }  // namespace
 
 void define_structure(nb::module_& m) {
@@ -105,6 +112,10 @@ void define_structure(nb::module_& m) {
   define(m, "rotatedRectangleIntersection", rotated_rectangle_intersection, {"rect1", "rect2"});
   define(m, "moments", moments, {"array", "binaryImage"});
   define(m, "HuMoments", hu_moments, {"m"});
+  define(m, "connectedComponents", connected_components, {"image", "connectivity", "ltype", "blocks", "with_stats"});
+  define(m, "HoughLines", vision::hough_lines,
+         {"image", "rho", "theta", "threshold", "min_theta", "max_theta", "use_edgeval", "with_votes"});
+  define(m, "HoughLinesP", vision::hough_lines_p, {"image", "rho", "theta", "threshold", "minLineLength", "maxLineGap"});
   define(m, "matchShapes", vision::match_shapes, {"contour1", "contour2", "method"});
 }
 

@@ -2,9 +2,10 @@
 """Contours, shapes, lines, components, features and matching."""
 from __future__ import annotations
 
+import math as _math
 from typing import Any, Mapping, Sequence
 
-from minnow._minnow import InvalidType, to_arrays as _to_arrays
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, to_arrays as _to_arrays
 from minnow.cv import _common
 from minnow.cv._common import MatLike, Point
 
@@ -14,6 +15,8 @@ RETR_EXTERNAL, RETR_LIST, RETR_CCOMP, RETR_TREE, RETR_FLOODFILL = range(5)
 CHAIN_APPROX_NONE, CHAIN_APPROX_SIMPLE, CHAIN_APPROX_TC89_L1, CHAIN_APPROX_TC89_KCOS = range(1, 5)
 DIST_USER, DIST_L1, DIST_L2, DIST_C, DIST_L12, DIST_FAIR, DIST_WELSCH, DIST_HUBER = -1, 1, 2, 3, 4, 5, 6, 7
 INTERSECT_NONE, INTERSECT_PARTIAL, INTERSECT_FULL = range(3)
+CC_STAT_LEFT, CC_STAT_TOP, CC_STAT_WIDTH, CC_STAT_HEIGHT, CC_STAT_AREA, CC_STAT_MAX = range(6)
+CCL_DEFAULT, CCL_WU, CCL_GRANA, CCL_BOLELLI, CCL_SAUF, CCL_BBDT, CCL_SPAGHETTI = range(-1, 6)
 CONTOURS_MATCH_I1, CONTOURS_MATCH_I2, CONTOURS_MATCH_I3 = range(1, 4)
 
 RotatedRect = Sequence[Any]  # (center, (width, height), angle in degrees)
@@ -148,8 +151,69 @@ def HuMoments(m: Mapping[str, float], hu: None = None) -> Any:
 
 
 def matchShapes(contour1: MatLike, contour2: MatLike, method: int, parameter: float) -> float:
-    """How far the Hu moments of two contours or pictures are apart: CONTOURS_MATCH_I1, _I2 or _I3."""
+    """How far the Hu moments of two contours or pictures are apart: CC_STAT_LEFT, CC_STAT_TOP, CC_STAT_WIDTH, CC_STAT_HEIGHT, CC_STAT_AREA, CC_STAT_MAX = range(6)
+CCL_DEFAULT, CCL_WU, CCL_GRANA, CCL_BOLELLI, CCL_SAUF, CCL_BBDT, CCL_SPAGHETTI = range(-1, 6)
+CONTOURS_MATCH_I1, _I2 or _I3."""
     return _vision.matchShapes(contour1, contour2, method)
+
+
+def _components(image: MatLike, connectivity: int, ltype: int, ccltype: int, stats: bool, name: str) -> Any:
+    if ccltype not in range(-1, 6):
+        raise InvalidArgument(f"{name}: there is no algorithm {ccltype}")
+    # The algorithms that go by blocks number the components in the order of their first blocks.
+    blocks = connectivity == 8 and ccltype not in (CCL_WU, CCL_SAUF)
+    return _vision.connectedComponents(image, connectivity, _common.dtype_of(ltype, name), blocks, stats)
+
+
+def connectedComponents(image: MatLike, labels: None = None, connectivity: int = 8, ltype: int = _common.CV_32S) -> Any:
+    """(number of labels, labels): the connected areas of the elements that are not 0 in a picture uint8 or int8 [height, width], numbered from 1;
+    0 is the background. `connectivity`: 8 or 4; `ltype`: CV_32S or CV_16U. Source: A. Rosenfeld and J. Pfaltz, Sequential operations in digital
+    picture processing (1966).
+
+    >>> cv.connectedComponents(minnow.Var([[1, 0, 1], [1, 0, 0]], "uint8"))
+    (3, Var([[1, 0, 2], [1, 0, 0]], shape=(2, 3), dtype=int32))
+    """
+    return _components(image, connectivity, ltype, CCL_DEFAULT, False, "connectedComponents")[:2]
+
+
+def connectedComponentsWithAlgorithm(image: MatLike, connectivity: int, ltype: int, ccltype: int, labels: None = None) -> Any:
+    """The same; `ccltype`, CCL_DEFAULT or another, says in which order the areas are numbered."""
+    return _components(image, connectivity, ltype, ccltype, False, "connectedComponentsWithAlgorithm")[:2]
+
+
+def connectedComponentsWithStats(image: MatLike, labels: None = None, stats: None = None, centroids: None = None, connectivity: int = 8, ltype: int = _common.CV_32S) -> Any:
+    """(number of labels, labels, stats, centroids): as connectedComponents(), with int32 [labels, 5] of left, top, width, height and area
+    (CC_STAT_LEFT ...) and float64 [labels, 2]."""
+    return _components(image, connectivity, ltype, CCL_DEFAULT, True, "connectedComponentsWithStats")
+
+
+def connectedComponentsWithStatsWithAlgorithm(image: MatLike, connectivity: int, ltype: int, ccltype: int, labels: None = None, stats: None = None, centroids: None = None) -> Any:
+    """The same; `ccltype`, CCL_DEFAULT or another, says in which order the areas are numbered."""
+    return _components(image, connectivity, ltype, ccltype, True, "connectedComponentsWithStatsWithAlgorithm")
+
+
+def _lines(image: MatLike, rho: float, theta: float, threshold: int, srn: float, stn: float, low: float, high: float, weighted: bool, votes: bool) -> Any:
+    if srn != 0 or stn != 0:
+        raise Unsupported("HoughLines: srn and stn (the multi-scale transform) are not supported")
+    return _vision.HoughLines(image, rho, theta, threshold, low, high, weighted, votes)
+
+
+def HoughLines(image: MatLike, rho: float, theta: float, threshold: int, lines: None = None, srn: float = 0, stn: float = 0, min_theta: float = 0, max_theta: float = _math.pi, use_edgeval: bool = False) -> Any:
+    """Lines (distance from the origin, angle), float32 [n, 1, 2], that more than `threshold` elements that are not 0 lie on (uint8 [height,
+    width]), those with most first; None where there are none. Source: R. Duda and P. Hart, Use of the Hough transformation to detect lines and
+    curves in pictures (1972)."""
+    return _lines(image, rho, theta, threshold, srn, stn, min_theta, max_theta, use_edgeval, False)
+
+
+def HoughLinesWithAccumulator(image: MatLike, rho: float, theta: float, threshold: int, lines: None = None, srn: float = 0, stn: float = 0, min_theta: float = 0, max_theta: float = _math.pi, use_edgeval: bool = False) -> Any:
+    """The same with the number of elements on each line, float32 [n, 1, 3]."""
+    return _lines(image, rho, theta, threshold, srn, stn, min_theta, max_theta, use_edgeval, True)
+
+
+def HoughLinesP(image: MatLike, rho: float, theta: float, threshold: int, lines: None = None, minLineLength: float = 0, maxLineGap: float = 0) -> Any:
+    """Line segments (x, y, x, y), int32 [n, 1, 4], of elements that are not 0 (uint8 [height, width]); None where there are none. Source: J. Matas,
+    C. Galambos and J. Kittler, Robust detection of lines using the progressive probabilistic Hough transform (2000)."""
+    return _vision.HoughLinesP(image, rho, theta, threshold, minLineLength, maxLineGap)
 
 
 __all__ = _common.public(globals())

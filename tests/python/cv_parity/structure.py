@@ -226,3 +226,77 @@ def match_shapes(random):
     for a, b in zip(found, found[1:]):
         for method in (1, 2, 3):
             yield call(a, b, method, 0)
+
+
+def component_masks(random):
+    yield from masks(random)
+    for height, width in ((33, 48), (101, 77)):
+        yield (random.random((height, width)) < 0.35).astype(np.uint8)
+        yield (random.random((height, width)) < 0.55).astype(np.int8)
+
+
+@function("connectedComponents")
+def components(random):
+    for picture in component_masks(random):
+        for connectivity in (4, 8):
+            yield call(picture, connectivity=connectivity)
+        yield call(picture, ltype=cv2.CV_16U)
+
+
+@function("connectedComponentsWithStats", relative=1e-9)
+def components_with_stats(random):
+    for picture in component_masks(random):
+        yield call(picture)
+        yield call(picture, connectivity=4)
+
+
+@function("connectedComponentsWithAlgorithm")
+def components_by(random):
+    for picture in component_masks(random):
+        for algorithm in range(-1, 6):
+            for connectivity in (4, 8):
+                yield call(picture, connectivity, cv2.CV_32S, algorithm)
+
+
+@function("connectedComponentsWithStatsWithAlgorithm", relative=1e-9)
+def components_with_stats_by(random):
+    for picture in component_masks(random):
+        for algorithm in (-1, 0, 1):
+            yield call(picture, 8, cv2.CV_32S, algorithm)
+
+
+def edges(random):
+    for height, width in ((1, 1), (20, 33), (90, 120)):
+        yield ((random.random((height, width)) < 0.1) * 255).astype(np.uint8)
+    drawn = np.zeros((160, 220), np.uint8)
+    for _ in range(9):
+        a, b = random.integers(0, 160, 2), random.integers(0, 160, 2)
+        cv2.line(drawn, (int(a[0]), int(a[1])), (int(b[0]) + 50, int(b[1])), int(random.integers(60, 255)), int(random.integers(1, 3)))
+    yield drawn
+    yield drawn[5:100, 20:190]
+    yield np.zeros((10, 10), np.uint8)
+    yield cv2.Canny(image(random, 120, 160, 1, "uint8", smooth=True), 50, 120)
+
+
+@function("HoughLines", relative=1e-5)
+def hough_lines(random):
+    for picture in edges(random):
+        for rho, theta, threshold in ((1, np.pi / 180, 30), (2, np.pi / 90, 20), (0.5, np.pi / 360, 25), (1.7, 0.03, 15)):
+            yield call(picture, rho, theta, threshold)
+            yield call(picture, rho, theta, threshold, min_theta=0.3, max_theta=1.4)
+            yield call(picture, rho, theta, threshold * 100, use_edgeval=True)
+
+
+@function("HoughLinesWithAccumulator", relative=1e-5)
+def hough_lines_votes(random):
+    for picture in edges(random):
+        yield call(picture, 1, np.pi / 180, 30)
+
+
+@function("HoughLinesP")
+def hough_lines_p(random):
+    for picture in edges(random):
+        for rho, theta, threshold in ((1, np.pi / 180, 30), (2, np.pi / 90, 20), (0.5, np.pi / 360, 15), (1, np.pi / 180, 10)):
+            yield call(picture, rho, theta, threshold)
+            yield call(picture, rho, theta, threshold, minLineLength=20, maxLineGap=5)
+            yield call(picture, rho, theta, threshold, None, 8, 2)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <numeric>
+
+#include "base/no_memory.h"
+#include "vision/points.h"
+
+namespace minnow::vision {
+namespace {
+
+/// Pixels first .. last - 1 of a row.
+struct Run {
+  int32_t first, last;
+};
+
+/// Appends the runs of pixels that are not 0; words of 8 pixels at a time where they are all 0 or all are not.
+void runs_of(const uint8_t* row, int32_t width, std::vector<Run>& runs) {
+  int32_t x = 0;
+  const auto word_at = [&](int32_t i) {
+    uint64_t word;
+    std::memcpy(&word, row + i, 8);
+    return word;
+  };
+  for (;;) {
+    for (; x + 8 <= width && word_at(x) == 0;) x += 8;
+    while (x < width && row[x] == 0) ++x;
+    if (x >= width) return;
+    const int32_t first = x;
+    constexpr uint64_t kLow = 0x0101010101010101u, kHigh = 0x8080808080808080u;
+    // No byte of the word is 0.
+    for (uint64_t word; x + 8 <= width && (word = word_at(x), ((word - kLow) & ~word & kHigh) == 0);) x += 8;
+    while (x < width && row[x] != 0) ++x;
+    runs.push_back({first, x});
+  }
+}
+
+}  // namespace
+
+Components connected_components(const ImageView& image, int connectivity, DType dtype, ComponentOrder order, bool with_stats) {
+  try {
+    const char* const name = "connectedComponents";
+    check_dtype(name, image, {DType::u8, DType::i8, DType::boolean});
+    check_channels(name, image, {1});
+    check_not_empty(name, image);
+    check_size(name, image.width(), image.height());
+    if (connectivity != 4 && connectivity != 8) throw InvalidArgument("{}: the connectivity is 4 or 8, not {}", name, connectivity);
+    if (dtype != DType::i32 && dtype != DType::u16) throw Unsupported("{}: labels are CV_32S or CV_16U, not {}", name, dtype);
+    const int32_t width = static_cast<int32_t>(image.width()), height = static_cast<int32_t>(image.height());
+    const int32_t reach = connectivity == 8 ? 1 : 0;
+
+    std::vector<Run> runs;
+    std::vector<size_t> row_start{0};
+    std::vector<int32_t> parent;  // of a run: an earlier one of its component, or itself
+    row_start.reserve(static_cast<size_t>(height) + 1);
+    const auto root_of = [&](int32_t i) {
+      while (parent[static_cast<size_t>(i)] != i) {
+        int32_t& up = parent[static_cast<size_t>(i)];
+        up = parent[static_cast<size_t>(up)];
+        i = up;
+      }
+      return i;
+    };
+    size_t above = 0, above_end = 0;
+    for (int32_t y = 0; y < height; ++y) {
+      const size_t begin = runs.size();
+      runs_of(image.row<uint8_t>(y), width, runs);
+      size_t j = above;
+      for (size_t i = begin; i < runs.size(); ++i) {
+        const Run run = runs[i];
+        int32_t root = static_cast<int32_t>(i);
+        while (j < above_end && runs[j].last + reach <= run.first) ++j;
+        parent.push_back(root);
+        for (size_t k = j; k < above_end && runs[k].first < run.last + reach; ++k) {
+          const int32_t other = root_of(static_cast<int32_t>(k));
+          if (other < root)
+            parent[static_cast<size_t>(root)] = other, root = other;
+          else
+            parent[static_cast<size_t>(other)] = root;
+        }
+      }
+      above = begin;
+      above_end = runs.size();
+      row_start.push_back(runs.size());
+    }
+
+    // Roots come in the order of their first pixels. By blocks of 2 x 2 pixels, those of two rows are ordered by the leftmost block.
+    std::vector<int32_t> label(runs.size());
+    int32_t count = 1;
+    if (order == ComponentOrder::pixels) {
+      for (size_t i = 0; i < runs.size(); ++i) {
+        const int32_t up = parent[i];
+        label[i] = up == static_cast<int32_t>(i) ? count++ : label[static_cast<size_t>(up)];
+      }
+    } else {
+      std::vector<int32_t> leftmost(runs.size());
+      std::vector<int32_t> roots;
+      for (int32_t y = 0; y < height; y += 2) {
+        const size_t begin = row_start[static_cast<size_t>(y)], end = row_start[static_cast<size_t>(std::min(y + 2, height))];
+        roots.clear();
+        for (size_t i = begin; i < end; ++i) {
+          const size_t root = static_cast<size_t>(root_of(static_cast<int32_t>(i)));
+          if (root < begin) continue;  // the component began above
+          if (root == i) {
+            roots.push_back(static_cast<int32_t>(i));
+            leftmost[i] = runs[i].first >> 1;
+          } else {
+            leftmost[root] = std::min(leftmost[root], runs[i].first >> 1);
+          }
+        }
+        std::sort(roots.begin(), roots.end(),
+                  [&](int32_t a, int32_t b) { return leftmost[static_cast<size_t>(a)] < leftmost[static_cast<size_t>(b)]; });
+        for (const int32_t root : roots) label[static_cast<size_t>(root)] = count++;
+      }
+      for (size_t i = 0; i < runs.size(); ++i) label[i] = label[static_cast<size_t>(root_of(static_cast<int32_t>(i)))];
+    }
+
+    Components found;
+    found.count = count;
+    found.labels = new_image(dtype, height, width, 1);
+    const MutableImageView labels = writable(found.labels);
+    const auto fill = [&](auto element) {
+      using T = decltype(element);
+      for_rows(height, 2 * width, [&](int64_t first, int64_t last) {
+        for (int64_t y = first; y < last; ++y) {
+          T* const row = labels.row<T>(y);
+          int32_t x = 0;
+          for (size_t i = row_start[static_cast<size_t>(y)]; i < row_start[static_cast<size_t>(y) + 1]; ++i) {
+            std::fill(row + x, row + runs[i].first, T(0));
+            std::fill(row + runs[i].first, row + runs[i].last, static_cast<T>(label[i]));
+            x = runs[i].last;
+          }
+          std::fill(row + x, row + width, T(0));
+        }
+      });
+    };
+    if (dtype == DType::i32)
+      fill(int32_t());
+    else
+      fill(uint16_t());
+    if (!with_stats) return found;
+
+    struct Sums {
+      int32_t left = INT32_MAX, top = INT32_MAX, right = INT32_MIN, bottom = INT32_MIN;
+      int64_t area = 0, x = 0, y = 0;
+      void add(int32_t first, int32_t last, int32_t row) {
+        const int64_t length = last - first;
+        if (length <= 0) return;
+        left = std::min(left, first);
+        right = std::max(right, last - 1);
+        top = std::min(top, row);
+        bottom = std::max(bottom, row);
+        area += length;
+        x += (static_cast<int64_t>(first) + last - 1) * length / 2;
+        y += row * length;
+      }
+    };
+    std::vector<Sums> sums(static_cast<size_t>(count));
+    for (int32_t y = 0; y < height; ++y) {
+      int32_t x = 0;
+      for (size_t i = row_start[static_cast<size_t>(y)]; i < row_start[static_cast<size_t>(y) + 1]; ++i) {
+        sums[0].add(x, runs[i].first, y);
+        sums[static_cast<size_t>(label[i])].add(runs[i].first, runs[i].last, y);
+        x = runs[i].last;
+      }
+      sums[0].add(x, width, y);
+    }
+    found.stats = Tensor(DType::i32, {count, 5});
+    found.centroids = Tensor(DType::f64, {count, 2});
+    auto* stats = static_cast<int32_t*>(found.stats.writable().data());
+    auto* centroids = static_cast<double*>(found.centroids.writable().data());
+    for (const Sums& s : sums) {
+      const bool any = s.area > 0;
+      *stats++ = any ? s.left : -1;
+      *stats++ = s.top;
+      *stats++ = any ? s.right - s.left + 1 : 0;
+      *stats++ = any ? s.bottom - s.top + 1 : 0;
+      *stats++ = static_cast<int32_t>(s.area);
+      const double area = static_cast<double>(s.area);
+      *centroids++ = any ? static_cast<double>(s.x) / area : std::numeric_limits<double>::quiet_NaN();
+      *centroids++ = any ? static_cast<double>(s.y) / area : std::numeric_limits<double>::quiet_NaN();
+    }
+    return found;
+  } catch (...) {
+    throw_as_error();
+  }
+}
+
+}  // namespace minnow::vision
