@@ -94,6 +94,29 @@ From<vision::Scalar4>::From(nb::handle object, const char* name) {
 }
 From<std::vector<int>>::From(nb::handle object, const char* name) : value(integers_of(object, name, 0, size_t(1) << 20)) {}
 
+From<std::vector<vision::Point>>::From(nb::handle object, const char* name) {
+  const Guard guard;
+  const Tensor array = tensor_from(object, DType::undefined, Sharing::where_possible);
+  const Shape& shape = array.shape();
+  const size_t rank = shape.rank();
+  if ((array.dtype() != DType::i32 && array.dtype() != DType::i64) || rank < 2 || rank > 3 || shape[rank - 1] != 2 ||
+      (rank == 3 && shape[0] != 1 && shape[1] != 1))
+    throw InvalidArgument("{}: points are integers [n, 2], [n, 1, 2] or [1, n, 2], not {}{}", name, array.dtype(), shape);
+  value.resize(static_cast<size_t>(array.elements() / 2));
+  for (size_t i = 0; i < value.size(); ++i) {
+    const auto number = [&](size_t k) {
+      return array.dtype() == DType::i32 ? array.data<int32_t>()[k] : static_cast<int>(array.data<int64_t>()[k]);
+    };
+    value[i] = {number(2 * i), number(2 * i + 1)};
+  }
+}
+From<std::vector<std::vector<vision::Point>>>::From(nb::handle object, const char* name) {
+  if (object.is_none() || PyUnicode_Check(object.ptr()) || !PySequence_Check(object.ptr()))
+    throw TypeFault("{} takes a list of arrays of points, not {}", name, shown(object));
+  const nb::object items = nb::borrow(object);
+  for (nb::handle item : items) value.push_back(From<std::vector<vision::Point>>(item, name).value);
+}
+
 From<Tensor>::From(nb::handle object, const char* name) {
   if (object.is_none()) throw TypeFault("{} takes an array, not None", name);
   const Guard guard;
@@ -157,6 +180,13 @@ void Written::done() {
   if (!is_var(object_)) return;
   const Guard guard;
   var_of(object_).assign(Var(std::move(tensor_)));
+}
+
+nb::object to_python(const std::vector<vision::Point>& points) {
+  Tensor tensor(DType::i32, Shape{static_cast<int64_t>(points.size()), 2});
+  int32_t* to = tensor.writable().data<int32_t>();
+  for (const vision::Point& point : points) *to++ = point.x, *to++ = point.y;
+  return to_python(std::move(tensor));
 }
 
 nb::object to_python(Tensor tensor) {

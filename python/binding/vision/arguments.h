@@ -106,6 +106,21 @@ struct From<std::vector<int>> {
   const std::vector<int>& get() const { return value; }
 };
 
+/// Points of integers, i32 or i64 [n, 2], [n, 1, 2] or [1, n, 2].
+template <>
+struct From<std::vector<vision::Point>> {
+  std::vector<vision::Point> value;
+  From(nb::handle object, const char* name);
+  const std::vector<vision::Point>& get() const { return value; }
+};
+/// A list of such points, or an array whose parts they are.
+template <>
+struct From<std::vector<std::vector<vision::Point>>> {
+  std::vector<std::vector<vision::Point>> value;
+  From(nb::handle object, const char* name);
+  const std::vector<std::vector<vision::Point>>& get() const { return value; }
+};
+
 /// A tensor of anything that a Var is made of; shared where possible.
 template <>
 struct From<Tensor> {
@@ -186,6 +201,8 @@ struct From<std::optional<T>> {
 
 // ---- To Python
 
+/// i32 [n, 2].
+nb::object to_python(const std::vector<vision::Point>& points);
 /// A Var that owns its memory, so that minnow.cv can give the memory as an array.
 nb::object to_python(Tensor tensor);
 inline nb::object to_python(bool value) { return nb::bool_(value); }

@@ -2,7 +2,74 @@
 #include "arguments.h"
 
 namespace minnow::python {
+namespace {
 
-void define_drawing(nb::module_& m) { static_cast<void>(m); }
+using vision::Font;
+using vision::ImageView;
+using vision::LineType;
+using vision::MutableImageView;
+using vision::Point;
+using vision::Point2d;
+using vision::Polygon;
+using vision::Rect;
+using vision::Scalar4;
+using vision::Size;
+
+// The functions with several forms.
+void rectangle(const MutableImageView& img, const Point& a, const Point& b, const Scalar4& color, int thickness, LineType type, int shift) {
+  vision::rectangle(img, a, b, color, thickness, type, shift);
+}
+void rectangle_within(const MutableImageView& img, const Rect& r, const Scalar4& color, int thickness, LineType type, int shift) {
+  vision::rectangle(img, r, color, thickness, type, shift);
+}
+void ellipse(const MutableImageView& img, const Point& center, const Size& axes, double angle, double start, double end,
+             const Scalar4& color, int thickness, LineType type, int shift) {
+  vision::ellipse(img, center, axes, angle, start, end, color, thickness, type, shift);
+}
+void ellipse_within(const MutableImageView& img, const Point2d& center, const Point2d& size, double angle, const Scalar4& color,
+                    int thickness, LineType type) {
+  vision::ellipse(img, center, size, angle, color, thickness, type);
+}
+
+void draw_contours(const MutableImageView& img, const std::vector<Polygon>& contours, int index, const Scalar4& color, int thickness,
+                   LineType type, const std::vector<int>& hierarchy, int most_level, const Point& offset) {
+  std::vector<std::array<int, 4>> rows(hierarchy.size() / 4);
+  for (size_t i = 0; i < 4 * rows.size(); ++i) rows[i / 4][i % 4] = hierarchy[i];
+  vision::draw_contours(img, contours, index, color, thickness, type, rows, most_level, offset);
+}
+
+std::tuple<bool, Point, Point> clip_line(const Rect& r, const Point& a, const Point& b) {
+  const vision::ClippedLine clipped = vision::clip_line(r, a, b);
+  return {clipped.inside, clipped.from, clipped.to};
+}
+
+std::tuple<Size, int> text_size(const std::string& text, Font font, double scale, int thickness) {
+  const vision::TextSize size = vision::text_size(text, font, scale, thickness);
+  return {size.size, size.base_line};
+}
+
+}  // namespace
+
+void define_drawing(nb::module_& m) {
+  define(m, "line", vision::line, {"img", "pt1", "pt2", "color", "thickness", "lineType", "shift"});
+  define(m, "arrowedLine", vision::arrowed_line, {"img", "pt1", "pt2", "color", "thickness", "line_type", "shift", "tipLength"});
+  define(m, "rectangle", rectangle, {"img", "pt1", "pt2", "color", "thickness", "lineType", "shift"});
+  define(m, "rectangle_within", rectangle_within, {"img", "rec", "color", "thickness", "lineType", "shift"});
+  define(m, "circle", vision::circle, {"img", "center", "radius", "color", "thickness", "lineType", "shift"});
+  define(m, "ellipse", ellipse, {"img", "center", "axes", "angle", "startAngle", "endAngle", "color", "thickness", "lineType", "shift"});
+  define(m, "ellipse_within", ellipse_within, {"img", "box", "box", "box", "color", "thickness", "lineType"});
+  define(m, "polylines", vision::polylines, {"img", "pts", "isClosed", "color", "thickness", "lineType", "shift"});
+  define(m, "fillPoly", vision::fill_poly, {"img", "pts", "color", "lineType", "shift", "offset"});
+  define(m, "fillConvexPoly", vision::fill_convex_poly, {"img", "points", "color", "lineType", "shift"});
+  define(m, "drawContours", draw_contours,
+         {"image", "contours", "contourIdx", "color", "thickness", "lineType", "hierarchy", "maxLevel", "offset"});
+  define(m, "drawMarker", vision::draw_marker, {"img", "position", "color", "markerType", "markerSize", "thickness", "line_type"});
+  define(m, "clipLine", clip_line, {"imgRect", "pt1", "pt2"});
+  define(m, "ellipse2Poly", vision::ellipse_to_polygon, {"center", "axes", "angle", "arcStart", "arcEnd", "delta"});
+  define(m, "putText", vision::put_text,
+         {"img", "text", "org", "fontFace", "fontScale", "color", "thickness", "lineType", "bottomLeftOrigin"});
+  define(m, "getTextSize", text_size, {"text", "fontFace", "fontScale", "thickness"});
+  define(m, "getFontScaleFromHeight", vision::font_scale_from_height, {"fontFace", "pixelHeight", "thickness"});
+}
 
 }  // namespace minnow::python

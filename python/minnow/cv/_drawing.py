@@ -1,7 +1,153 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines, shapes and text drawn into pictures."""
+"""Lines, shapes and text drawn into pictures.
+
+Functions draw into `img` itself (a Var gets another value) and give it back. Pictures have 1 to 4 channels of any dtype; `color` is a number
+or one for each channel. What lies beyond the picture is left out. Antialiased lines (LINE_AA) are for uint8 alone, other dtypes get LINE_8."""
 from __future__ import annotations
 
+from typing import Any, Sequence, overload
+
 from minnow.cv import _common
+from minnow.cv._common import InvalidType, MatLike, Point, Scalar, Size
+
+FILLED = -1
+LINE_4, LINE_8, LINE_AA = 4, 8, 16
+MARKER_CROSS, MARKER_TILTED_CROSS, MARKER_STAR, MARKER_DIAMOND, MARKER_SQUARE, MARKER_TRIANGLE_UP, MARKER_TRIANGLE_DOWN = range(7)
+(FONT_HERSHEY_SIMPLEX, FONT_HERSHEY_PLAIN, FONT_HERSHEY_DUPLEX, FONT_HERSHEY_COMPLEX, FONT_HERSHEY_TRIPLEX, FONT_HERSHEY_COMPLEX_SMALL,
+ FONT_HERSHEY_SCRIPT_SIMPLEX, FONT_HERSHEY_SCRIPT_COMPLEX) = range(8)
+FONT_ITALIC = 16
+
+
+def line(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+    """A line between two points (x, y), whose coordinates have `shift` fractional bits. Raises InvalidArgument for a thickness beyond 0 to 32767,
+    a shift beyond 0 to 16 and unknown line types.
+
+    >>> cv.line(minnow.zeros((2, 3), dtype="uint8"), (0, 0), (2, 1), 7)
+    Var([[7, 7, 0], [0, 0, 7]], shape=(2, 3), dtype=uint8)
+    """
+    return _common.vision.line(img, pt1, pt2, color, thickness, lineType, shift)
+
+
+def arrowedLine(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, line_type: int = LINE_8, shift: int = 0,
+                tipLength: float = 0.1) -> MatLike:
+    """A line with the tip of an arrow at `pt2`, as long as `tipLength` times the line."""
+    return _common.vision.arrowedLine(img, pt1, pt2, color, thickness, line_type, shift, tipLength)
+
+
+@overload
+def rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike: ...
+@overload
+def rectangle(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike: ...
+def rectangle(img: MatLike, *args: Any, **keywords: Any) -> MatLike:
+    """A rectangle between two opposite corners `pt1` and `pt2`, both within it, or `rec` = (x, y, width, height). A negative thickness fills it."""
+    if "rec" in keywords or args and len(args[0]) == 4:
+        return _rectangle_within(img, *args, **keywords)
+    return _rectangle(img, *args, **keywords)
+
+
+def _rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+    return _common.vision.rectangle(img, pt1, pt2, color, thickness, lineType, shift)
+
+
+def _rectangle_within(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+    return _common.vision.rectangle_within(img, rec, color, thickness, lineType, shift)
+
+
+def circle(img: MatLike, center: Point, radius: int, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+    """A circle, filled where the thickness is negative. Raises InvalidArgument for a radius beyond 0 to 2**26."""
+    return _common.vision.circle(img, center, radius, color, thickness, lineType, shift)
+
+
+@overload
+def ellipse(img: MatLike, center: Point, axes: Size, angle: float, startAngle: float, endAngle: float, color: Scalar, thickness: int = 1,
+            lineType: int = LINE_8, shift: int = 0) -> MatLike: ...
+@overload
+def ellipse(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> MatLike: ...
+def ellipse(img: MatLike, *args: Any, **keywords: Any) -> MatLike:
+    """An arc of an ellipse with half axes `axes`, turned by `angle` degrees; a negative thickness fills its sector. Or the ellipse within a
+    rotated rectangle `box` = ((x, y), (width, height), angle), as minAreaRect and fitEllipse give it."""
+    if "box" in keywords or args and len(args[0]) == 3:
+        return _ellipse_within(img, *args, **keywords)
+    return _ellipse(img, *args, **keywords)
+
+
+def _ellipse(img: MatLike, center: Point, axes: Size, angle: float, startAngle: float, endAngle: float, color: Scalar, thickness: int = 1,
+             lineType: int = LINE_8, shift: int = 0) -> MatLike:
+    return _common.vision.ellipse(img, center, axes, angle, startAngle, endAngle, color, thickness, lineType, shift)
+
+
+def _ellipse_within(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> MatLike:
+    try:
+        center, size, angle = box
+    except (TypeError, ValueError):
+        raise InvalidType(f"ellipse takes a rotated rectangle ((x, y), (width, height), angle), not {box!r}") from None
+    return _common.vision.ellipse_within(img, center, size, angle, color, thickness, lineType)
+
+
+def polylines(img: MatLike, pts: Sequence[MatLike], isClosed: bool, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
+              shift: int = 0) -> MatLike:
+    """Lines along points: a list of int32 arrays [n, 2] or [n, 1, 2], each closed if `isClosed`."""
+    return _common.vision.polylines(img, pts, isClosed, color, thickness, lineType, shift)
+
+
+def fillPoly(img: MatLike, pts: Sequence[MatLike], color: Scalar, lineType: int = LINE_8, shift: int = 0, offset: Point = (0, 0)) -> MatLike:
+    """Fills the area that polygons surround an odd number of times: a list of int32 arrays [n, 2] or [n, 1, 2], moved by `offset`. Raises
+    InvalidArgument for an empty one."""
+    return _common.vision.fillPoly(img, pts, color, lineType, shift, offset)
+
+
+def fillConvexPoly(img: MatLike, points: MatLike, color: Scalar, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+    """Fills a convex polygon, or one that each row meets in one piece: int32 [n, 2] or [n, 1, 2]. Quicker than fillPoly."""
+    return _common.vision.fillConvexPoly(img, points, color, lineType, shift)
+
+
+def drawContours(image: MatLike, contours: Sequence[MatLike], contourIdx: int, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
+                 hierarchy: MatLike | None = None, maxLevel: int = 2147483647, offset: Point = (0, 0)) -> MatLike:
+    """Contours as findContours gives them: all of them where `contourIdx` is negative, else this one; a negative thickness fills them. With
+    `hierarchy` (int32 [1, n, 4]) those within, up to level `maxLevel`."""
+    rows = () if hierarchy is None else hierarchy
+    return _common.vision.drawContours(image, contours, contourIdx, color, thickness, lineType, rows, maxLevel, offset)
+
+
+def drawMarker(img: MatLike, position: Point, color: Scalar, markerType: int = MARKER_CROSS, markerSize: int = 20, thickness: int = 1,
+               line_type: int = LINE_8) -> MatLike:
+    """A mark (MARKER_CROSS, MARKER_STAR ...) of `markerSize` pixels around a point."""
+    return _common.vision.drawMarker(img, position, color, markerType, markerSize, thickness, line_type)
+
+
+def clipLine(imgRect: Sequence[int], pt1: Point, pt2: Point) -> tuple[bool, tuple[int, int], tuple[int, int]]:
+    """Whether a line meets the rectangle (x, y, width, height), and the ends of what lies within it.
+
+    >>> cv.clipLine((0, 0, 10, 10), (-5, 5), (20, 5))
+    (True, (0, 5), (9, 5))
+    """
+    return _common.vision.clipLine(imgRect, pt1, pt2)
+
+
+def ellipse2Poly(center: Point, axes: Size, angle: int, arcStart: int, arcEnd: int, delta: int) -> MatLike:
+    """Points along an arc, one each `delta` degrees (1 to 180): int32 [n, 2]."""
+    return _common.vision.ellipse2Poly(center, axes, angle, arcStart, arcEnd, delta).numpy()
+
+
+def putText(img: MatLike, text: str, org: Point, fontFace: int, fontScale: float, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
+            bottomLeftOrigin: bool = False) -> MatLike:
+    """Text in a font of A. V. Hershey (FONT_HERSHEY_SIMPLEX ..., some have italic letters with FONT_ITALIC added); `org` is the left end of its
+    base line. Fonts have the printable characters of ASCII, FONT_HERSHEY_COMPLEX has Cyrillic letters; others become question marks."""
+    return _common.vision.putText(img, text, org, fontFace, fontScale, color, thickness, lineType, bottomLeftOrigin)
+
+
+def getTextSize(text: str, fontFace: int, fontScale: float, thickness: int) -> tuple[tuple[int, int], int]:
+    """The width and height in pixels that putText() fills above the base line, and how far it reaches below.
+
+    >>> cv.getTextSize("minnow", cv.FONT_HERSHEY_SIMPLEX, 1, 2)
+    ((123, 22), 10)
+    """
+    return _common.vision.getTextSize(text, fontFace, fontScale, thickness)
+
+
+def getFontScaleFromHeight(fontFace: int, pixelHeight: int, thickness: int = 1) -> float:
+    """The scale at which text is `pixelHeight` pixels high."""
+    return _common.vision.getFontScaleFromHeight(fontFace, pixelHeight, thickness)
+
 
 __all__ = _common.public(globals())
