@@ -2,9 +2,10 @@
 // How loops over pixels are compiled for each instruction set. A file of loops is written once, over Highway's vectors or as plain loops
 // that the compiler makes vectors of, and ends with a table of functions:
 //
+//   #include "vision/targets.h"  // a block of its own: clang-format must not sort it behind foreach_target.h
+//
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE "vision/blur_loops.cpp"
-//   #include "vision/targets.h"          // before foreach_target.h
 //   #include "hwy/foreach_target.h"
 //   #include "hwy/highway.h"
 //   HWY_BEFORE_NAMESPACE();

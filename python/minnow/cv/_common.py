@@ -55,7 +55,7 @@ def public(module: dict[str, Any]) -> list[str]:
         if isinstance(value, FunctionType) and value.__module__ == module["__name__"]:
             module[name] = suggesting(value, True)
             names.append(name)
-        elif isinstance(value, type) and value.__module__ == module["__name__"] or name.isupper() and isinstance(value, int):
+        elif isinstance(value, type) and value.__module__ == module["__name__"] or name[0].isupper() and isinstance(value, int):
             names.append(name)
     return names
 
