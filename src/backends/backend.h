@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract between the planner and a backend: a table of schemes, each one way to compute one operator; what preparing and running see.
+// The contract between the planner and a backend: a table of schemes, each of which computes one operator, and how they prepare and run.
 #pragma once
 #include <minnow/tensor.h>
 
@@ -69,8 +69,8 @@ struct Estimate {
   uint64_t packed_inputs = 0;   // bit i: input i is wanted packed (else plain)
   uint64_t packed_outputs = 0;  // bit i: output i comes packed (else plain)
   int overwrites = -1;          // the input whose memory output 0 may take over while it is being read, or -1
-  // The memory of the inputs, one after another in their layout, would be output 0's (joins), or that of the outputs input 0's (parts). The
-  // planner then may give them one memory; the kernel copies what does not lie there already.
+  // joins: output 0 consists of the inputs, one after another in their layout. parts: input 0 consists of the outputs likewise. The planner
+  // may then let them share memory; the kernel copies only parts that are elsewhere.
   bool joins = false, parts = false;
   std::string declined;      // not empty: this scheme cannot serve, because ...
   bool unavailable = false;  // declined because this machine or build lacks what the scheme needs, whatever the node is
@@ -110,7 +110,7 @@ struct Packing {
   std::string device;  // Device::name, which has the instruction set
   size_t bytes = 0;    // of the packed form
   std::vector<PackingParameter> parameters;
-  std::string source;  // what is done to the weight before it is packed (planner/derived.h); empty: nothing
+  std::string source;  // the operations on the weight before it is packed (planner/derived.h); empty: none
   friend bool operator==(const Packing&, const Packing&) = default;
   size_t hash() const noexcept;
   /// All of it, as the file of a weight cache has it.
@@ -127,7 +127,7 @@ class WeightStore {
   virtual ~WeightStore() = default;
 };
 
-/// A scheme's view while it prepares: the node with all shapes, the estimate that was accepted, and where to put what it makes.
+/// A scheme's view during preparation: the node with all shapes, the accepted estimate, and the destinations of its results.
 class PrepareContext {
  public:
   PrepareContext(const NodeView& node, const Device& device, const Estimate& estimate, WeightStore& weights)
@@ -143,8 +143,8 @@ class PrepareContext {
                                      FunctionRef<void(const TensorView& weight, void* out)> pack) {
     return weights_->packed(node_->contents(input), {std::string(form), device_->name, bytes, parameters, {}}, pack);
   }
-  /// Memory for the run of this kernel alone, aligned to a cache line; several calls add up. Gives the offset from RunContext::scratch().
-  /// Throws OutOfMemory where no memory is so large.
+  /// Reserves memory for runs of this kernel alone, aligned to a cache line; calls add up. Returns the offset from RunContext::scratch().
+  /// Throws OutOfMemory if the size exceeds all memory.
   size_t reserve_scratch(size_t bytes);
   size_t scratch_bytes() const { return scratch_; }
 

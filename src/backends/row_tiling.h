@@ -19,8 +19,8 @@ class RowKernel : public Kernel {
     size_t stride, extent, pad;
   };
   virtual Reading reading() const noexcept = 0;
-  /// Gets ready for run_rows. `input` and `output` say for how many rows there is memory: row r lies where row r % input, or r % output,
-  /// of an image would. SIZE_MAX: the image is whole.
+  /// Prepares for run_rows(). `input` and `output`: the numbers of rows in memory. Row r is stored as row r % input, or r % output, of an
+  /// image. SIZE_MAX: the whole image is in memory.
   virtual void cut_rows(size_t input, size_t output) = 0;
   /// Computes the rows [first, end) of one image. `add` (null: nothing is added) is a whole image; `context` has the scratch and the
   /// threads.

@@ -13,9 +13,9 @@ namespace {
 
 using namespace cpu;
 
-// Multiply-adds of one core a nanosecond, as tens of cores from 2013 to 2025 reach them within a factor of two; ratios between schemes do
-// not depend on it. Bandwidths: a core with AVX-512 (docs/architecture.md says where they come from); narrower vectors move less from L1
-// and L2.
+// Multiply-adds per nanosecond of one core. Dozens of cores from 2013 to 2025 reach them within a factor of two, and ratios between
+// schemes do not depend on them. Bandwidths are those of a core with AVX-512 (docs/architecture.md gives their source); narrower vectors
+// move less from L1 and L2.
 CpuDevice device_of(Isa isa, const BackendOptions& options) {
   CpuDevice device;
   device.isa = isa;

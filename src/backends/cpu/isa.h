@@ -21,8 +21,8 @@ constexpr bool fuses(Isa isa) noexcept { return isa != Isa::sse4 && isa != Isa::
 bool is_double_pumped(Isa isa) noexcept;
 /// Those that this build has kernels for and this machine can run, the widest last. May be empty.
 std::vector<Isa> available_isas();
-/// The widest available one that neither `cap` nor the environment variable MINNOW_ISA excludes; an empty cap excludes nothing.
-/// Throws InvalidArgument for a name that does not exist, Unsupported where nothing is left.
+/// The widest available instruction set that neither `cap` nor the environment variable MINNOW_ISA excludes; an empty cap excludes nothing.
+/// Throws InvalidArgument for an unknown name, and Unsupported if nothing is left.
 Isa best_isa(std::string_view cap = {});
 
 }  // namespace minnow::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend that runs the operators' own reference loops: the oracle of every other backend, and what serves where no other can.
+// The backend that runs the operators' own reference loops. It tests all other backends, and serves nodes that no other can.
 #pragma once
 #include <memory>
 

@@ -22,7 +22,7 @@ struct Loops {
   using V = hn::Vec<D>;
   static constexpr size_t kLanes = HWY_LANES(T);
 
-  /// Bits of `x` where it is what is looked for: its own, or all where it is zero.
+  /// Non-zero bits where x is a hit: its own bits or, to find zeros, all bits of a zero.
   template <bool kZero, class L>
   static HWY_INLINE hn::Vec<L> hit(L d, const T* x, hn::Vec<L> keep) {
     const auto kept = hn::And(hn::LoadU(d, x), keep);
@@ -69,7 +69,7 @@ struct Loops {
     return zero ? found_one<true>(x, count, static_cast<T>(keep)) : found_one<false>(x, count, static_cast<T>(keep));
   }
 
-  /// The columns from `i` on that fill vectors of L, the last one of which may begin before others end; the first column that is left.
+  /// Handles columns from `i` on in full vectors of L and returns the first column left over. The last vector may overlap the one before.
   template <bool kZero, size_t kRows, class L>
   static HWY_INLINE size_t join_in_lanes(L d, const T* x, size_t stride, size_t i, size_t count, T keep_bits, T* hits) {
     constexpr size_t kWidth = hn::MaxLanes(L());

@@ -5,7 +5,7 @@
 
 namespace minnow::cpu {
 
-/// One row of scores: vectors `stride` floats apart, of which the first `count` > 0 floats matter.
+/// One row of scores: vectors that are `stride` floats apart; the first `count` > 0 floats are valid.
 struct ScoreRow {
   float* scores;
   size_t stride, count;

@@ -24,11 +24,11 @@ constexpr size_t kLanes = HWY_LANES(float);
 #include "backends/cpu/kernels/arithmetic.inc"
 #undef MINNOW_UNARY
 
-// The vectors are arguments, at most as many as calling conventions pass in registers. On AVX-512 half of them are h, the values that are
-// kept: a store of 64 bytes takes Zen 4 two cycles, and with eight vectors of x what waits for a division or a root keeps less of the next
-// tile from beginning (bench/python.py's chain of 20 operations on 1e6 floats, in C++: 0.52 ms, without h 0.62, with eight of x 0.64; Zen
-// 4, 2026-11-22). Division by one number as a product with its reciprocal and corrections (Markstein) lost there, with the reciprocal and
-// the tests of exponents that it needs in each tile: 0.65 ms for 0.55. The divider works beside the rest.
+// The vectors are arguments, at most as many as calling conventions pass in registers. On AVX-512 half of them are h, the held values:
+// a store of 64 bytes takes two cycles on Zen 4, and with eight vectors of x, divisions and roots would delay more of the next tile
+// (bench/python.py's chain of 20 operations on 1e6 floats, in C++: 0.52 ms; without h 0.62, with eight of x 0.64; Zen 4, 2026-11-22).
+// Dividing by a constant as a product with its reciprocal and corrections (Markstein) was slower there: 0.65 instead of 0.55 ms. Each tile
+// would need the reciprocal and tests of exponents, and the divider works in parallel with the rest.
 #define MINNOW_VECTORS V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7
 #define MINNOW_ARGUMENTS v0, v1, v2, v3, v4, v5, v6, v7
 constexpr bool kHolds = HWY_TARGET == HWY_AVX3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise steps one after another over a few vectors that stay in registers: a step goes on into the next one by a jump, so that
-// neither a value on the way nor a loop's bookkeeping costs anything. x is what the steps work on; h, where there are registers for it, a
-// value that is kept for later.
+// Successive elementwise steps on a few vectors that stay in registers. Each step jumps to the next one, so intermediate values and loops
+// cost nothing. Steps work on x; h, on machines with enough registers, holds a value for later.
+//
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -63,8 +63,8 @@ struct ChainStep {
 
 struct ChainKernels {
   size_t tile;  // floats that are computed at once, whole vectors
-  /// By Chain, and of those with one operand by ChainOperand. Null: what an instruction set has no registers for (`hold`, `swap` and all
-  /// held operands), and held operands of steps that seldom have one.
+  /// Indexed by Chain and, for steps with one operand, by ChainOperand. Null: steps for which an instruction set lacks registers (`hold`,
+  /// `swap` and all held operands), and rare combinations of a step with a held operand.
   const ChainCode (*code)[3];
   /// Runs the steps, of which the last is `end`, on each tile of [0, count); count is whole tiles. A step reads the values that
   /// earlier steps have stored.

@@ -38,7 +38,7 @@ struct CombineKernels {
   CombinationLoop (*loop)(DType dtype, Combination combination);
   /// For integers of at least a byte; logical_not for bool. Null for all else.
   MappingLoop (*mapping)(DType dtype, Mapping mapping);
-  /// From bool and integers of at least a byte to those, of which the lower bits stay, and to f32 and f64; between f32 and f64; null else.
+  /// From bool and integers of at least a byte to these (lower bits stay), and to f32 and f64; between f32 and f64; null for other pairs.
   MappingLoop (*conversion)(DType from, DType to);
   /// y[i] = condition[i] ? a[i] : b[i] for elements of 1, 2, 4 and 8 bytes; y may be a or b.
   void (*choose[4])(const uint8_t* condition, const void* a, const void* b, size_t count, void* y);

@@ -31,8 +31,8 @@ struct Conv3dShape {
   }
 };
 
-/// Conv: what computes each slice, GemmConv, DepthwiseConv or TransposedConv, with packed images. Every output slice meets at least one
-/// input slice.
+/// Conv computes each slice: GemmConv, DepthwiseConv or TransposedConv, with packed images. Every output slice must read at least one input
+/// slice.
 template <class Conv>
 class Conv3d {
  public:

@@ -7,7 +7,7 @@
 
 namespace minnow::cpu {
 
-/// A two-dimensional convolution of one batch. Padding at the bottom and at the right is what the output's size makes it.
+/// A two-dimensional convolution of one batch. The output's size determines the padding at the bottom and at the right.
 struct ConvShape {
   size_t batch = 1, in_channels = 1, out_channels = 1, groups = 1;
   size_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
@@ -30,7 +30,7 @@ struct OutputGrid {
   size_t top = 0, left = 0, step_h = 1, step_w = 1;
 };
 
-/// Where images are slices of 3-D ones: positions of one channel of the whole input and output, and taps of one filter for one channel.
+/// For images that are slices of 3-D ones: positions of one channel of the whole input and output, and taps of one filter for one channel.
 struct Slices {
   size_t in, out, taps;
 };

@@ -5,8 +5,8 @@
 
 namespace minnow::cpu {
 
-/// That of an instruction set. Up to 64 products are summed in f16, these sums in f32: about as exact as products of bf16. x is taken in
-/// sixteenths, so that nothing overflows while 64 products of neighbouring channels sum to less than a million; what overflows is infinite.
+/// The f16 kernels of an instruction set. Up to 64 products are summed in f16, and these sums in f32: about as exact as products of bf16. x
+/// is divided by 16, so that sums of 64 products of neighbouring channels may reach a million; larger sums overflow to infinity.
 struct F16Form {
   LowPrecisionKernels direct;  // no tiles: this instruction set has none
 };

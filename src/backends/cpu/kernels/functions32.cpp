@@ -202,7 +202,7 @@ struct TableLogarithm {
     r = hn::MulSub(part, at(kReciprocals), constant(1));
   }
   HWY_INLINE V at(const float* table) const { return V{_mm512_permutexvar_ps(place, hn::LoadU(D(), table).raw)}; }
-  /// k (two + two_rest) + upper + r (first + rest), where two has few bits; what the first sum rounds is added again.
+  /// k (two + two_rest) + upper + r (first + rest), where `two` has few bits. Adds the rounding error of the first sum.
   HWY_INLINE V to_base(float two, float two_rest, V upper, float first, V rest) const {
     const V sum = hn::MulAdd(k, constant(two), upper), lost = hn::Sub(upper, hn::NegMulAdd(k, constant(two), sum));
     return hn::Add(sum, hn::MulAdd(r, constant(first), hn::MulAdd(r, rest, hn::MulAdd(k, constant(two_rest), lost))));
@@ -286,8 +286,8 @@ constexpr float kHalfPi = 1.57079637f, kHalfPiRest = -4.37113883e-08f, kHalfPiLa
 struct Tan {
   static HWY_INLINE V of(V x) {
     const V sum = hn::MulAdd(x, constant(0.636619772f), constant(kMagic)), n = hn::Sub(sum, constant(kMagic));
-    // Three parts of pi/2. The first difference is exact; of the second product and difference what rounding loses is kept, which counts
-    // where little remains.
+    // Subtract three parts of pi/2. The first difference is exact. The rounding errors of the second product and difference are kept; they
+    // matter if the remainder is small.
     const V t = hn::NegMulAdd(n, constant(kHalfPi), x), second = hn::Mul(n, constant(kHalfPiRest)), r = hn::Sub(t, second);
     const V more = hn::Sub(r, t), lost_sum = hn::Sub(hn::Sub(t, hn::Sub(r, more)), hn::Add(second, more));
     const V lost = hn::NegMulAdd(n, constant(kHalfPiLast), hn::Sub(lost_sum, hn::MulSub(n, constant(kHalfPiRest), second)));

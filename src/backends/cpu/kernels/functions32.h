@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of floats beside those of unary.h, element by element, where the machine fuses multiplications with additions.
+// Elementwise functions of floats in addition to those of unary.h, for machines with fused multiply-add.
 //
-// Computed in f32 itself: arguments are reduced exactly or with what rounding has lost beside them, and polynomials (minimax fits) give
-// what the leading terms lack, so that there is one rounding of about the result's size. Powers and lengths are computed in f64. Errors are
-// below 1 unit in the last place where they are powers, logarithms or roots, below 2.5 elsewhere; -0, infinities, NaN and subnormal numbers
-// as in C.
+// They are computed in f32: arguments are reduced exactly, or with the rounding error kept, and polynomials (minimax fits) only add the
+// difference from the leading terms, so that a single rounding of about the result's size remains. Powers and lengths are computed in f64.
+// Errors are below 1 unit in the last place for powers, logarithms and roots, and below 2.5 for the others. -0, infinities, NaN and
+// subnormal numbers give the same results as in C.
 #pragma once
 #include <cstddef>
 #include <cstdint>

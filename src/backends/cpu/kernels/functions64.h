@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one double, element by element, beside those of unary64.h.
+// Elementwise functions of doubles, in addition to those of unary64.h.
 //
 // Logarithms, tangent, arcsine, arccosine and arctangent: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993:
-// e_log.c, e_log10.c, s_log1p.c, k_sin.c, k_cos.c, e_asin.c, s_atan.c). Errors are below 1 unit in the last place, those of expm1, the
-// tangent and the hyperbolic functions below 2.5; -0, infinities, NaN and subnormal numbers as in C.
+// e_log.c, e_log10.c, s_log1p.c, k_sin.c, k_cos.c, e_asin.c, s_atan.c). Errors are below 1 unit in the last place; for expm1, the tangent
+// and the hyperbolic functions below 2.5. -0, infinities, NaN and subnormal numbers give the same results as in C.
 #pragma once
 #include <cstddef>
 

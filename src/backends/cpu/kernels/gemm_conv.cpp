@@ -12,14 +12,14 @@ namespace {
 
 constexpr size_t kPair = 2;  // vectors of output channels that a tile computes
 
-// The pixels that come next, of every vector of input channels, in runs of neighbouring bytes that tiles ask for, two vectors at a time
-// (Tile::prefetch and Tile::prefetch_also). Where vectors are odd in number, bytes beyond are asked for, which does no harm. Large images
-// come from memory: 128 channels to 128, 448x448, took 65.0 ms, so 61.6 (AVX-512, Zen 4, one thread, 2026-11-22, `minnow profile`).
+// Prefetches the next pixels of every vector of input channels, in contiguous runs of the length that tiles prefetch, two vectors at a time
+// (Tile::prefetch and Tile::prefetch_also). With an odd number of vectors it prefetches bytes beyond them, which does no harm. Large images
+// come from memory: 65.0 -> 61.6 ms (128 channels to 128, 448x448; AVX-512, Zen 4, one thread, 2026-11-22, `minnow profile`).
 class InputAhead {
  public:
   InputAhead() = default;  // nothing is asked for
-  // `plane`: floats from one vector of channels to the next; `floats`: of each vector's pixels; `run`: the bytes that a tile asks for. Runs
-  // much longer than the pixels would fetch what is not needed soon: nothing is asked for.
+  // `plane`: floats from one vector of channels to the next; `floats`: of each vector's pixels; `run`: the bytes that a tile prefetches. If
+  // runs are much longer than the pixels, prefetching would load data too early, so it is turned off.
   InputAhead(const float* x, size_t planes, size_t plane, size_t floats, size_t run) noexcept
       : x_(reinterpret_cast<const char*>(x)),
         pairs_(run <= 2 * floats * sizeof(float) ? ceil_div(planes, 2) : 0),

@@ -16,9 +16,9 @@ class GemmConv {
   struct Options {
     bool plain_input = false;  // the image is plain, NCHW or NHWC; groups must be 1. Meant for a network's first layer
     const LowPrecisionKernels* low_precision = nullptr;  // null: f32. Else factors are rounded to 16 bits; groups of whole vectors of pairs
-    std::optional<OutputGrid> grid;                      // of y and of what is added; nothing: the outputs are the image
-    std::optional<Slices> slices;                        // of what x, y and the weights are slices, if of anything
-    std::optional<FilterSteps> filter;                   // of the weights, in f32; nothing: as pack_weights says
+    std::optional<OutputGrid> grid;                      // of y and of the addend; empty: the outputs are the image
+    std::optional<Slices> slices;                        // the 3-D tensors of which x, y and the weights are slices, if any
+    std::optional<FilterSteps> filter;                   // of the weights, in f32; empty: the layout of pack_weights()
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };

@@ -6,11 +6,11 @@
 
 namespace minnow::cpu {
 
-/// How the tile takes its factors.
-///   words: x and w as 16-bit integers less their zero points, in pairs of channels; any values fit.
-///   bytes: x as u8 (as i8 where the kernels say so) and w as i8, in fours of channels, where the machine multiplies and adds these
+/// The form of a tile's factors.
+///   words: x and w as 16-bit integers less their zero points, in pairs of channels; for any values.
+///   bytes: x as u8 (or i8, if the kernels say so) and w as i8, in groups of four channels, on machines that multiply and add these
 ///   exactly.
-///   matrices: the same bytes in eights of channels, which the machine multiplies for two pixels at once. x lies as
+///   matrices: the same bytes in groups of eight channels, for machines that multiply two pixels at once. The layout of x is
 ///   [eight channels][pixel][channel].
 enum class IntegerForm : uint8_t { words, bytes, matrices };
 inline constexpr size_t kIntegerForms = 3;
@@ -34,7 +34,7 @@ struct IntegerTile {
   const uint8_t* w;            // [tap][group][two vectors][lane][channel of the group]
   const int32_t* bias;
   const float* multiplier;
-  const float* addend = nullptr;  // what a bias has beyond `bias`, added in f32; null: nothing
+  const float* addend = nullptr;  // the part of a bias beyond `bias`, added in f32; null: none
   float low = 0, high = 0;        // bounds of the result less the zero point
   int32_t zero_point = 0;
   bool is_signed = false;  // y is i8
@@ -74,8 +74,8 @@ struct IntegerKernels {
   void (*dequantize)(const ByteSource& source, size_t count, float scale, float* y);
   /// most[i] = max(most[i], x[i step]) of `count` vectors of `lanes` bytes, those of `most` next to each other; step counts vectors.
   void (*maximum)(const uint8_t* x, size_t step, size_t count, bool is_signed, uint8_t* most);
-  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point where x holds exact integers: `count` vectors of which each lane has its
-  /// own bias, addend and multiplier. The fields of `to` that describe the result are used.
+  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x: `count` vectors; each lane has its own bias,
+  /// addend and multiplier. Uses the fields of `to` that describe the result.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
   /// `count` bytes; y may be a or b.
   void (*sum)(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y);

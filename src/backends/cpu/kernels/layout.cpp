@@ -60,7 +60,7 @@ void every_other(const float* from, size_t count, float* to) {
   hn::StoreU(hn::ConcatUpperLower(d, hn::ConcatOdd(d, high, high), hn::ConcatEven(d, low, low)), d, to + count - kLanes);
 }
 
-// One source more onto what the ones before it gave.
+// Adds the lanes of one more source to those of the sources before it.
 HWY_INLINE hn::Vec<D> with_lanes(hn::Vec<D> made, const float* from, hn::Vec<DI> lanes) {
   const D d;
   const DI di;

@@ -27,8 +27,8 @@ struct LowPrecisionKernels {
   /// Planes that the vectors of pairs of an image are cut into, [part][pixel][lanes / parts], for tiles of `packed`: pixels are so much
   /// closer then, and vectors of channels as far apart as ever. A tile may read 4 floats beyond the last pixel.
   size_t parts = 1;
-  /// Puts the weights of a panel, [pair][lanes of `vectors` vectors], in the order in which `packed` takes them: those of whole vectors of
-  /// pairs of each tap. Null: they stay as they are.
+  /// Reorders the weights of a panel, [pair][lanes of `vectors` vectors], for `packed`: the weights of each tap that fill whole vectors of
+  /// pairs. Null: they keep their order.
   void (*arrange)(float* panel, size_t pairs, size_t vectors) = nullptr;
 
   /// The same for a panel of one tap and any number of pairs.

@@ -27,8 +27,8 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
       lanes_(kernels.lanes),
       vectors_(ceil_div(shape.n, kernels.lanes)) {
   if (low_precision_) shape_.k = ceil_div(shape.k, 2);
-  // A block of rows stays in half of L2 while all of b passes by. Threads share rows and panels out so that none reads much more of one
-  // matrix than of the other; what is summed in which order does not depend on it, but for blocks of a single row.
+  // A block of rows stays in half of L2 while all of b streams by. Threads divide rows and panels so that none reads much more of one
+  // matrix than of the other. Except for blocks of a single row, the order of sums does not depend on this division.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
   if (shape.m > 4 * most) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
   if (options.depth != SIZE_MAX) slices_ = std::max(slices_, ceil_div(shape_.k, kLongestSum));

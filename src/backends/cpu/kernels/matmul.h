@@ -34,7 +34,7 @@ class MatMul {
   };
   MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue);
 
-  /// How b is cut along k: what pack_b writes depends on it, and it on the number of rows.
+  /// The number of slices of b along k. It follows from the number of rows and determines the result of pack_b().
   size_t slices() const noexcept { return slices_; }
   size_t packed_b_floats() const noexcept { return product_of({vectors_, lanes_, shape_.k}); }
   /// The whole of b is `panels()` panels, which may be packed at the same time. Every element is multiplied by `factor`.

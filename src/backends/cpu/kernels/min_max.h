@@ -8,8 +8,8 @@
 
 namespace minnow::cpu {
 
-/// For elements of one dtype. `flip`: bits that are turned in each of them, after which the one wanted is the largest in the order of
-/// signed numbers. Where an element is NaN, so is the result.
+/// Loops for elements of one dtype. `flip`: the bits to invert in each element so that the wanted one is the largest as a signed integer.
+/// If an element is NaN, the result is NaN.
 struct MinMaxLoops {
   /// The largest or smallest of `count` > 0 elements, into *y.
   void (*reduce)(const void* x, size_t count, uint64_t flip, void* y);

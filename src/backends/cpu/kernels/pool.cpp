@@ -78,8 +78,8 @@ void max_windows(const PoolRows& r, size_t row, size_t from, size_t to) {
   }
 }
 
-// The largest of each of `count` columns over N rows that are `step` floats apart. The maximum loses a NaN in its first operand: a sum of
-// these operands that is no NaN tells that none was lost.
+// The largest of each of `count` columns over N rows that are `step` floats apart. The maximum ignores a NaN in its first operand; a NaN in
+// the sum of these operands reveals that.
 template <int N>
 HWY_INLINE V max_columns(const float* x, ptrdiff_t step, ptrdiff_t count, float* out) {
   const D d;

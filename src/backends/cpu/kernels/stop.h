@@ -5,8 +5,8 @@
 
 namespace minnow::cpu {
 
-/// For loops over blocks of any size: asks Watch::stopping() once for some hundred thousand operations, so that it costs small blocks an
-/// addition. A loop that returns early leaves its outputs as they are; nothing may take places or lengths from them.
+/// Asks Watch::stopping() once per some hundred thousand operations, so that loops over small blocks pay only an addition. A loop that
+/// returns early leaves its outputs unfinished; nobody may use them as indices or lengths.
 class Stop {
  public:
   /// `work`: operations on vectors or numbers since the last call, at a guess.

@@ -12,9 +12,9 @@ namespace {
 constexpr size_t kPair = 2;       // vectors of output channels that a tile computes
 constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
 constexpr float kZero[16] = {};   // the partner of a pixel that has none
-// Blocks of 100 to 200 pixels and chunks of 128 to 512 channels were within 1 % of each other. Both are fixed because results must not
-// depend on the number of threads; how a block's pixels are cut into parts may. Small blocks of an image are neighbouring pixels, which one
-// thread finds in its caches from layer to layer; those of a matrix should be large, as the encoder of 128 rows says by 1.3 %.
+// Blocks of 100 to 200 pixels and chunks of 128 to 512 channels were within 1 % of each other. Both are fixed, because results must not
+// depend on the number of threads; the division of a block's pixels into parts may. Blocks of an image are small, so that a thread finds
+// their neighbouring pixels in its caches from layer to layer; blocks of a matrix are large, which gains 1.3 % for an encoder of 128 rows.
 constexpr size_t kBlockPixels = 100, kBlockRows = 200, kChunkChannels = 128;
 constexpr size_t kLeastPixels = 12;  // of a part: less makes narrow tiles
 // With two levels a left factor serves a quarter of a chunk's columns, and there are 49 of them, which together come from L3: 256 columns

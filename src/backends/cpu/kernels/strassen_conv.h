@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1x1 convolutions of many channels, and products of matrices, by one or two levels of Strassen's algorithm in Winograd's variant: at each
-// level 7 products of half the size along each dimension instead of 8. The sums of constant weights are made where they are used, a panel
-// of two vectors at a time, so that weights take no more memory than plain ones; those of computed ones are packed in every run. Sums of
-// the input are one pass for each level; those of products are part of the tiles. Source: Winograd 1971, "On multiplication of 2 x 2
-// matrices", Linear Algebra and its Applications 4.
+// 1x1 convolutions of many channels, and matrix products, by one or two levels of Strassen's algorithm in Winograd's variant: each level
+// computes 7 products of half the size along each dimension instead of 8. Sums of constant weights are computed at their use, a panel of
+// two vectors at a time, so they need no more memory than the plain weights; sums of computed weights are packed in every run. Sums of the
+// input take one pass per level; tiles compute the sums of products. Source: Winograd 1971, "On multiplication of 2 x 2 matrices", Linear
+// Algebra and its Applications 4.
 #pragma once
 #include <vector>
 
@@ -41,7 +41,7 @@ class StrassenConv {
   }
   StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, const Options& options = {1, false, 1, false});
 
-  /// Deep products are computed in slices of the input channels, one after another: each adds to what the ones before have written.
+  /// Deep products are computed in slices of the input channels; each slice adds to the results of those before it.
   size_t slices() const noexcept { return slices_; }
   size_t slice_floats() const noexcept { return chunk_weights(chunks_) + rest_ * lanes_ * in_; }
   size_t weight_floats() const noexcept { return slices_ * slice_floats(); }
@@ -49,7 +49,7 @@ class StrassenConv {
   size_t levels() const noexcept { return levels_; }
   size_t chunks() const noexcept { return chunks_; }
   bool makes_sums() const noexcept { return makes_sums_; }
-  /// Weights that lie `out_step` and `in_step` floats apart, one of which is 1; each is multiplied by `factor`.
+  /// Weights with the strides `out_step` and `in_step`, in floats, one of which is 1; each weight is multiplied by `factor`.
   struct Weights {
     const float* data;
     size_t out_step, in_step;
@@ -64,8 +64,8 @@ class StrassenConv {
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 
-  /// Products with sums of weights that are made on the way, and the pixels that all products are computed of: more than there are where
-  /// those of a block are odd in number.
+  /// For estimates: the sums of weights computed during products, and the pixels of all products. The latter exceed the image's pixels if
+  /// blocks have odd numbers of pixels.
   double sums_made() const noexcept { return makes_sums_ ? static_cast<double>(4 * shape_.batch * blocks_ * parts_) : 0; }
   double paired_pixels() const noexcept { return static_cast<double>(shape_.batch * blocks_ * ((ceil_div(pixels_, blocks_) + 1) / 2 * 2)); }
 
@@ -78,8 +78,8 @@ class StrassenConv {
   void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
  private:
-  // Neighbouring pixels of the upper half of a block, and those as far behind the middle. Where the pixels are odd in number, the last one
-  // of the upper half has no partner, and counts as if that were zero.
+  // Neighbouring pixels of the upper half of a block, and the corresponding pixels of the lower half. If a block has an odd number of
+  // pixels, the last one of the upper half has no partner, which counts as zero.
   struct Part {
     size_t image, first, second;  // the image; its first pixels of both halves
     size_t pixels, bottom;        // in the upper and in the lower half
@@ -112,7 +112,7 @@ class StrassenConv {
     size_t step;
   };
   Left left_of(size_t quarter, const Part& part, const Arguments& arguments, const float* scratch) const noexcept;
-  // Where a product goes, and what is added to it on the way.
+  // The destination of a product, and its addends.
   struct Target {
     float* y;
     const float *add, *bias;  // of the whole result, or null

@@ -17,8 +17,8 @@
 /// False in the pass for the compiler's baseline: without vectors there are no kernels, the reference serves there.
 #define MINNOW_KERNEL_TARGET (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
-/// Whether a function may be compiled for ARM's instructions beyond NEON (dot products, f16, bf16) by an attribute of its own. Under clang
-/// before 16, arm_neon.h has them only where the whole file is compiled for them. A build for one instruction set stays small without.
+/// Whether an attribute can compile a function for ARM's extensions of NEON (dot products, f16, bf16). Before version 16, clang's
+/// arm_neon.h has them only if the whole file is compiled for them. A build for a single instruction set omits them to stay small.
 #define MINNOW_ARM_EXTENSIONS (HWY_ARCH_ARM_A64 && !MINNOW_ONE_ISA && (!HWY_COMPILER_CLANG || HWY_COMPILER_CLANG >= 1600))
 
 /// Full unrolling of short constant loops, so that arrays of vectors become registers.

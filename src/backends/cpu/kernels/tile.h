@@ -25,8 +25,8 @@ struct TileSums {
   const float* bias = nullptr;
 };
 
-/// Weights that are sums: from - less + plus - less_too (the last two may be null), made on the way and written to `to`, where the tile
-/// and those after it read them. Null `from`: they are there already.
+/// Weights that are sums: from - less + plus - less_too (the last two may be null). The tile computes them and writes them to `to`, for
+/// itself and for later tiles. Null `from`: `to` already holds them.
 struct TileWeights {
   const float *from = nullptr, *less = nullptr, *plus = nullptr, *less_too = nullptr;
   float* to = nullptr;

@@ -104,7 +104,7 @@ void TransposedConv<Conv>::pack_weights(const float* iohw, float* out) const {
   }
   const size_t ins = shape_.in_channels / shape_.groups, outs = shape_.out_channels / shape_.groups;
   const size_t step_h = shape_.stride_h, step_w = shape_.stride_w;
-  // Outputs that lie in one page of each input's planes are taken together: one by one, every plane would be a page and a line of its own.
+  // Pack outputs within one page of each input plane together: one by one, each plane would touch another page and cache line.
   const size_t together = std::max<size_t>(1, 1024 / shape_.taps());
   std::vector<float> oihw;
   for (const Phase& phase : phases_) {

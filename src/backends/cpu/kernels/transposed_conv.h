@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolutions as ordinary ones: the outputs at positions that agree modulo the stride meet the same taps, so that each such set
-// ("phase") is a convolution of stride 1 by the taps that it meets, reversed. Nothing is scattered, and nothing but padding is multiplied
-// by zero. (Shi et al., "Is the deconvolution layer the same as a convolutional layer?", 2016.)
+// Transposed convolutions as ordinary ones: outputs whose positions are equal modulo the stride use the same taps. Each such set of outputs
+// ("phase") is a convolution of stride 1 by its taps, reversed. Nothing is scattered, and only padding is multiplied by zero. (Shi et al.,
+// "Is the deconvolution layer the same as a convolutional layer?", 2016.)
 #pragma once
 #include <string>
 #include <string_view>
@@ -13,9 +13,9 @@
 
 namespace minnow::cpu {
 
-/// A transposed convolution of one or more images [in_channels][in_h][in_w]: tap (ky, kx) of the input place (y, x) adds to the output
-/// place (y * stride_h + ky * dilation_h - pad_top, ...). `shape` has the sizes of input, output and kernel as they are called here.
-/// Conv: what computes each phase, GemmConv or WinogradConv.
+/// A transposed convolution of one or more images [in_channels][in_h][in_w]: tap (ky, kx) of the input at (y, x) adds to the output at
+/// (y * stride_h + ky * dilation_h - pad_top, ...). The sizes of input, output and kernel in `shape` are those of the transposed
+/// convolution. Conv computes each phase: GemmConv or WinogradConv.
 template <class Conv>
 class TransposedConv {
  public:
@@ -68,7 +68,7 @@ class TransposedConv {
   struct Phase {
     size_t y, x;              // the first taps that it meets
     size_t first_unit = 0;    // its units follow those of the phases before it
-    size_t first_weight = 0;  // and so do its weights, its transforms and what these write
+    size_t first_weight = 0;  // likewise for its weights, its transforms and their results
     size_t first_transform = 0, first_shared = 0, first_panel = 0;
     ConvShape shape;
     Conv conv;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one double, element by element, where the machine has vectors of doubles: those that operators have.
+// Elementwise functions of doubles that operators need, for machines with vectors of doubles.
 //
 // exp: Taylor's polynomial after the reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980). Logarithm, sine
 // and cosine: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993: e_log.c, k_sin.c, k_cos.c, e_rem_pio2.c). Errors
-// are below 1 unit in the last place, that of tanh below 2.5; -0, infinities, NaN and subnormal numbers as in C. functions64.h has more.
+// are below 1 unit in the last place, for tanh below 2.5. -0, infinities, NaN and subnormal numbers as in C. functions64.h has more.
 #pragma once
 #include <cstddef>
 #include <cstdint>

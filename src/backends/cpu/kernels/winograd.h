@@ -32,11 +32,11 @@ inline constexpr size_t kMostWinogradPositions = 9;  // along an axis
 inline constexpr size_t kMostWinogradOutputs = 6;
 inline constexpr size_t kMostWinogradTaps = 7;
 
-/// The interpolation points are 0 (where their number is odd), +-p[0], +-p[1] ..., and infinity, so that the transforms share half of the
-/// work of a pair. They were searched for: first by what they make of the rounding of products, sqrt(mean over outputs i of sum over j of
-/// (output[i][j] |input row j| |kernel row j|)^2 / taps), where points that are no pairs were never better, then among fractions near these
-/// by simulated errors. For F(4, 3), 5/8 and 13/8 (and 3/5 and 3/2 as well) keep the error within a factor of two of plain summation, where
-/// the usual 1 and 2 make it five times as large. Scaling the rows of a transform changes nothing: rounding is relative.
+/// The interpolation points are 0 (if their number is odd), +-p[0], +-p[1] ..., and infinity, so that the transforms share half of the work
+/// of a pair. The points minimize the effect of rounding products, sqrt(mean over outputs i of sum over j of (output[i][j] |input row j|
+/// |kernel row j|)^2 / taps), for which points without pairs were never better, and then simulated errors among nearby fractions. For
+/// F(4, 3), 5/8 and 13/8 (or 3/5 and 3/2) keep the error within a factor of two of plain summation; the usual 1 and 2 make it five times
+/// as large. Scaling the rows of a transform changes nothing, because rounding is relative.
 struct WinogradNumbers {
   size_t outputs, taps, stride;  // M; of the filter
   double p[4];

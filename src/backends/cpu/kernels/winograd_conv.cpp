@@ -168,8 +168,8 @@ void WinogradConv::add_axis(size_t outputs, const Along& along, Axis (&axis)[2])
   }
 }
 
-// [pair of vectors][position][in channel][lanes of the pair]; where columns are kept, [pair][vertical position][tap][in channel][lanes].
-// All lanes of a pair at once, so that what is written lies together.
+// [pair of vectors][position][in channel][lanes of the pair]; with kept columns, [pair][vertical position][tap][in channel][lanes]. All
+// lanes of a pair are written together, so that writes are contiguous.
 void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
   const size_t in = shape_.in_channels, taps = down_.taps * across_.taps;
   double down[kMostWinogradPositions * kMostWinogradTaps], across[kMostWinogradPositions * kMostWinogradTaps];

@@ -22,8 +22,8 @@ struct WinogradForms {
   constexpr WinogradForms(WinogradForm both) : down(both), across(both) {}
   constexpr WinogradForms(WinogradForm vertical, WinogradForm horizontal) : down(vertical), across(horizontal) {}
 
-  /// Those of M outputs along every axis of more than one tap; nothing where there are none, or the kernel is not of this stride on both
-  /// axes.
+  /// The forms with M outputs along every axis of more than one tap. Empty if there are none, or if the kernel does not have this stride on
+  /// both axes.
   static std::optional<WinogradForms> of(const ConvShape& shape, size_t outputs, size_t stride);
   constexpr size_t positions() const { return numbers_of(down).positions() * numbers_of(across).positions(); }
   /// The mean error beside that of plain sums (WinogradNumbers); of different forms the product.
@@ -39,7 +39,7 @@ class WinogradConv {
     WinogradForms form = WinogradForm::f4;
     size_t threads = 1;
     size_t l2 = 1 << 20, l3 = 32 << 20;   // bytes
-    std::optional<OutputGrid> grid = {};  // of y and of what is added; nothing: the outputs are the image
+    std::optional<OutputGrid> grid = {};  // of y and of the addend; empty: the outputs are the image
   };
   struct Arguments {
     const float* x;     // packed
@@ -58,9 +58,9 @@ class WinogradConv {
   static double products(const ConvShape& shape, WinogradForms form);
   WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
-  /// Whether weights are kept transformed along the vertical axis alone (F(4): twice the plain ones instead of four times), and along the
-  /// other where they are used: those that L3 hardly holds, of images of so many tiles that it costs little beside the products (5 % with
-  /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block. Only for up to four taps along both axes.
+  /// Whether weights are stored transformed along the vertical axis only (F(4): twice the plain size instead of four times), and along the
+  /// other at each use. For weights that hardly fit into L3, and images with enough tiles to make it cheap beside the products (5 % with 49
+  /// tiles of F(4), 20 % with 16) but few enough for one block. Only for up to four taps along both axes.
   static bool keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept;
   size_t weight_floats() const noexcept { return product_of({panels_, out_vectors_, lanes_, shape_.in_channels}); }
   /// The only property of the image size that changes the result of pack_weights().
@@ -70,8 +70,8 @@ class WinogradConv {
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 
-  /// First all transform units, then, once they are done, all product units. Where `shared_floats` is zero there is nothing to transform
-  /// beforehand: every product unit does it in its own scratch.
+  /// First run all transform units and then, once they are done, all product units. If `shared_floats` is zero, there are no transform
+  /// units: every product unit transforms its input in its own scratch.
   size_t transform_units() const noexcept { return shared_ ? blocks_.size() * in_vectors_ : 0; }
   size_t shared_floats() const noexcept { return shared_ ? product_of({blocks_.size(), block_floats_}) : 0; }
   void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept;
@@ -131,7 +131,7 @@ class WinogradConv {
   Along down_, across_;
   size_t positions_;
   bool keeps_columns_;
-  size_t panels_;  // of weights for one input channel: one a position, or, where columns are kept, one a vertical position and tap
+  size_t panels_;  // of weights for one input channel: one per position or, with kept columns, one per vertical position and tap
   size_t in_vectors_, out_vectors_;
   size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   Axis vertical_[2], horizontal_[2];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in one pass: for a block of queries of one head the scores stay in the second-level cache from the product with the keys
-// over softmax to the product with the values. Keys and values are brought into panels once for each head. In f32, or with the factors of
-// both products rounded to pairs of bf16, or those of the product with the values to pairs of f16: sums of f16 would make errors of a
-// hundredth in scores of ten, and as much in what softmax makes of them. Softmax is f32.
+// Attention in one pass. For a block of queries of one head, the scores stay in the second-level cache from the product with the keys over
+// softmax to the product with the values. Keys and values are packed into panels once per head. Products are in f32, or the factors of both
+// are rounded to pairs of bf16, or those of the product with the values to pairs of f16. (Scores summed in f16 would have errors of 0.01 at
+// values of ten, and softmax would keep these errors.) Softmax is computed in f32.
 #include "graph/attention.h"
 #include "backends/cpu/kernels/stop.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// minnow.ChannelShuffle: whole planes of channels are copied in the plain layout; in the packed one each vector of channels is put together
-// from lanes of a few others, so that what lies between packed convolutions stays packed.
+// minnow.ChannelShuffle. In the plain layout it copies whole planes of channels. In the packed layout it assembles each vector of channels
+// from lanes of a few others, so that data between packed convolutions stays packed.
 #include <algorithm>
 #include <cstring>
 
@@ -131,7 +131,7 @@ class LaneKernel final : public Kernel {
   }
 
  private:
-  static constexpr size_t kMostLanes = 64;  // of a vector, each of which may come from a block of its own
+  static constexpr size_t kMostLanes = 64;  // of a vector; each lane may come from another block
   struct Source {
     uint32_t input;
     size_t block, blocks;  // of so many of an image

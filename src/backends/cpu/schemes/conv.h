@@ -34,10 +34,10 @@ std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts = {
 /// The machine's options for a product or convolution over packed images.
 GemmConv::Options gemm_options(const Device& device);
 
-/// The constant weights and bias of a convolution as one of the classes that compute them wants them; null where they are no constants.
+/// The constant weights and bias of a convolution, packed for the class that computes it; null if they are not constants.
 class PackedFilter {
  public:
-  /// `form` and `parameters` say what both forms depend on (PrepareContext::packed); `pack` makes that of the weights. The bias is
+  /// `form` and `parameters` identify the packed forms of weights and bias (PrepareContext::packed); `pack` packs the weights. The bias is
   /// multiplied by `bias_factor`.
   template <class Conv>
   void prepare(PrepareContext& context, const Conv& conv, std::string_view form, const PackingParameters& parameters,
@@ -64,8 +64,8 @@ class PackedFilter {
   std::shared_ptr<const void> weights_, bias_;
 };
 
-/// Any of the classes that compute convolutions in units: it packs weights and bias, and runs its units. `form` and `parameters` say what
-/// their packed forms depend on. Weights and bias that are no constants are packed in every run, by classes that pack in panels.
+/// A kernel for any of the classes that compute convolutions in units: packs weights and bias, and runs the units. `form` and `parameters`
+/// identify their packed forms. Classes that pack in panels also pack weights and bias that are not constants, in every run.
 template <class Conv, class Base = Kernel>
 class ConvKernel : public Base {
  public:

@@ -152,7 +152,7 @@ class DeformConvKernel final : public Kernel {
     }
   }
 
-  // Where the samples of one tap lie, and how much of each pixel is in them; what lies outside has no weight.
+  // Finds the pixels around the samples of one tap, and their weights; pixels outside the image have weight 0.
   void find_samples(const float* offsets, const float* mask, size_t tap, size_t first, size_t count, int32_t* at,
                     float* weight) const noexcept {
     const WindowGeometry& w = conv_.window;

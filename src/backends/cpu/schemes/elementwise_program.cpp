@@ -9,7 +9,7 @@
 namespace minnow::cpu {
 namespace {
 
-// AVX-512 alone has chains that hold values: other machines' libraries go without what finds such values.
+// Only AVX-512 has chains that hold values; libraries for other machines omit the search for such values.
 #if defined(__x86_64__)
 constexpr bool kMayHold = true;
 #else
@@ -252,7 +252,7 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView&
 
 void ElementwiseProgram::finish(Value result) {
   if (items_[static_cast<size_t>(result)].place != Place::instruction) result = unary(Unary::copy, result);
-  // Backward: what is needed; then forward: a register is free again behind the last instruction that reads it.
+  // Find the needed instructions backward. Then assign registers forward: a register is free after the last instruction that reads it.
   std::vector<int> last(items_.size(), -1);
   last[static_cast<size_t>(result)] = static_cast<int>(instructions_.size());
   for (size_t i = instructions_.size(); i-- > 0;)
@@ -362,8 +362,8 @@ void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const s
   steps_.push_back({Chain::end});
 }
 
-/// Among the stores whose values this chain alone reads, one at a time becomes a held value: the first to be done with, so that
-/// most of them fit (the greedy choice of intervals). Where one ends in a load behind the store that begins the next, both are a swap.
+/// Turns stores into held values, one at a time, if only this chain reads them: the one that ends first is chosen first, so that most of
+/// them fit (the greedy choice of intervals). If one value's last load follows the store of the next, the two become a swap.
 void ElementwiseProgram::hold_values(size_t begin, std::span<const size_t> last_read, size_t end) {
   constexpr uint32_t kNone = UINT32_MAX;
   struct Interval {
@@ -383,7 +383,7 @@ void ElementwiseProgram::hold_values(size_t begin, std::span<const size_t> last_
       interval.stored = kNone;
     if (step.b >= 0) intervals[static_cast<size_t>(step.b)].stored = kNone;
   }
-  // In the order of their ends; what is held then begins at the step that is made of its store.
+  // In the order of their ends. A held value begins at the step that replaces its store.
   uint32_t free_from = static_cast<uint32_t>(begin);
   for (uint32_t s = free_from; s < count; ++s) {
     const Step& step = steps_[s];

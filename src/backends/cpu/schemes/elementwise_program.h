@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators as a straight-line program over a block of floats: each instruction reads and writes registers of kBlock floats,
-// which stay in the first-level cache. Booleans are 1 and 0. Neighbouring instructions of a few machine instructions each run as a chain
-// (kernels/chain.h) over whole tiles, which leaves values on the way in vectors; what is left of the block, they do one by one.
+// which stay in the first-level cache. Booleans are 1 and 0. Neighbouring cheap instructions run as a chain (kernels/chain.h) over whole
+// tiles, which keeps intermediate values in vectors; the rest of the block is computed one instruction after another.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -26,17 +26,17 @@ class ElementwiseProgram {
   ElementwiseProgram(const Kernels& kernels, std::span<const Form> inputs);
   Value input(size_t i) const noexcept { return static_cast<Value>(i); }
   Value constant(float value);
-  /// The value that an operator with these operands gives; nothing where it is none that programs know. Shapes are not looked at.
+  /// Adds an operator with these operands and returns its value; empty if programs do not support it. Ignores shapes.
   std::optional<Value> add(const NodeView& node, std::span<const Value> operands);
-  /// The program is complete. Drops what the result does not need and allots the registers.
+  /// Completes the program: drops instructions that the result does not need, and assigns registers.
   void finish(Value result);
 
   /// Floats of the memory that run() works in.
   size_t scratch() const noexcept;
   /// Operations for one element.
   double cost() const noexcept { return cost_; }
-  /// Writes into the scratch what is the same for all blocks. To be called before run() is with this scratch, and again where others have
-  /// written the scratch or the inputs.
+  /// Writes the data that all blocks share into the scratch. Call it before run() with this scratch, and again after others have written
+  /// the scratch or the inputs.
   void begin(float* scratch) const noexcept;
   /// y[0, count) for count <= kBlock. Inputs of form full have `count` floats; those of form lanes have one vector, and count is whole
   /// vectors. `scratch` has scratch() floats and the alignment of pointers. y may be an input of form full.
@@ -85,7 +85,7 @@ class ElementwiseProgram {
   Value log_of_one_more(Value x);
   Value inverse_sinh(Value x);
   std::optional<Value> of_angles(std::string_view op, Value x);
-  /// The parts of the scratch: registers, a vector for each input (of those that are numbers), steps, where the numbers came from.
+  /// The parts of the scratch: registers, a vector for each input that is a number, steps, and the origins of the numbers.
   struct Scratch {
     float *registers, *vectors;
     ChainStep* steps;

@@ -15,8 +15,8 @@ namespace minnow::cpu {
 /// How a scheme takes the factors of its products.
 enum class Factors : uint8_t { f32, bf16, f16 };
 
-/// Declined, with the reason, where no scheme with such factors may serve. `weights`: the inputs that it rounds beforehand, where they are
-/// constant.
+/// Declines, with the reason, if no scheme with such factors can serve the node. `weights`: the inputs that the scheme rounds beforehand if
+/// they are constant.
 Estimate refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
 /// The kernels that multiply them; null for f32.
 const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels);

@@ -22,7 +22,7 @@ struct Part {
 class MovementKernel final : public Kernel {
  public:
   std::vector<Part> parts;
-  std::vector<std::byte> fill;  // one element: what output 0 holds where no part writes; empty: every element is written
+  std::vector<std::byte> fill;  // one element: the value of output 0 where no part writes; empty: every element is written
   size_t fill_count = 0;
 
   void run(RunContext& context) noexcept override {

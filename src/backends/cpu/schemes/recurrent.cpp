@@ -43,8 +43,8 @@ struct Recurrent {
         slots(gates == 1 ? 2 : 4) {}
 };
 
-// The function of the i-th of a node's activations, or nothing where it is none that cells here have: LSTM and GRU have sigmoid and tanh in
-// their usual places, RNN may have relu too.
+// The function of a node's activation i; empty if cells here do not support it: LSTM and GRU must have sigmoid and tanh in their usual
+// places, RNN may also have relu.
 std::optional<Unary> activation_of(const NodeView& node, size_t i) {
   const size_t each = node.op() == "LSTM" ? 3 : node.op() == "GRU" ? 2 : 1;
   const bool gate = each > 1 && i % each == 0;
@@ -221,7 +221,7 @@ class RecurrentKernel final : public Kernel {
     }
   };
 
-  // Each packs one vector of units of one direction. For every two slots a panel [k][lanes of both], what has no row being zero.
+  // Packs one vector of units of one direction. Every two slots form a panel [k][lanes of both]; lanes without a row are zero.
   void pack_gates(const float* from, size_t depth, size_t slots, size_t block, float* to) const noexcept {
     const size_t direction = block / blocks_, unit = block % blocks_ * lanes_, units = std::min(lanes_, r_.hidden - unit);
     to += block * slots * lanes_ * depth;
@@ -278,7 +278,7 @@ class RecurrentKernel final : public Kernel {
     t.pixel_stride = static_cast<ptrdiff_t>(row_stride());
     t.accumulate = true;
     t.w = w;
-    t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
+    t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // the next weights
     t.prefetch_also = vectors > 1 ? static_cast<ptrdiff_t>(hidden_ * asked_bytes(lanes_)) : 0;
     const size_t most = size(tile_.rows[vectors]), tiles = r_.batch <= most ? 1 : ceil_div(r_.batch, most);
     const size_t pixel = lanes_ / (low_precision_ ? low_precision_->parts : 1);
@@ -323,8 +323,8 @@ class RecurrentKernel final : public Kernel {
 
   void advance(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
     for (size_t i = first; i < last; ++i) {
-      // There and back again: where the weights are a little larger than L2, most of what a step needs first is what the one before it
-      // used last.
+      // Alternate the direction: if the weights are a little larger than L2, most of the weights that a step needs first are those that the
+      // step before it used last.
       const size_t block = step % 2 ? first + last - 1 - i : i;
       float* gates = cell(context, d, step, block).gates;
       const float* w = recurrent_weights(context, d, block);
@@ -343,8 +343,8 @@ class RecurrentKernel final : public Kernel {
     if (r_.batch == 1) finish(context, d, step, first, last - first);
   }
 
-  // The cells of some vectors of units. Those of a single sequence, whose sums are few, are computed one after the other, each without
-  // waiting for what the one before it makes.
+  // Computes the cells of some vectors of units. A single sequence has few sums per cell, so one call computes all of its cells: they are
+  // independent, and their latencies overlap.
   void finish(RunContext& context, size_t d, size_t step, size_t block, size_t blocks) const noexcept {
     CellRows rows = cell(context, d, step, block);
     if (r_.batch == 1) rows.gate_stride = r_.slots * lanes_, rows.rows = blocks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over neighbouring axes: rows where those are the last ones, columns else.
+// Reductions over neighbouring axes: over rows if these axes are the last ones, else over columns.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,7 +15,7 @@ constexpr size_t kFloatsPerTask = 16 << 10;
 constexpr size_t kColumns = 2048, kMostParts = 8;
 constexpr size_t kShortRow = 16, kShortRows = 64;  // rows up to this length are turned, so many at once, and reduced side by side
 
-/// The reduced dimensions as one, between those before and those after.
+/// The shape with the reduced dimensions merged into one, and likewise those before and after them.
 struct Lines {
   size_t outer, length, inner;
 };

@@ -56,7 +56,7 @@ class ReorderKernel final : public Kernel {
           transpose(x + packed, pack_, count, lanes, y + plain, pixels_);
           continue;
         }
-        // Lanes without a channel: nobody reads them, but zeros are computed with faster than some of what may lie there.
+        // Nobody reads lanes without a channel, but kernels compute zeros faster than some of the values that might be there.
         if (lanes < pack_) std::memset(y + packed, 0, count * pack_ * sizeof(T));
         transpose(x + plain, pixels_, lanes, count, y + packed, pack_);
       }

@@ -96,8 +96,8 @@ Estimate estimate_matmul(const NodeView& node, const Device& device, size_t leve
   if (device.low_memory && p.shape.transpose_a) return declined("A is transposed, which takes a copy, and memory is to be saved");
   const double one =
       seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, {static_cast<size_t>(device.threads), true, levels, constant});
-  // A copy whose rows are a power of two apart takes 5 ns an element, six times what its bytes do (2048x2048, Zen 4): square matrices gain
-  // nothing, wide results do.
+  // A copy whose rows are a power of two apart takes 5 ns per element, six times as long as its bytes alone (2048x2048, Zen 4). So square
+  // matrices gain nothing, but wide results do.
   const double copy = p.shape.transpose_a ? 6 * device.byte_time(8.0 * static_cast<double>(p.shape.m * p.shape.k)) : 0;
   return Estimate(static_cast<double>(p.batches) * (one + copy));
 }

@@ -11,7 +11,7 @@ namespace minnow::cpu {
 
 class Units {
  public:
-  /// `scratch_floats`: what one unit needs while it runs. Throws as reserve_scratch does.
+  /// `scratch_floats`: the memory that each unit needs while it runs. Throws like reserve_scratch().
   void reserve(PrepareContext& context, size_t units, size_t scratch_floats) {
     units_ = units;
     runners_ = std::clamp<size_t>(std::min(units, static_cast<size_t>(context.device().threads)), 1, ThreadPool::kMostRunners);

@@ -43,8 +43,8 @@ double winograd_seconds(const ConvShape& s, const Device& device, WinogradForms 
   const double operations = transform_operations(form.down) + transform_operations(form.across);
   const double transforms =
       device.flop_time(operations * each * (in + out), 0.3) + (columns ? device.flop_time(7 * positions * in * out) : 0);
-  // Weights beyond the smallest form's count as time, too: 13 us a megabyte. So forms that take as long by measurement as one
-  // of half the size give way to it: F(3) to F(2) in layers of 7x7 pixels, F(4) of stride 2 to F(2) in those of 14x14.
+  // Weights beyond the smallest form's cost time too: 13 us per megabyte. So a form loses to one of half its size that is equally fast by
+  // measurement: F(3) to F(2) in layers of 7x7 pixels, and F(4) of stride 2 to F(2) in those of 14x14.
   const double memory = 13e-12 * 4 * (kept - least_positions(form.down) * least_positions(form.across) * in * out) / device.threads;
   // Neither hides the other wholly.
   return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + memory + 1e-6;
