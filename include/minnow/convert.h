@@ -16,9 +16,9 @@ enum class Optimize {
   once       // standard; a .minnow file that convert() and save() made, by the options of that time, stays as it is
 };
 
-/// Reads `bytes` bytes at `offset` of the file `name` into `buffer`; returns how many there were, fewer only at the file's end. The model
-/// itself has the empty name; files that it refers to (external data) come by the relative path that the model gives, checked to lead
-/// nowhere else. Throws where the file cannot be read.
+/// Reads `bytes` bytes at `offset` of the file `name` into `buffer` and returns their number, which is smaller only at the file's end. The
+/// model itself has the empty name. Files that it refers to (external data) have the relative path from the model, checked to stay inside
+/// its folder. Throws if the file cannot be read.
 using ReadCallback = std::function<size_t(const std::string& name, uint64_t offset, void* buffer, size_t bytes)>;
 
 struct ConvertOptions {
@@ -33,17 +33,17 @@ struct ConvertOptions {
   /// Which signature is read, and gives inputs and outputs its names; an error for formats that have none. Empty: of a TensorFlow
   /// SavedModel "serving_default", or the only one; of a TFLite file the first graph, with the names of its tensors.
   std::string signature = {};
-  /// One of formats(), for files that do not look like what they are; empty: recognized by content.
+  /// One of formats(), for files whose content is not recognized; empty: recognized by content.
   std::string format = {};
   /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
   /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
   bool verify = false;
-  /// Told what each pass changed: "conv_batch_norm: 20 changes".
+  /// Called with each pass's changes: "conv_batch_norm: 20 changes".
   std::function<void(std::string_view line)> dump_passes = {};
-  /// Told what was read differently than the file says (training-mode Dropout ...).
+  /// Called with a sentence for each thing that was read differently than the file says (training-mode Dropout ...).
   std::function<void(std::string_view message)> warn = {};
-  /// Told from time to time which part of the work is done, from 0 to 1 and never falling, on the thread that converts; what it throws ends
-  /// the conversion. Importing counts as half, verifying as three tenths.
+  /// Called from time to time with the finished part of the work, from 0 to 1 and never falling, on the thread that converts. An exception
+  /// from it ends the conversion. Importing counts as half, verifying as three tenths.
   std::function<void(double part)> progress = {};
   std::shared_ptr<const OperatorSet> operators = {};  // with custom operators; null: the built-in ones
   /// Bytes that the conversion may allocate for tensors, tables and nodes; verifying is not counted. 0: 256 MB, and 16 bytes for each byte
@@ -76,9 +76,9 @@ struct SaveOptions {
   std::function<void(std::string_view)> warn = {};
 };
 
-/// Writes an ONNX file where the path ends in ".onnx", else a .minnow file, beside its destination, and renames it. In an ONNX file fused
-/// operators are taken apart, and states are inputs (where they do not
-/// begin as zero, with an initializer that says how) and, as NAME_next, outputs. Throws IoError, Unsupported for what ONNX cannot say.
+/// Writes an ONNX file if the path ends in ".onnx", else a .minnow file, under a temporary name beside its destination, and renames it.
+/// In an ONNX file, fused operators are decomposed. States become inputs (with an initializer unless they begin as zero) and outputs named
+/// NAME_next. Throws IoError, and Unsupported for anything that ONNX cannot express.
 MINNOW_API void save(const Model& model, const std::string& path, const SaveOptions& options = {});
 
 /// Names of the formats that convert() reads: "onnx", "minnow", ...

@@ -45,7 +45,7 @@ class OpCall {
   const T* input_data(size_t i) const {
     return static_cast<const T*>(input(i).data);
   }
-  /// infer: the contents of an input; where only the run can tell them, planning waits for it.
+  /// infer: the contents of an input. If only the run can compute them, the node is planned during the run.
   template <class T>
   const T* contents(size_t i) {
     if (input(i).data || elements(i) == 0) return input_data<T>(i);
@@ -162,8 +162,8 @@ struct SchemeEstimate : minnow_op_estimate {
       : minnow_op_estimate{seconds, scratch_size, overwrites} {}
 };
 
-/// A faster way to compute an operator: where its schemes accept, the planner takes the one of the least estimate, else `compute`. Shapes
-/// are known; exceptions are errors as an operator's, but that of estimate() says why the scheme declines.
+/// A faster way to compute an operator. The planner uses the accepting scheme with the least estimate; if none accepts, it uses `compute`.
+/// Shapes are known. Exceptions are errors of the operator, but one from estimate() is the scheme's reason for declining.
 class CustomScheme {
  public:
   /// The result of prepare() for one plan.

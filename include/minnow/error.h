@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors that Minnow throws. Each carries one sentence that says where, what was expected and what was found.
+// The errors that Minnow throws. Each is one sentence: where the error is, what was expected and what was found.
 #pragma once
 #include <stdexcept>
 #include <string>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: values that are computed when they are read, or at once where they are few.
+// Expressions: values that are computed when they are read; operators on few elements are computed at once.
 //
 //   using namespace minnow;
 //   Var x = Tensor::of_f32({2, 2}, pixels);
 //   Var y = expr::softmax(expr::matmul(x, x) * 0.5 + 1);
 //   const float* p = y.data<float>();
 //
-// An operator on computed tensors of at most 4,096 elements runs at once. Other operators wait: one plan computes all that y is made of
-// when y is read, and the plan is kept for the next expression of this form. Operators on parameters and placeholders always wait.
+// An operator on computed tensors of at most 4,096 elements runs at once. Others wait: when y is read, one plan computes all pending parts
+// of its expression, and is kept for later expressions of this form. Operators on parameters and placeholders always wait.
 //
-// <minnow/operators.h> has a function for every operator; it is generated from their definitions. Functions take Vars by value: a temporary
-// is then held by nobody else, and what is computed only on the way is not kept.
+// <minnow/operators.h> has a function for every operator; it is generated from their definitions. Functions take Vars by value: nobody else
+// holds a temporary, so intermediate results are not kept.
 //
-// Threads: a Var and the expressions that share parts with it which are not computed yet belong to one thread at a time. Different
-// expressions may be computed on different threads, and share plans. A Module that was loaded may be called by any number of threads.
+// Threads: Vars whose expressions share pending parts belong to one thread at a time. Different expressions may be computed on different
+// threads, and share plans. A loaded Module may be called by any number of threads.
 #pragma once
 #include <minnow/minnow.h>
 
@@ -36,8 +36,8 @@ struct LazyNode;
 struct Access;  // what the implementation may see of a Var
 }  // namespace express
 
-/// A number beside a Var. As in NumPy 2 it takes the Var's dtype where that can be: an integer that of any number, a float that of any
-/// floating tensor (beside integers and bool the result is f64).
+/// A number beside a Var. As in NumPy 2 it takes the Var's dtype if possible: an integer takes any numeric dtype, a float any floating one
+/// (beside integers and bool the result is f64).
 class Scalar {
  public:
   enum class Kind : uint8_t { boolean, integer, real };
@@ -108,24 +108,24 @@ class MINNOW_API Var {
   explicit operator bool() const = delete;
 
   DType dtype() const;
-  /// Computes the expression where the shape depends on data. Throws InvalidArgument where it depends on a placeholder that was given no
-  /// value; dims() tells what is known without.
+  /// Computes the expression if the shape depends on data. Throws InvalidArgument if it depends on a placeholder without a value; dims()
+  /// works without one.
   Shape shape() const;
   /// The number of dimensions; computes the expression only where that is not known without.
   size_t rank() const;
-  /// The dimensions as far as they are known without computing, whatever values placeholders are given: -1 where one is open; nothing where
-  /// the rank is open too.
+  /// The dimensions that are known without computing and hold for all values of placeholders; -1: open. Empty if the rank is open too.
+  ///
   std::optional<std::vector<int64_t>> dims() const;
   int64_t elements() const { return shape().elements(); }
   bool is_tensor() const;  // else a sequence or an optional
   /// The shape where it is known without computing.
   std::optional<Shape> known_shape() const;
 
-  /// Computes what is not computed yet. Throws InvalidArgument for a placeholder that was given no value, and what planning and running
-  /// throw. A pending part that another Var still names is kept when it is computed on the way.
+  /// Computes all pending parts of the expression. Throws InvalidArgument for a placeholder without a value, and the errors of planning and
+  /// running. Intermediate results that another Var still refers to are kept.
   const Tensor& tensor() const;
-  /// The elements of tensor(). Throws InvalidArgument where T is not what the dtype has in memory: float, double, bool, integers of its
-  /// width (uint16_t also for f16 and bf16), the parts of complex numbers, or a type of as many bytes.
+  /// The elements of tensor(). Throws InvalidArgument unless T matches the dtype in memory: float, double, bool, integers of its width
+  /// (uint16_t also for f16 and bf16), the parts of complex numbers, or a type of as many bytes.
   template <class T>
   const T* data() const {
     return tensor_read_as(sizeof(T), std::floating_point<T>, std::integral<T>).template data<T>();
@@ -135,9 +135,9 @@ class MINNOW_API Var {
   double item() const;
   bool is_computed() const noexcept;
 
-  /// Gives the variable another value: a placeholder is fed (what depends on it is computed again when it is read next), a view writes
-  /// through to its base as in NumPy (the value is broadcast and takes the base's dtype), any other variable gets the value of another.
-  /// Expressions that were made of the variable keep the value that they were made of, except those of a placeholder.
+  /// Gives the variable another value. A placeholder is fed, and dependent expressions are computed again at their next read. A view writes
+  /// through to its base as in NumPy (the value is broadcast and cast to the base's dtype). Any other variable is rebound. Expressions keep
+  /// the value that the variable had when they were made, except for placeholders.
   void assign(const Var& value) const;
   void assign(Scalar value) const;
 
@@ -250,8 +250,8 @@ class MINNOW_API Scope {
   std::shared_ptr<const void> before_;
 };
 
-/// From now on op() on this process's threads finds these operators beside the built-in ones (see load_operators); null: the built-in
-/// ones alone.
+/// Makes these operators (see load_operators) available to op() on all threads of the process, beside the built-in ones; null: only the
+/// built-in ones.
 MINNOW_API void use_operators(std::shared_ptr<const OperatorSet> operators);
 
 /// Counts of the plan cache of this process.
@@ -274,13 +274,13 @@ MINNOW_API Vars placeholders(const Vars& outputs);
 MINNOW_API Vars trainables(const Vars& outputs);
 /// A state: a value that expressions read and that a step() replaces, kept from one to the next.
 MINNOW_API Var state(Tensor initial, std::string name = {});
-/// The results again, whose computation also gives each state its next value, all in one plan, once for each value that the placeholders
-/// are given. Read them, rather than what they are made of. Throws InvalidArgument for a Var that is no state, and another dtype or shape.
+/// Returns the results again. Computing the returned Vars also gives each state its next value, in one plan, once for each assignment of
+/// placeholders; so read them instead of `results`. Throws InvalidArgument for a Var that is no state, and for a wrong dtype or shape.
 ///
 ///   const Var sum = expr::state(Tensor(DType::f32, {3}), "sum"), added = sum + x;
 ///   const Var mean = expr::step({added / n}, {{sum, added}})[0];
 MINNOW_API Vars step(const Vars& results, const std::vector<std::pair<Var, Var>>& next);
-/// The states that the expressions are made of, those of models in them too. Reading one gives its value now, assigning to it another one.
+/// The states on which the expressions depend, including those of models. Reading one gives its current value; assigning to it changes it.
 MINNOW_API Vars states(const Vars& outputs);
 /// Puts the initial values of these states back.
 MINNOW_API void reset_states(const Vars& outputs);
@@ -303,17 +303,17 @@ MINNOW_API Loaded load(const Model& model);
 /// The outputs of the model for these inputs, as part of the expression that they belong to; with states of its own.
 MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 
-/// The gradients of the inputs of the operator that made `outputs` (all of them, or some), from the gradients of these outputs; an
-/// output without one, and one whose gradient is Var(), has no part in it. One Var for each input: of the input's dtype and shape, Var()
-/// where no gradient flows. Nothing is computed yet. Throws Unsupported where the operator has no gradient, InvalidArgument for outputs
-/// of no operator or of several, gradients that do not fit, and for what was computed and depends on no placeholder, parameter or state:
-/// it keeps no expression. Custom operators say which operator computes their gradients (<minnow/custom_op.h>).
+/// The gradients of the inputs of the operator that made `outputs` (all of them, or some), given the gradients of these outputs. Outputs
+/// without a gradient, or with Var(), are ignored. Returns one Var for each input, of its dtype and shape, or Var() if no gradient flows.
+/// Computes nothing yet. Throws Unsupported if the operator has no gradient; InvalidArgument for outputs of no operator or of several, for
+/// gradients that do not fit, and for computed values that depend on no placeholder, parameter or state, because these keep no expression.
+/// Custom operators name the operator that computes their gradients (<minnow/custom_op.h>).
 MINNOW_API Vars gradient_of(const Vars& outputs, const Vars& output_gradients);
 
-// Control flow. Functions are called once, to record what they compute; what they read of outer values is captured.
+// Control flow. Each function is called once, to record its expression; outer values that it reads are captured.
 
 using Body = std::function<Vars(const Vars&)>;
-/// The values of `then_branch` where the bool is true, else those of `else_branch`, as many and of the same dtypes. One is computed.
+/// The values of `then_branch` if the bool is true, else those of `else_branch`, in equal number and dtypes. Only one branch is computed.
 MINNOW_API Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const std::function<Vars()>& else_branch);
 /// Repeats carried = body(carried) while condition(carried) is true, at most `most` times (-1: any number).
 MINNOW_API Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& body, const Vars& initial, int64_t most = -1);
@@ -323,7 +323,7 @@ MINNOW_API Vars scan(const Body& body, const Vars& initial, const Vars& sequence
 
 }  // namespace expr
 
-/// A function on Vars with parameters: loaded from a file, or written as a class over this one, with submodules.
+/// A function on Vars with parameters, loaded from a file or written as a derived class, possibly with submodules.
 ///
 ///   struct Dense : Module {
 ///     Var w, b;
@@ -331,9 +331,9 @@ MINNOW_API Vars scan(const Body& body, const Vars& initial, const Vars& sequence
 ///     Vars forward(const Vars& x) override { return {expr::relu(expr::matmul(x[0], w) + b)}; }
 ///   };
 ///
-/// Threads: a module from load_module() may be called by any number of threads at once, each call on a session of its own that shares the
-/// weights; where the model has states, which calls change, calls wait for each other, and once it is part of an expression all calls are
-/// made on that expression's thread. A module that was written is called by one thread at a time; give each thread a clone.
+/// Threads: any number of threads may call a module from load_module() at once; each call uses a session of its own that shares the
+/// weights. If the model has states, which calls change, calls wait for each other; once such a module is part of an expression, call it
+/// only on the expression's thread. A derived class is called by one thread at a time; give each thread a clone.
 class MINNOW_API Module {
  public:
   Module() = default;
@@ -343,11 +343,11 @@ class MINNOW_API Module {
 
   virtual Vars forward(const Vars& inputs) = 0;
   Vars operator()(const Vars& inputs) { return forward(inputs); }
-  /// One input, one output; throws InvalidArgument where the module gives another number.
+  /// For one input and one output; throws InvalidArgument if the module returns another number of outputs.
   Var operator()(const Var& input);
 
-  /// Another module that shares the weights; its states are its own and begin anew. A class gives its copy: `return
-  /// std::make_shared<Dense>(*this)`.
+  /// Another module that shares the weights; its states are its own and begin with their initial values. Derived classes return a copy:
+  /// `return std::make_shared<Dense>(*this)`.
   virtual std::shared_ptr<Module> clone() const;
   /// The parameters of this module and its submodules: "w", "encoder.w".
   std::vector<std::pair<std::string, Var>> parameters() const;

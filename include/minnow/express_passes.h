@@ -5,8 +5,8 @@
 
 namespace minnow {
 
-/// From now on chains of elementwise operators in expressions are computed as one, without writing what lies between to memory. Forms that
-/// were planned for before stay as they are. For the whole process; may be called at any time.
+/// Turns on the fusion of elementwise operators in expressions: later chains are computed as one, without writing intermediate results to
+/// memory. Forms that already have plans keep them. Applies to the whole process; may be called at any time.
 MINNOW_API void optimize_expressions(bool on = true);
 
 }  // namespace minnow

@@ -6,7 +6,7 @@
 //   std::vector<minnow::Tensor> outputs = session.run({{minnow::DType::f32, {1, 3, 224, 224}, pixels}});
 //
 // Threads: a Model is immutable and may be shared. A Session runs one call at a time; give each thread its own (they share the model's
-// weights). All sessions draw on one pool of threads; a call that finds the pool busy runs on its own thread alone.
+// weights). All sessions share one pool of threads; a call that finds the pool busy runs on its own thread only.
 #pragma once
 #include <minnow/error.h>
 #include <minnow/tensor.h>
@@ -87,11 +87,11 @@ struct SessionOptions {
   /// on. Weights, inputs, outputs and states are the model's and the caller's. 0: physical memory.
   size_t memory_limit = 0;
   double time_limit = 0;               // seconds that a run, planning included, may take; 0: none
-  std::vector<SchemeTime> times = {};  // what planning takes instead of its estimates, where a node and scheme is named
+  std::vector<SchemeTime> times = {};  // used instead of the planner's estimates for the named nodes and schemes
   bool explain = false;                // keep why schemes were refused, for plan_report()
-  /// A file in which processes share the packed forms of this model's weights; "": none. The first session of a model that names one maps
-  /// it; a run or prepare that had to pack replaces it. A file of another model, machine or build, or a damaged one, is ignored with one
-  /// message to the log hook, and replaced; so does one that cannot be written. A file of another kind stays: it throws InvalidArgument.
+  /// A file in which processes share the packed forms of this model's weights; "": none. The model's first session that names a file maps
+  /// it; a run or prepare that had to pack rewrites it. A damaged file, or one of another model, machine or build, is ignored and replaced,
+  /// with one message to the log hook; a failure to write also causes one. For a file of another kind, InvalidArgument is thrown.
   std::string weight_cache = {};
 };
 
@@ -107,14 +107,14 @@ class MINNOW_API NodeEvent {
   virtual std::string_view input_name(size_t i) const = 0;
   virtual std::string_view output_name(size_t i) const = 0;
 
-  // Tensors come and go in the plain (row-major) layout, as copies. All four throw InvalidArgument for what there is not, for sequences and
-  // optionals, and at the wrong time: inputs are seen before the node, since it may overwrite them, outputs after it.
+  // Tensors are copied, in the plain (row-major) layout. All four throw InvalidArgument for tensors that do not exist, for sequences and
+  // optionals, and at the wrong time: inputs are visible before the node, which may overwrite them, outputs after it.
 
   /// Before the node.
   virtual Tensor input(size_t i) const = 0;
-  /// Before the node: this node alone, in this run, reads `value` instead. The tensor itself, which other nodes and the caller may read,
-  /// stays as it is. dtype and shape must be the same. Throws InvalidArgument for an input that the plan was made from: a constant (its
-  /// packed form may be all that is used), or contents that a shape depends on.
+  /// Before the node: makes only this node, in this run, read `value` instead. The original tensor, which other nodes and the caller may
+  /// read, does not change. dtype and shape must be the same. Throws InvalidArgument for inputs on which the plan depends: constants (the
+  /// kernel may use only their packed form), and inputs whose contents determine a shape.
   virtual void replace_input(size_t i, const TensorView& value) = 0;
   /// After the node.
   virtual Tensor output(size_t i) const = 0;
@@ -127,9 +127,9 @@ class MINNOW_API NodeEvent {
 /// Return false to stop the run, which then throws Error of kind cancelled.
 using NodeCallback = std::function<bool(NodeEvent& event)>;
 
-/// A plan's decision for one node, and its time if it was measured. Nodes inside If, Loop, Scan and SequenceMap have rows
-/// once they have run in a profiled session: behind the row of the node that they belong to, one for all calls and shapes, with the sums of
-/// all calls of a run. The time of a node includes that of the nodes within.
+/// A plan's decision for one node, and its time if it was measured. Nodes inside If, Loop, Scan and SequenceMap get rows after they have
+/// run in a profiled session. These rows follow the row of the outer node; each sums up all calls and shapes of a run. The time of a node
+/// includes that of the nodes inside.
 struct PlanRow {
   std::string node, op, scheme, backend, shape, layout;
   std::string owner;  // of a node in a subgraph: "loop.body", "loop.body/if.then_branch"; empty for the model's own nodes
@@ -202,7 +202,7 @@ MINNOW_API std::string chrome_trace(const PlanReport& report);
 
 /// "0.1.0"
 MINNOW_API const char* version() noexcept;
-/// Messages for people (warnings of importers, say); by default they go nowhere. A run calls it only where a layer overflowed.
+/// Messages for people, such as warnings of importers; discarded by default. A run calls the hook only if a layer overflowed.
 using LogHook = std::function<void(std::string_view message)>;
 MINNOW_API void set_log_hook(LogHook hook);
 

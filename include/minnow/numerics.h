@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numerical functions beside the operators: factorizations of matrices, Fourier transforms and streams of random numbers. They are a
-// library of their own, Minnow::numerics (64-bit machines), and compute at once.
+// Numerical functions beside the operators: factorizations of matrices, Fourier transforms and streams of random numbers. They form a
+// separate library, Minnow::numerics (64-bit machines), and compute at once.
 //
 //   using namespace minnow;
 //   numerics::Generator generator(42);                                   // the numbers of NumPy's default_rng(42)
@@ -8,9 +8,9 @@
 //   Tensor x = numerics::solve(a, generator.draw("uniform", {3, 1}, {0, 1}));
 //   numerics::SVD svd = numerics::svd(a);                                // a = u diag(s) v^H
 //
-// Matrices are the last two axes of a tensor of f64 or complex128; other axes make a stack, whose matrices are computed on several threads
-// where they are worth it. Functions throw InvalidArgument (an Error of kind invalid_argument) for other dtypes and for shapes that do not
-// fit, and OutOfMemory. Inputs are not changed. Any thread may call them.
+// Matrices are the last two axes of a tensor of f64 or complex128; other axes form a stack, whose matrices are computed on several threads
+// if that is faster. Functions throw InvalidArgument (an Error of kind invalid_argument) for other dtypes and for shapes that do not fit,
+// and OutOfMemory. They do not change their inputs. Any thread may call them.
 #pragma once
 #include <minnow/tensor.h>
 
