@@ -4,6 +4,7 @@
 #   Minnow::shared   the core as a shared library, exporting the public API alone
 #   Minnow::convert  importers, passes and exporters, a static archive over Minnow::minnow
 #   Minnow::numerics factorizations, Fourier transforms and random streams, a static archive over Minnow::minnow (64-bit machines)
+#   Minnow::train    optimizers and schedules, a static archive over Minnow::minnow (MINNOW_TRAIN)
 include(CMakePackageConfigHelpers)
 set(minnow_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Minnow")
 
@@ -16,6 +17,10 @@ install(TARGETS minnow minnow_convert EXPORT MinnowTargets)
 if(TARGET minnow_numerics)
   set_target_properties(minnow_numerics PROPERTIES EXPORT_NAME numerics)
   install(TARGETS minnow_numerics EXPORT MinnowTargets)
+endif()
+if(TARGET minnow_train)
+  set_target_properties(minnow_train PROPERTIES EXPORT_NAME train)
+  install(TARGETS minnow_train EXPORT MinnowTargets)
 endif()
 if(TARGET minnow_cli)
   install(TARGETS minnow_cli)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ["base", "graph", "ops", "passes", "planner", "backends", "backends/cpu", "backends/reference", "runtime", "express", "importers",
-           "exporters", "numerics", "cli", "vision", "include"]
+           "exporters", "numerics", "cli", "train", "vision", "include"]
 # Folders of tests for each folder of sources, where their names differ.
 TESTS = {"include": [], "backends": [], "backends/reference": []}
 

@@ -28,14 +28,14 @@ MAY_INCLUDE = {
     "planner": OPS | {"backends"},
     "runtime": PLANNER,
     "express": RUNTIME,
-    "train": EXPRESS,
+    "train": EXPRESS | {"backends/cpu"},  # whose instruction sets its loops are compiled for
     "compress": TRAIN | {"passes"},
     "numerics": {"base", "backends/cpu"},  # whose instruction sets its loops are compiled for
     "vision": {"base", "backends/cpu", "numerics"},
     "cli": None,  # anything
 }
 # Outside packages and operating-system headers -> where they may be used.
-PACKAGES = {"hwy": ("backends/cpu", "numerics", "vision"), "protozero": ("importers", "exporters"), "flatbuffers": ("graph", "importers", "exporters"),
+PACKAGES = {"hwy": ("backends/cpu", "numerics", "train", "vision"), "protozero": ("importers", "exporters"), "flatbuffers": ("graph", "importers", "exporters"),
             "CLI": ("cli",), "nlohmann": ("cli",)}
 SYSTEM = re.compile(r"(sys/.*|unistd\.h|fcntl\.h|dlfcn\.h|sched\.h|pthread\.h|signal\.h|windows\.h)")
 
