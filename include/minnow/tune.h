@@ -42,7 +42,7 @@ MINNOW_API void check_tuning_file(const std::string& file);
 /// the options unchanged, with one message to the log hook.
 MINNOW_API SessionOptions tuned(const Model& model, const SessionOptions& options, const std::string& file);
 
-/// The options with the settings of a power mode in place of defaults. Of several hardware threads of a core only one counts. Cores are big
+/// The options with the settings of a power mode in place of defaults. Only one hardware thread of each core counts. Cores are big
 /// and little if their speeds, as reported by the system, differ by more than a tenth; the slowest cores are the little ones.
 ///   "performance"  as many threads as there are big cores; each stays on one of them, and waits actively for 200 us
 ///   "balanced"     as many threads as there are big cores; the system moves them among all cores; they wait actively for 50 us

@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from minnow import audio as audio, cv as cv, expr as expr, nn as nn, numpy as numpy, tools as tools
     from minnow.nn import Module as Module
 
-# Submodules that are imported when they are first used. minnow.compat is not among them: it changes what `import MNN` means, so that looking around must not import it.
+# Submodules that are imported at their first use. minnow.compat is not among them: it redirects `import MNN`, so only an explicit import may load it.
 _SUBMODULES = ("audio", "cv", "expr", "nn", "numpy", "tools")
 
 
 @suggesting
 def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None,
          shapes: Mapping[str, Sequence[int | None]] | None = None, **options: Unpack[RunOptions]) -> nn.LoadedModule:
-    """A model file of any format that Minnow reads, as a function: load(path)(x).
+    """Load a model file of any format that Minnow reads as a function: load(path)(x).
 
-    path: a file, a folder, the bytes of a file, or a binary file that is open; a list where a format has several files. inputs, outputs: the part of
-    the model between these values; by default all. shapes: dimensions of inputs that are fixed, by name; None for one that stays open.
+    path: a file, a folder, the bytes of a file, or an open binary file; a list for formats with several files. inputs, outputs: the part of
+    the model between these values; by default all. shapes: fixed dimensions of inputs, by name; None for one that stays open.
     options: threads, precision, memory, backend, power, tuning ...; see nn.load_module_from_file.
 
-    Raises FileNotFound (a FileNotFoundError) or another IoError where a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
-    naming all operators that are missing, and InvalidType (a TypeError) for an option that is not there.
+    Raises FileNotFound (a FileNotFoundError) or another IoError if a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
+    naming all missing operators, and InvalidType (a TypeError) for an unknown option.
     """
     from minnow import nn
     return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, shapes=shapes, **options)

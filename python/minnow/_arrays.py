@@ -28,7 +28,7 @@ _AS_INTEGER = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "u
 
 
 def as_buffer(value: Any) -> tuple[Any, str] | None:
-    """An object with the buffer protocol, and the name of the dtype that its elements have; None where there is no such thing."""
+    """Return an object with the buffer protocol, and the dtype of its elements; None if the value offers none."""
     if type(value).__module__.startswith("torch"):
         device = str(getattr(value, "device", "cpu"))
         if device != "cpu":

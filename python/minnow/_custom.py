@@ -38,7 +38,7 @@ def _specs(result: Any, like: Spec | None) -> list[Spec]:
 
 
 def _gradient_types(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Spec]:
-    """Gradients are as what they are of; those of inputs that are left out are not looked at."""
+    """Derive the specs of gradients from those of the inputs."""
     return [Spec((), "float32") if row is None else Spec(*row) for row in inputs[:outputs]]
 
 
@@ -52,23 +52,23 @@ def _as_arrays(inputs: Sequence[Any]) -> list[Any]:
 
 def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str = "",
                     gradient: Callable[..., Any] | str | None = None) -> Callable[[_Function], _Function]:
-    """Makes a function an operator of expressions and of models that are read from now on.
+    """Make a function an operator of expressions, and of models that are loaded later.
 
         @expr.custom_operator("com.example.Swish", shape=lambda x, alpha: x.shape)
         def swish(x, *, alpha=1.0):
             return x / (1 + numpy.exp(-alpha * x))
 
-    name: with a domain; an importer finds the operator by domain and name, and saved models keep them.
-    shape: given a Spec (shape, dtype) for each input and the attributes as keywords, gives the Spec of the output, or its shape alone
-    where the dtype is the first input's, or a list of these; None for a shape that depends on data. By default the first input's.
-    The function gets the inputs as arrays (NumPy's where NumPy is installed, else Vars; None for one that is left out) and its attributes as
-    keywords, whose defaults are those of its signature; it gives an array, or several. It must be pure: what depends on constants alone is computed once.
-    gradient: for expr.gradient_of(): a function that is given the inputs, the outputs and the gradients of the outputs, one after another
-    (None for a gradient that there is not), and the attributes, and gives the gradient of each input, None for one that is no float; it
-    becomes an operator, too, "com.example.SwishGradient". Or the name of such an operator.
+    name: with a domain; importers find the operator by domain and name, and saved models keep them.
+    shape: a function of a Spec (shape, dtype) for each input, and the attributes as keywords. It returns the Spec of the output, or only its
+    shape if the dtype is the first input's, or a list of these; None for a shape that depends on data. By default the first input's shape.
+    The function gets the inputs as arrays (NumPy's if NumPy is installed, else Vars; None for an omitted input) and its attributes as
+    keywords, with the defaults of its signature. It returns an array, or several. It must be pure: results of constant inputs are computed once.
+    gradient: for expr.gradient_of(): a function of the inputs, the outputs and the gradients of the outputs, in this order (None for a missing
+    gradient), and the attributes. It returns the gradient of each input, None for inputs that are not floating, and becomes an operator
+    too, "com.example.SwishGradient". Or the name of such an operator.
 
-    Raises InvalidArgument (a ValueError) for a name without a domain or of a built-in operator. An exception that the function raises is the
-    cause of the node's error.
+    Raises InvalidArgument (a ValueError) for a name without a domain or of a built-in operator. If the function raises an exception, it
+    becomes the cause of the node's error.
     """
     def decorate(function: _Function) -> _Function:
         keywords = {parameter.name: parameter.default for parameter in inspect.signature(function).parameters.values()

@@ -33,7 +33,7 @@ def _part_of(source: Any) -> str | bytes:
     if isinstance(source, bytes):
         return source
     if hasattr(source, "read"):
-        # A file on disk is mapped, and what it refers to is found beside it.
+        # A file on disk is mapped, and the files that it refers to are found beside it.
         try:
             if not source.tell() and isinstance(source.name, str) and os.path.samestat(os.stat(source.name), os.fstat(source.fileno())):
                 return os.path.abspath(source.name)
@@ -86,7 +86,7 @@ def shapes_of(shapes: Mapping[str, Any] | None) -> dict[str, list[int]]:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str], mode: str = "wb", encoding: str | None = None) -> Iterator[Any]:
-    """A file to write, which replaces what has its name when it is complete: after an error, or on a full disk, everything is as it was before."""
+    """A new file that replaces the old one when it is complete; after an error, or on a full disk, the old one is unchanged."""
     made = _minnow.NewFile(os.fsdecode(path))
     try:
         with open(os.dup(made.descriptor), mode, encoding=encoding) as file:
@@ -105,9 +105,9 @@ class Read(NamedTuple):
 def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None,
                keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, memory_limit: int = 0,
                progress: Callable[[float], object] | None = None) -> Read:
-    """Reads a model of any format. A UserWarning of the line that calls the public function tells what is read differently than the file says.
+    """Read a model of any format. A UserWarning at the line that calls the public function tells which parts are read differently than stored.
 
-    optimize: None takes a .minnow file as convert() wrote it, and optimizes others by the standard. progress: told the part that is done.
+    optimize: None keeps a .minnow file as convert() wrote it, and optimizes others by the standard. progress: called with the finished part.
     """
     for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
         if isinstance(names, str):
@@ -126,7 +126,7 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
 
 
 def _read_several(parts: list[str | bytes], given: tuple[Any, ...]) -> Any:
-    """Files of which some are bytes: these are in a folder while they are read."""
+    """Files of a model, some of which are bytes: while they are read, these are stored in a temporary folder."""
     import tempfile
     with tempfile.TemporaryDirectory(prefix="minnow-") as folder:
         paths = []

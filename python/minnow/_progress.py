@@ -10,13 +10,13 @@ from typing import Callable
 
 from minnow import _minnow
 
-#: Told the part of the work that is done, from 0 to 1; what it raises ends the work.
+#: Called with the finished part of the work, from 0 to 1; an exception from it ends the work.
 Callback = Callable[[float], object]
 
 
 class Progress:
-    """While it is entered: one line on stderr, where that is a terminal, for work that takes longer than half a second; it tells the part that
-    is done and the time that remains. Where the caller gives a callback, that is told instead."""
+    """Inside this context, work that takes longer than half a second shows a line on stderr, if that is a terminal: the finished part and
+    the remaining time. If the caller passes a callback, that is called instead."""
 
     def __init__(self, what: str, callback: Callback | None = None) -> None:
         self._what = what if len(what) <= 36 else what[:what.find(" ") + 1] + "..." + what[-18:]

@@ -106,8 +106,8 @@ _WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis
 
 
 def __array_function__(self: Var, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-    """NumPy's functions on Vars are those of minnow.numpy. On arrays of NumPy run: what minnow.numpy does not have, what writes into an array
-    of NumPy, and what gets operands that no Var can hold (None, texts, dates)."""
+    """Apply minnow.numpy's function in place of NumPy's. On arrays, NumPy computes functions that minnow.numpy lacks, functions that write
+    into an array of NumPy, and functions of operands that no Var can hold (None, texts, dates)."""
     import minnow.numpy
     module: Any = minnow.numpy
     for part in function.__module__.split(".")[1:]:
@@ -138,7 +138,7 @@ def as_integer_ratio(self: Var) -> tuple[int, int]:
 
 
 def __reduce_ex__(self: Var, protocol: int) -> Any:
-    """The value, as pickle keeps it, or of a placeholder what it takes and the value that it has."""
+    """Return the state for pickle: the value, or, for a placeholder, its declaration and its value."""
     if self.is_placeholder:
         value = op("Identity", (self,)) if self.is_computed else None
         return _placeholder, (self.name, self.dtype.name, self.dims, value)

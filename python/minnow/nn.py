@@ -279,11 +279,11 @@ class LoadedModule(Module):
     def __call__(self, *inputs: VarLike | Mapping[str, VarLike], out: Any = None, **named: VarLike) -> Any: ...
 
     def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
-        """The model's outputs for these inputs, as forward() takes them: one output itself, several as a tuple.
+        """Return the model's outputs for these inputs, in the order of forward(): a single output itself, several as a tuple.
 
-        Arrays of NumPy in, arrays of NumPy out, which may be written, whether or not numbers and lists of Python are given too; with a Var among
-        the inputs, or with numbers and lists alone, Vars (as every function of the package has it). out: an array or a Var of the output's dtype and shape that takes it (of several outputs
-        a list of these), and is returned; arrays in row-major order are computed into, without a copy. Raises the errors of forward().
+        If an input is a NumPy array and none is a Var, the outputs are writable NumPy arrays. Otherwise they are Vars, as everywhere in the package.
+        out: an array or a Var of the output's dtype and shape for the result, which is returned; a list for several outputs. Results are computed
+        directly into row-major arrays, without a copy. Raises the errors of forward().
         """
         if out is not None and "out" in self._input_names:
             named["out"], out = out, None
@@ -299,13 +299,13 @@ class LoadedModule(Module):
         return out
 
     def prepare(self, shapes: Mapping[str, Sequence[int | None]] | Sequence[Any] | None = None) -> LoadedModule:
-        """Plans for inputs of these shapes and packs the weights now, so that the first call with them does not have to; gives the module.
+        """Plan for inputs of these shapes and pack the weights now, so that the first call with them does not have to; return the module.
 
             model.prepare({"image": (1, 3, 640, 640)})
             model.prepare((1, 3, 640, 640))                   # of one input
 
-        shapes: by the input's name, or in the inputs' order; None for a dimension, or no shape for an input, takes what the model declares,
-        which then has to be fixed. Raises InvalidArgument (a ValueError) for unknown names, and for shapes that are open or that the model does not take.
+        shapes: by the input's name, or in the inputs' order. None for a dimension, or no shape for an input, stands for the declared one, which must
+        be fixed. Raises InvalidArgument (a ValueError) for unknown names, and for shapes that are open or that the model does not accept.
         """
         given: dict[str, Any]
         if isinstance(shapes, Mapping):
@@ -392,8 +392,8 @@ def _fits(shape: Sequence[int], declared: Sequence[int | str | None]) -> bool:
 
 
 def _as_image(value: Any, declared: Sequence[int | str | None]) -> Any:
-    """The value as an input of four axes takes it: a picture [height, width, channels] gains its batch axis, and what convert() made has
-    its channels where the model has them."""
+    """Adapt the value to an input of four axes: an image [height, width, channels] gets a batch axis, and the channels of an image from convert()
+    are moved to the model's channel axis."""
     if isinstance(value, Var):
         if value.known_shape is None:
             return value
@@ -408,7 +408,7 @@ def _as_image(value: Any, declared: Sequence[int | str | None]) -> Any:
     if len(shape) == 3:
         value, known = value[None], "NHWC"
         shape = (1, *shape)
-        # Where a model leaves its dimensions open, channels are where most formats have them.
+        # If a model leaves its dimensions open, assume the channel axis that is usual for its format.
         open_channels = not isinstance(declared[1], int) and not isinstance(declared[3], int)
         if _fits(shape, declared) and not (open_channels and shape[3] in (1, 3, 4)):
             return value
@@ -483,21 +483,21 @@ def create_runtime_manager(config: Any = ()) -> tuple[RuntimeManager, ...]:
 
 def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None,
                           shapes: Mapping[str, Sequence[int | None]] | None = None, runtime_manager: RuntimeManager | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
-    """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
+    """Load the part of a model file between these inputs and outputs, which may be any named values; by default the whole model.
 
-    path: of any format that Minnow reads; or the bytes of a file, or a binary file that is open; a list where a format has several files.
-    shapes: dimensions of inputs that are fixed, by name; None, or -1, for one that stays open. optimize: "standard", "none" or "train"; by default
-    "standard" for all but a .minnow file that convert() wrote, which is taken as it is. runtime_manager: options together, of create_runtime_manager().
+    path: a file of any format that Minnow reads, the bytes of a file, or an open binary file; a list for formats with several files.
+    shapes: fixed dimensions of inputs, by name; None, or -1, for one that stays open. optimize: "standard", "none" or "train"; by default
+    "standard", except for .minnow files written by convert(), which are used as they are. runtime_manager: options from create_runtime_manager().
 
-    Raises FileNotFound (a FileNotFoundError) or another IoError where a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
-    naming all operators that are missing, InvalidArgument (a ValueError) for a value that is not there or a shape that does not fit, and InvalidType
-    (a TypeError) for an option that is not there.
+    Raises FileNotFound (a FileNotFoundError) or another IoError if a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
+    naming all missing operators, InvalidArgument (a ValueError) for an unknown value or a shape that does not fit, and InvalidType
+    (a TypeError) for an unknown option.
 
     options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
     backend ("cpu", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
-    "balanced", "efficient"), tuning (a file of tools.tune(); where it says nothing of this model and machine, that is a UserWarning),
-    weight_cache (a file in which processes share the packed weights of this model; it is written by the first run that packs, and replaced
-    with a UserWarning where it is damaged, or of another model, machine or build).
+    "balanced", "efficient"), tuning (a file of tools.tune(); a UserWarning says if it has no entry for this model and machine),
+    weight_cache (a file in which processes share the packed weights of this model; the first run that packs writes it, and replaces it,
+    with a UserWarning, if it is damaged, or of another model, machine or build).
     """
     check(options, ("inputs", "outputs", "optimize", "shapes", "runtime_manager"))
     given: dict[str, Any] = {**(runtime_manager.options if runtime_manager is not None else {}), **options}
@@ -508,8 +508,8 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
 
 
 def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
-    """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module. optimize, options:
-    as load_module_from_file() has them. Raises InvalidArgument (a ValueError) for an input that is no placeholder of the expression.
+    """Make a module of the expression that computes `outputs` from its placeholders (in the order of `inputs`, if given). optimize, options: see
+    load_module_from_file(). Raises InvalidArgument (a ValueError) for an input that is no placeholder of the expression.
 
     >>> x = expr.placeholder("x", "float32", (None,))
     >>> module = nn.load_module(expr.relu(x), [x])

@@ -47,19 +47,19 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
             shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
             labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
             weights: str = "f32", memory_limit: int = 0, progress: Callback | None = None) -> Conversion:
-    """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
+    """Write a model of any format that Minnow reads as a .minnow file, or as ONNX if the destination ends in ".onnx".
 
-    source: a file, a SavedModel's folder, or several files where a format has several. optimize: "standard", "none" or "train".
-    shapes: dimensions of inputs that are fixed (-1: stays open). rename: new names of inputs and outputs. keep_inputs: initializers that the
-    file lists as inputs too and that stay inputs. labels: names of classes, kept in the model. signature: of a SavedModel or a TFLite file.
-    format: "onnx", "tflite" ..., of a file that does not look like what it is; "" recognizes it by content.
-    verify: runs the graph before and after optimization on random inputs, and raises where they differ.
-    external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 28 (0: 26, or newer where an operator needs it).
-    weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
-    memory_limit: bytes that the conversion may allocate, verifying not counted; 0: 256 MB, and 16 bytes for each byte of the model's files.
-    progress: told the part that is done, from 0 to 1; without it a terminal shows a line.
-    A UserWarning tells what is read differently than the file says. Raises IoError where a file cannot be read or written, InvalidModel (a ValueError) for
-    a wrong file, Unsupported naming all operators that are missing, and what ONNX cannot say.
+    source: a file, a SavedModel's folder, or several files for formats with several. optimize: "standard", "none" or "train".
+    shapes: fixed dimensions of inputs (-1: stays open). rename: new names of inputs and outputs. keep_inputs: initializers that the
+    file also lists as inputs and that stay inputs. labels: names of classes, kept in the model. signature: of a SavedModel or a TFLite file.
+    format: "onnx", "tflite" ..., for a file whose content is not recognized; "" recognizes it by content.
+    verify: runs the graph before and after optimization on random inputs, and raises if the results differ.
+    external_data, opset: for ONNX files: large constants in a file beside the model; the operator set, 21 to 28 (0: 26, or newer if an operator needs it).
+    weights: for .minnow files: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
+    memory_limit: bytes that the conversion may allocate, without verifying; 0: 256 MB, and 16 bytes for each byte of the model's files.
+    progress: called with the finished part, from 0 to 1; without it a terminal shows a line.
+    A UserWarning tells which parts are read differently than stored. Raises IoError if a file cannot be read or written, InvalidModel (a ValueError)
+    for a wrong file, and Unsupported naming all missing operators, or for anything that ONNX cannot express.
     """
     start = time.monotonic()
     path = os.fspath(destination)
@@ -167,12 +167,12 @@ def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes
 
 def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = False, shapes: Mapping[str, Sequence[int | None]] | None = None,
             **options: Unpack[RunOptions]) -> Inspection:
-    """Inputs, outputs, nodes and weights of a model, as they are when load() has read it (optimize="none": as they are in the file).
+    """Return inputs, outputs, nodes and weights of a model as load() reads it (with optimize="none": as in the file).
 
-    plan: also how each node will be computed and why not otherwise (runs the model on random inputs); shapes: of inputs with open
-    dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them.
+    plan: also shows how each node will be computed, and why not otherwise (runs the model on random inputs). shapes: of inputs with open
+    dimensions, which are 1 by default. options: threads, precision, tuning ..., see load().
 
-    Raises what load() raises for a model that cannot be read, and InvalidArgument (a ValueError) for shapes of inputs that are not there.
+    Raises the errors of load() if the model cannot be read, and InvalidArgument (a ValueError) for shapes of unknown inputs.
     """
     check(options, ("optimize", "plan", "shapes"))
     from minnow.nn import Description
@@ -239,9 +239,9 @@ class Profile(list[PlanRow]):
 
 def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 1.0,
             trace: str | os.PathLike[str] | None = None, optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Profile:
-    """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it.
+    """Measure the time of each node of a model. trace: a file for the last run, to be opened in chrome://tracing or Perfetto. For the others see bench().
 
-    Raises what bench() raises, and an OSError where the trace cannot be written.
+    Raises the errors of bench(), and an OSError if the trace cannot be written.
     """
     check(options, ("inputs", "shapes", "seconds", "trace", "optimize", "progress"))
     _check_seconds(seconds)
@@ -279,14 +279,14 @@ class Tuning(NamedTuple):
 
 def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
          seconds: float = 5.0, optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Tuning:
-    """Measures which ways to compute a model are the fastest here, and remembers them in a file: load(path, tuning=file) plans by it.
+    """Measure which ways to compute a model are fastest here, and store them in a file, which load(path, tuning=file) uses.
 
-    The file serves models that are loaded with the same options on the same machine, in the same version of Minnow; elsewhere a UserWarning
-    says that it does not. One file holds any number of models, shapes and machines. Inputs as bench() has them: tune each set of shapes that
-    matters. With threads=0 it also finds how many threads are the fastest, and with power= on which cores, and how long they should wait
-    actively, as that mode allows. progress: as convert() has it. Measure while the machine does nothing else.
+    The file applies to models loaded with the same options on the same machine, in the same version of Minnow; otherwise a UserWarning
+    says that it does not apply. One file holds any number of models, shapes and machines. For inputs see bench(); tune each set of shapes that
+    matters. With threads=0 it also finds the best number of threads, and with power= their cores, and how long they should wait
+    actively, as that mode allows. progress: see convert(). Measure while the machine is otherwise idle.
 
-    Raises what bench() raises, and IoError where the file cannot be written.
+    Raises the errors of bench(), and IoError if the file cannot be written.
     """
     check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
     _check_seconds(seconds)
@@ -320,13 +320,13 @@ class Differences(list[Difference]):
 
 def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
             optimize: str = "none", other_backend: str | None = None, other: RunOptions | None = None, **options: Unpack[RunOptions]) -> Differences:
-    """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order.
+    """Run two models on the same inputs and return the differences of all tensors with the same name, in the first model's order.
 
-    second: a model, or the tensors that something else computed, by name. inputs: what is not named is random, of `shapes` where dimensions
-    are open (else 1). optimize: "none" keeps the names of all tensors. other: what the second model has
-    differently: {"precision": "low"}. other_backend: the same for the backend alone ("reference", say). options: as load() has them.
+    second: a model, or tensors computed elsewhere, by name. inputs: those not given are random, with `shapes` for open dimensions (by
+    default 1). optimize: "none" keeps the names of all tensors. other: options that differ for the second model: {"precision": "low"}.
+    other_backend: the same for the backend ("reference", say). options: see load().
 
-    Raises what bench() raises, and InvalidArgument (a ValueError) where the models have no tensor of the same name, or one of two shapes.
+    Raises the errors of bench(), and InvalidArgument (a ValueError) if no tensors have the same name, or if such tensors differ in shape.
     """
     check(options, ("inputs", "shapes", "optimize", "other_backend", "other"))
     if other is not None and not isinstance(other, Mapping):

@@ -5,10 +5,10 @@
     import MNN
     import MNN.cv as cv2
 
-It has to be asked for: importing minnow alone changes nothing. What MNN and Minnow both have is Minnow's; MNN.expr has MNN's names and
-signatures (compat/expr.py), MNN.nn its layers and losses (compat/nn.py). MNN.Interpreter, Session and Tensor run models the older way
-(compat/interpreter.py), CVImageProcess and CVMatrix make tensors of pictures (compat/image_process.py). The Vars of these functions are of a
-class of their own (compat/_values.py); minnow.Var stays as it is. docs/mnn.md says where answers differ from MNN's.
+It has to be asked for: importing minnow alone changes nothing. Functions that both packages have are Minnow's. MNN.expr has MNN's names and
+signatures (compat/expr.py), MNN.nn its layers and losses (compat/nn.py). MNN.Interpreter, Session and Tensor offer the older interface
+(compat/interpreter.py); CVImageProcess and CVMatrix turn pictures into tensors (compat/image_process.py). These functions return Vars of a
+class of their own (compat/_values.py); minnow.Var does not change. docs/mnn.md lists the differences from MNN.
 """
 from __future__ import annotations
 

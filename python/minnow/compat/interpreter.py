@@ -197,8 +197,8 @@ class Interpreter:
         return self._take(session, session._module._call([tensor._value for tensor in session._inputs.values()], {}))
 
     def runSessionWithCallBack(self, session: Session, begin: Callable[[tuple[Tensor, ...], str], Any], end: Callable[[tuple[Tensor, ...], str], Any]) -> int:
-        """A run that calls begin(inputs, name) before and end(outputs, name) after every operator, on tensors that are copies; where one gives
-        False, the run ends there and this function gives 4. States begin anew."""
+        """Run, and call begin(inputs, name) before and end(outputs, name) after every operator, with copies of the tensors. If a callback
+        returns False, the run ends there and this function returns 4. States begin anew."""
         return self._observed(session, *[lambda name, type, values, call=call: call(values, name) for call in (begin, end)])
 
     def runSessionWithCallBackInfo(self, session: Session, begin: Callable[[tuple[Tensor, ...], OpInfo], Any], end: Callable[[tuple[Tensor, ...], OpInfo], Any]) -> int:
@@ -210,7 +210,7 @@ class Interpreter:
 
     def _observed(self, session: Session, begin: Callable[..., Any], end: Callable[..., Any]) -> int:
         def watch(call: Callable[..., Any]) -> Callable[..., bool]:
-            # As MNN has it, what gives nothing goes on.
+            # As in MNN, a callback that returns None lets the run go on.
             return lambda name, type, values: call(name, type, tuple(Tensor._of(value, Tensor_DimensionType_Caffe) for value in values if value is not None)) is not False
 
         module = session._module

@@ -26,7 +26,7 @@ optimize_expressions = _minnow.optimize_expressions
 
 
 def const(value: VarLike, dtype: DTypeLike | None = None) -> Var:
-    """A constant; the memory of an array is shared. Raises InvalidType (a TypeError) for what is no array.
+    """Return a constant that shares the memory of an array. Raises InvalidType (a TypeError) if the value is no array.
 
     >>> expr.const([1, 2], "float32")
     Var([1., 2.], shape=(2,), dtype=float32)
@@ -38,9 +38,9 @@ constant = const
 
 
 def placeholder(name: str = "", dtype: DTypeLike = "float32", shape: Sequence[int | None] | None = None) -> Var:
-    """A value that is given later, by assign(). Dimensions of -1 or None may differ from one value to the next; without a shape the rank too.
+    """Return a variable whose value is assigned later, by assign(). Dimensions of -1 or None may change with each value; without a shape, the rank too.
 
-    Raises InvalidType (a TypeError) for what is no dtype or no shape. Reading what depends on a placeholder without a value, and assigning a
+    Raises InvalidType (a TypeError) for an invalid dtype or shape. Reading a Var that depends on a placeholder without a value, and assigning a
     value of another dtype or shape, raise InvalidArgument (a ValueError).
 
     >>> x = expr.placeholder("x", "float32", (None,))
@@ -53,7 +53,7 @@ def placeholder(name: str = "", dtype: DTypeLike = "float32", shape: Sequence[in
 
 
 def trainable(initial: VarLike, name: str = "") -> Var:
-    """A parameter: a constant that training changes and that a saved model marks. Raises InvalidType (a TypeError) for what is no array.
+    """Return a parameter: a constant that training changes and that saved models mark. Raises InvalidType (a TypeError) if the value is no array.
 
     >>> w = expr.trainable(minnow.Var([1.0, 2.0]), "w")
     >>> [x.name for x in expr.trainables(w * 3.0)]
@@ -133,8 +133,8 @@ def clone(outputs: Sequence[Var]) -> list[Var]:
 
 
 def replace(outputs: Sequence[Var], replacements: Mapping[Var, Var] | Iterable[tuple[Var, Var]]) -> list[Var]:
-    """The expressions with values replaced wherever they are made of them; what comes instead may be made of what it replaces. Raises
-    InvalidType (a TypeError) where no Var is replaced, InvalidModel (a ValueError) where dtypes or shapes do not fit.
+    """Replace values wherever the expressions use them; a replacement may itself use the value that it replaces. Raises InvalidType (a TypeError)
+    if a key is no Var, and InvalidModel (a ValueError) if dtypes or shapes do not fit.
 
     >>> x = expr.placeholder("x", "float64", (2,))
     >>> [y] = expr.replace([x * 2.0], {x: minnow.Var([1.0, 5.0])})
@@ -146,13 +146,13 @@ def replace(outputs: Sequence[Var], replacements: Mapping[Var, Var] | Iterable[t
 
 
 def gradient_of(outputs: Sequence[Var] | Var, output_gradients: Sequence[VarLike | None] | VarLike) -> list[Var | None]:
-    """The gradients of the inputs of the operator that made `outputs`, from the gradients of these outputs (None: nothing depends on it).
+    """Return the gradients of the inputs of the operator that made `outputs`, given the gradients of these outputs (None: no gradient).
 
         y = expr.op("com.example.Swish", [x])
         [dx] = expr.gradient_of(y, dy)
 
-    One for each input, of its shape and dtype; None where no gradient flows. Custom operators say how (`gradient` of custom_operator, or
-    <minnow/custom_op.h>); others raise Unsupported.
+    There is one for each input, of its shape and dtype; None if no gradient flows. Custom operators define theirs (`gradient` of custom_operator,
+    or <minnow/custom_op.h>); operators without one raise Unsupported.
     """
     if isinstance(outputs, Var):
         return _minnow.gradient_of([outputs], [output_gradients])
@@ -177,11 +177,11 @@ def trainables(outputs: Sequence[Var] | Var) -> list[Var]:
 
 def save(outputs: Sequence[Var] | Var, path: str | os.PathLike[str], inputs: Sequence[Var] = (), *, external_data: bool = False, opset: int = 0,
          weights: str = "f32") -> None:
-    """Writes the expression as a model whose inputs are the placeholders, in the order of `inputs` where they are given: ONNX where the path
-    ends in ".onnx", else a .minnow file.
+    """Write the expressions as a model: ONNX if the path ends in ".onnx", else a .minnow file. The model's inputs are the placeholders, in the
+    order of `inputs` if that is given.
 
-    external_data, opset: of an ONNX file, weights: of a .minnow file, as minnow.convert() has them. Raises IoError where the file cannot be
-    written, Unsupported for what ONNX cannot say.
+    external_data, opset: for ONNX files; weights: for .minnow files; see minnow.convert(). Raises IoError if the file cannot be
+    written, and Unsupported for anything that ONNX cannot express.
     """
     file = path_of(path)
     if file.endswith(".onnx") or (external_data, opset, weights) != (False, 0, "f32"):
@@ -207,16 +207,16 @@ class Loaded(NamedTuple):
 
 
 def load(path: ModelPath) -> Loaded:
-    """A model as expressions: its inputs are placeholders. path: of a .minnow file or any other format, or the bytes of a file, or a binary file
-    that is open; the graph is taken as it is in the file. Raises what minnow.load() raises."""
+    """Load a model as expressions whose placeholders are its inputs. path: a .minnow file, a file of another format, the bytes of a file, or an open
+    binary file; the graph is not optimized. Raises the errors of minnow.load()."""
     if isinstance(path, (str, os.PathLike)) and os.fspath(path).endswith(".minnow"):
         return Loaded(*_minnow.load(path_of(path)))
     return Loaded(*_minnow.load(read_model(path, "none").model))
 
 
 def cond(condition: VarLike, then_branch: Callable[[], Any], else_branch: Callable[[], Any]) -> list[Var]:
-    """The values of `then_branch` where the bool is true, else those of `else_branch`, as many and of the same dtypes. One is computed. Raises
-    InvalidArgument (a ValueError) where the branches do not fit.
+    """Return the values of `then_branch` if the bool is true, else those of `else_branch`, in equal number and dtypes. Only one branch is
+    computed. Raises InvalidArgument (a ValueError) if the branches do not fit.
 
     >>> x = minnow.Var(-3.0)
     >>> expr.cond(x > 0, lambda: x, lambda: -x)
@@ -236,8 +236,8 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], initial:
 
 
 def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequence[VarLike]) -> list[Var]:
-    """Walks along axis 0 of `sequences`: body(*carried, *elements) gives carried..., outputs...; the result is the last carried values and
-    the outputs, each stacked along axis 0. Raises InvalidArgument (a ValueError) where the body gives other values than it takes.
+    """Walk along axis 0 of `sequences`: body(*carried, *elements) returns carried..., outputs... Returns the last carried values and the
+    outputs, each stacked along axis 0. Raises InvalidArgument (a ValueError) if the body returns other values than it takes.
 
     >>> total, sums = expr.scan(lambda total, x: (total + x, total + x), [minnow.Var(0.0)], [minnow.Var([1.0, 2.0, 3.0])])
     >>> sums
@@ -247,7 +247,7 @@ def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequen
 
 
 def state(initial: VarLike, name: str = "") -> Var:
-    """A state: a value that expressions read and that a step() replaces, kept from one to the next. Raises InvalidType (a TypeError) for what is no
+    """Return a state: a value that expressions read, and that each step() replaces. Raises InvalidType (a TypeError) if the value is no
     array.
 
     >>> count = expr.state(0, "count")
@@ -259,8 +259,8 @@ def state(initial: VarLike, name: str = "") -> Var:
 
 
 def step(results: Sequence[VarLike] | VarLike, next: Mapping[Var, VarLike] | Iterable[tuple[Var, VarLike]]) -> list[Var]:
-    """The results again, whose computation also gives each state its next value, once for each value that the placeholders are given. Raises
-    InvalidArgument (a ValueError) for what is no state, and for a next value of another dtype or shape.
+    """Return the results again. Computing the returned Vars also gives each state its next value, once per assignment of placeholders. Raises
+    InvalidArgument (a ValueError) for a Var that is no state, and for a next value of another dtype or shape.
 
     total = expr.state(numpy.zeros(3, "float32"), "total")
     added = total + x
@@ -270,8 +270,8 @@ def step(results: Sequence[VarLike] | VarLike, next: Mapping[Var, VarLike] | Ite
 
 
 def states(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The states that the expressions are made of, those of models in them too: reading one gives its value now, assigning to it another one.
-    Raises InvalidType (a TypeError) for what is no Var."""
+    """Return the states on which the expressions depend, including those of models. Reading one gives its current value; assigning to it
+    changes it. Raises InvalidType (a TypeError) for other objects than Vars."""
     return _minnow.states(outputs)
 
 
@@ -287,7 +287,7 @@ def reset_states(outputs: Sequence[Var] | Var) -> None:
     _minnow.reset_states(outputs)
 
 
-# Formats. A Var has plain axes always; its format says what they mean, where that is known.
+# Formats. The axes of a Var are plain; its format, if known, gives their meaning.
 NCHW, NHWC, NC4HW4 = "NCHW", "NHWC", "NC4HW4"
 _FORMATS = (NCHW, NHWC, NC4HW4)
 
@@ -314,11 +314,11 @@ def _with_format(x: Var, format: str) -> Var:
 
 
 def convert(x: VarLike, format: str) -> Var:
-    """The value with its axes in another order: NCHW, NHWC, or NC4HW4, a name for NCHW (how channels are packed is the engine's own affair).
+    """Return the value with its axes in another order: NCHW, NHWC, or NC4HW4, another name for NCHW (the engine packs channels by itself).
 
-    A picture of three axes is [height, width, channels] and gains its batch axis. Values of other than three or four axes stay as they are.
-    A value of four axes counts as NHWC where it comes from convert() as such, or where its last axis alone has the 1, 3 or 4 channels of a
-    picture, and else as NCHW. Raises InvalidArgument (a ValueError) for another format.
+    An image of three axes is [height, width, channels] and gets a batch axis. Values with neither three nor four axes do not change.
+    A value of four axes counts as NHWC if convert() made it so, or if only its last axis has the 1, 3 or 4 channels of an image; otherwise
+    it counts as NCHW. Raises InvalidArgument (a ValueError) for another format.
 
     >>> expr.convert(np.zeros((4, 5, 3)), expr.NCHW).shape
     (1, 3, 4, 5)

@@ -5,9 +5,9 @@
     x = np.linspace(0, 1, 5)
     y = np.where(x > 0.5, np.sqrt(x), 0)
 
-Elementwise functions, reductions and products of float32 (and of what depends on a placeholder) are expressions of the engine, which are
-computed when they are read; the rest is computed at once. Functions raise NumPy's exceptions: ValueError, TypeError, IndexError, AxisError,
-linalg.LinAlgError. What NumPy has and is not here is absent. NumPy itself is not needed.
+Elementwise functions, reductions and products of float32, and functions of Vars that depend on a placeholder, are expressions of the engine,
+computed when they are read; other functions compute at once. Functions raise NumPy's exceptions: ValueError, TypeError, IndexError, AxisError,
+linalg.LinAlgError. Functions of NumPy that are missing here do not exist. NumPy itself is not needed.
 """
 from __future__ import annotations
 

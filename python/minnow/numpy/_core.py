@@ -109,7 +109,7 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def is_weak(value: Any) -> bool:
-    """Numbers of Python take the dtype of what they stand beside."""
+    """True for Python's numbers, which take the dtype of the operand beside them."""
     return type(value) in (int, float, complex, bool)
 
 
@@ -135,9 +135,9 @@ def _natural(value: Any) -> DType:
 
 
 def result_type(*operands: Any) -> DType:
-    """The dtype that values of all operands fit, by NumPy 2's rules; numbers of Python are weak.
+    """Return the dtype to which all operands convert by NumPy 2's rules; Python's numbers are weak.
 
-    Raises InvalidArgument (a ValueError) without operands, InvalidType (a TypeError) for what is no array and no dtype.
+    Raises InvalidArgument (a ValueError) without operands, and InvalidType (a TypeError) for operands that are neither arrays nor dtypes.
     """
     strong: Optional[DType] = None
     weak = []
@@ -190,10 +190,10 @@ def check_device(device: Optional[str]) -> None:
 
 
 def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None, *, device: Optional[str] = None, copy: Any = None) -> Var:
-    """The object itself where it is a Var (of that dtype), else an array of what it holds. copy: as Var() has it.
+    """Return the object itself if it is a Var (of that dtype), else an array of its elements. copy: see Var().
 
-    Raises InvalidType (a TypeError) for what is no array, InvalidArgument (a ValueError) for rows of different lengths, a device other than "cpu",
-    and copy=False where a copy is needed, OverflowError for numbers that the dtype does not hold.
+    Raises InvalidType (a TypeError) for objects that are no arrays; InvalidArgument (a ValueError) for rows of different lengths, a device other
+    than "cpu", and copy=False if a copy is needed; OverflowError for numbers outside the range of the dtype.
     """
     if order is not None:
         check_order(order)
@@ -238,7 +238,7 @@ def settled(result: Var, *given: ArrayLike) -> Var:
 
 
 def beside(objects: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
-    """The objects, of the memory of others copies where one of them depends on a placeholder: what is made of them is computed later."""
+    """Copy arrays of other owners if an object depends on a placeholder, because the result is computed later."""
     if any(type(x) is not Var and is_foreign(x) for x in objects) and any(type(x) is Var and is_symbolic(x) for x in objects):
         return [held(x) if is_foreign(x) else x for x in objects]
     return objects
@@ -258,7 +258,7 @@ def computed(x: Var) -> Var:
 
 
 def is_symbolic(x: Var) -> bool:
-    """Whether x depends on a placeholder or a state: what the engine's operators make of it holds for its next values too."""
+    """True if x depends on a placeholder or a state; expressions of x then hold for later values too."""
     return native.is_symbolic(x)  # type: ignore[no-any-return]
 
 
@@ -270,7 +270,7 @@ def is_open(x: Var) -> bool:
 #: The most elements of an array, and the most parts that one may be split into: counts beyond take for ever or no memory holds them.
 MOST, MOST_PARTS = 1 << 62, 1 << 24
 
-#: Elements that are not worth a plan: what is made of few that are at hand is computed at once.
+#: Below this number of elements a plan is not worth it: functions of computed values are computed at once.
 FEW = 4096
 
 #: Whether x depends on no placeholder, state or parameter and is computed, which an expression of few elements is for that: what is made of it
@@ -311,7 +311,7 @@ def pair(a: ArrayLike, b: ArrayLike) -> tuple[Var, Var]:
 # ---- Axes
 
 def axis_of(axis: Any, ndim: int) -> int:
-    """An axis as a number from 0; AxisError where there is none such."""
+    """Return an axis counted from 0; AxisError if it does not exist."""
     place = index_of(axis)
     if not -ndim <= place < ndim:
         raise AxisError(f"axis {place} is out of bounds for array of dimension {ndim}")
@@ -336,7 +336,7 @@ def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def numbers_of(shape: Any) -> list[int]:
-    """One integer, or several, as a list of ints; TypeError for what is none."""
+    """Return one integer, or several, as a list of ints; TypeError for other objects."""
     return [index_of(dim) for dim in shape] if hasattr(shape, "__iter__") and not is_index(shape) else [index_of(shape)]
 
 

@@ -374,7 +374,7 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: D
 
 @maker
 def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
-    """A vector of what an iterator gives."""
+    """Return a vector of an iterator's values."""
     import itertools
     items = list(iter if count < 0 else itertools.islice(iter, count))
     if 0 <= len(items) < count:

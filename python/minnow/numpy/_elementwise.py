@@ -24,11 +24,11 @@ def floating(x: Var) -> Var:
 
 @methods_of_arrays
 class ufunc:
-    """A function of elements, with NumPy's keywords.
+    """An elementwise function with NumPy's keywords.
 
-    Called with array-likes, which are broadcast together; gives a Var, or an array of NumPy where arrays of NumPy and no Vars are given. out: a Var that takes the result. where: only there; elsewhere out
-    keeps its elements (without out they are 0). dtype: what is computed in. Errors: TypeError for dtypes that the function is not defined
-    for, ValueError for shapes that do not fit.
+    Operands are array-likes, which are broadcast together. Returns a Var, or an array of NumPy if operands are arrays of NumPy and none is a Var.
+    out: a Var for the result. where: compute only there; elsewhere out keeps its elements (without out they are 0). dtype: that of the computation.
+    Errors: TypeError for dtypes without a definition, ValueError for shapes that do not fit.
     """
 
     def __init__(self, name: str, nin: int, compute: Callable[..., Var], doc: str, identity: Any = None) -> None:
@@ -446,7 +446,7 @@ REGISTRY["true_divide"] = divide
 
 
 def _computed(name: str, kinds: str, booleans: Optional[DType] = int8, integers: bool = True) -> Callable[[ArrayLike, ArrayLike], Var]:
-    """A function that is computed at once. `booleans`: what bool becomes (None: stays); integers False: floats are made of them."""
+    """Define a function that computes at once. `booleans`: the dtype to which bool converts (None: none); integers False: they become floats."""
 
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)

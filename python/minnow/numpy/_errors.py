@@ -21,7 +21,7 @@ def geterr() -> dict[str, str]:
 
 @public
 def seterr(all: Optional[str] = None, divide: Optional[str] = None, over: Optional[str] = None, under: Optional[str] = None, invalid: Optional[str] = None) -> dict[str, str]:
-    """Takes "ignore" and None, and gives what held before, as geterr() does. Unsupported for what would tell of an error."""
+    """Accept "ignore" and None, and return the previous settings, like geterr(). Unsupported for settings that would report errors."""
     for name, way in zip(("all", *_NAMES), (all, divide, over, under, invalid)):
         if way not in (None, "ignore", "warn", "raise", "call", "print", "log"):
             raise InvalidArgument(f"{name}={way!r}: floating-point errors are treated by 'ignore', 'warn', 'raise', 'call', 'print' or 'log'")

@@ -545,7 +545,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Var, ...]:
 
 @public
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[Var, ...]:
-    """The indices of what a function such as triu leaves of a matrix of ones."""
+    """Return the indices of the elements that a function such as triu keeps of a matrix of ones."""
     from minnow.numpy._creation import ones
     return nonzero(mask_func(ones((n, n), int64), k))
 

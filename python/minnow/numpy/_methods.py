@@ -129,8 +129,8 @@ def names() -> list[str]:
 
 
 def attribute(x: Var, name: str) -> Any:
-    """x.name for what the class itself has not, or had not before this module was imported; AttributeError where NumPy's arrays have none such,
-    with the nearest names."""
+    """Return x.name for names that the class does not define, or did not before this module was imported. AttributeError, with the nearest
+    names, if NumPy's arrays lack the name too."""
     made = _ATTRIBUTES.get(name)
     if made is not None:
         return made(x)

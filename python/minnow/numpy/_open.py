@@ -14,7 +14,7 @@ from minnow.numpy._core import ints
 
 
 def dims_of(x: Var) -> tuple[Optional[int], ...]:
-    """The dimensions, None where one is open; where even their number is, those of the value that there is now."""
+    """Return the dimensions, None for open ones; if even the rank is open, those of the current value."""
     dims = x.dims
     return x.shape if dims is None else dims
 

@@ -451,13 +451,13 @@ def _nan_extreme(largest: bool, a: ArrayLike, axis: Axis, out: Any, keepdims: bo
 
 @public
 def nanmax(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
-    """max() of what is not NaN; NaN where all is."""
+    """Return the maximum of the elements that are not NaN; NaN if all are."""
     return _nan_extreme(True, a, axis, out, keepdims, initial, where)
 
 
 @public
 def nanmin(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
-    """min() of what is not NaN; NaN where all is."""
+    """Return the minimum of the elements that are not NaN; NaN if all are."""
     return _nan_extreme(False, a, axis, out, keepdims, initial, where)
 
 
@@ -470,13 +470,13 @@ def _nan_arg(largest: bool, a: ArrayLike, axis: Optional[int], out: Any, keepdim
 
 @public
 def nanargmax(a: ArrayLike, axis: Optional[int] = None, out: Any = None, *, keepdims: bool = False) -> Var:
-    """argmax() of what is not NaN; ValueError where all is."""
+    """Return the index of the maximum of the elements that are not NaN; ValueError if all are."""
     return _nan_arg(True, a, axis, out, keepdims)
 
 
 @public
 def nanargmin(a: ArrayLike, axis: Optional[int] = None, out: Any = None, *, keepdims: bool = False) -> Var:
-    """argmin() of what is not NaN; ValueError where all is."""
+    """Return the index of the minimum of the elements that are not NaN; ValueError if all are."""
     return _nan_arg(False, a, axis, out, keepdims)
 
 
@@ -517,7 +517,7 @@ def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any =
 @public
 def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: ArrayLike = True,
            mean: Any = None, correction: Optional[float] = None) -> Var:
-    """var() of what is not NaN; NaN where no more than ddof elements are left."""
+    """Return the variance of the elements that are not NaN; NaN if no more than ddof of them are left."""
     axis = _no_axis(a, axis)
     ddof = ddof if correction is None else correction
     if mean is None and _is_plain(a, dtype, where):

@@ -240,7 +240,7 @@ def may_share_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = No
     """Whether writing to one of the two may change the other, by the bounds of their places."""
     if isinstance(a, Var) and isinstance(b, Var):
         return bool(native.may_share_memory(a, b))
-    # numpy.asarray(x) shares the memory of x where it can, and is for reading where it cannot.
+    # numpy.asarray(x) shares the memory of x if possible; otherwise its result is read-only.
     arrays = [x for x in (a, b) if type(x).__module__ == "numpy"]
     return len(arrays) == 1 and (not arrays[0].flags.writeable or _by_numpy("may_share_memory", a, b))
 
@@ -416,7 +416,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 
 @public
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Var]:
-    """Parts of equal size (ValueError where there is no such division), or cut at indices."""
+    """Split into parts of equal size (ValueError if that is impossible), or at indices."""
     x = asarray(ary)
     if not hasattr(indices_or_sections, "__len__"):
         _check_parts(int(indices_or_sections))
@@ -557,7 +557,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Var:
 
 @public
 def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Var:
-    """Elements moved along axes; what leaves at the end comes in at the beginning."""
+    """Move elements along axes; elements that leave at one end re-enter at the other."""
     x = asarray(a)
     if axis is None:
         turned = roll(ravel(x), shift, 0)

@@ -260,7 +260,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
 
 @public
 def histogram(a: ArrayLike, bins: Any = 10, range: Any = None, density: Optional[bool] = None, weights: ArrayLike = None) -> tuple[Var, Var]:
-    """How many elements (or what sum of weights) lie between edges, the last one included; and the edges."""
+    """Return the number of elements (or the sum of weights) between neighbouring edges, the last edge included; and the edges."""
     x = _shape.ravel(a)
     if x.dtype.kind == "b":
         x = astype(x, dtype_of("uint8"))

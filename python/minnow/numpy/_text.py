@@ -66,7 +66,7 @@ def printoptions(**options: Any) -> Iterator[dict[str, Any]]:
 def array2string(a: ArrayLike, max_line_width: Optional[int] = None, precision: Optional[int] = None, suppress_small: Optional[bool] = None, separator: str = " ",
                  prefix: str = "", *, formatter: Optional[dict[str, Any]] = None, threshold: Optional[float] = None, edgeitems: Optional[int] = None,
                  sign: Optional[str] = None, floatmode: Optional[str] = None, suffix: str = "") -> str:
-    """The numbers of an array as text; prefix, suffix: what will stand around it, which lines leave room for. Options as set_printoptions() has them."""
+    """Return the numbers of an array as text. prefix, suffix: text around the result, for which lines leave room. Options: see set_printoptions()."""
     x = asarray(a)
     given = _given(linewidth=max_line_width, precision=precision, suppress=suppress_small, threshold=threshold, edgeitems=edgeitems, sign=sign, floatmode=floatmode,
                    formatter=formatter)

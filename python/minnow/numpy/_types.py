@@ -171,9 +171,9 @@ def astype(x: Var, dtype: DTypeLike, /, *, copy: bool = True, device: Optional[s
 
 @maker
 def from_dlpack(x: Any, /, *, device: Optional[str] = None, copy: Optional[bool] = None) -> Var:
-    """An array of the memory of an object with __dlpack__, on the CPU; copied where it does not lie in row-major order, or copy is True.
+    """Return an array that shares the memory of an object with __dlpack__ on the CPU; a copy if it is not row-major, or if copy is True.
 
-    Raises AttributeError where it has none, BufferError where copy is False and it has to be copied.
+    Raises AttributeError if it has no __dlpack__, and BufferError if copy is False and a copy is needed.
     """
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"{type(x).__name__!r} object has no attribute '__dlpack__'")

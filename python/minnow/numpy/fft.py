@@ -136,7 +136,7 @@ def _swapped(norm: Optional[str]) -> str:
 
 @public
 def hfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
-    """The real transform of what is Hermitian, of which the first half is given."""
+    """Transform a Hermitian signal, given as its first half, to real numbers."""
     x = asarray(a)
     count = _count(n, (x.shape[_axis(x, axis)] - 1) * 2)
     return irfft(ew.conjugate(x), count, axis, _swapped(norm), out)

@@ -94,7 +94,7 @@ def _adjoint(x: Var) -> Var:
 
 @public
 def solve(a: ArrayLike, b: ArrayLike) -> Var:
-    """x of a x = b, b vectors (only where it has one axis) or matrices. LinAlgError where a is singular."""
+    """Solve a x = b; b holds vectors (only if it has one axis) or matrices. LinAlgError if a is singular."""
     left, kind_a = _matrix(a, True)
     right = asarray(b)
     if right.dtype.name in ("float16", "bfloat16"):

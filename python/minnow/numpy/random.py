@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers with NumPy's streams: default_rng(seed) draws what NumPy's draws, and the functions of this module what its old ones do.
+"""Random numbers with NumPy's streams: default_rng(seed) draws the same numbers as NumPy's, and so do the older functions of this module.
 
 Threads: a Generator belongs to one thread at a time.
 """
