@@ -5,6 +5,28 @@
 #include "vision/resize_parts.h"
 
 namespace minnow::vision {
+
+/// Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -0.75.
+void cubic_weights(float x, float* weights) {
+  constexpr float a = -0.75f;
+  weights[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
+  weights[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
+  weights[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
+  weights[3] = 1.0f - weights[0] - weights[1] - weights[2];
+}
+
+/// sinc(d) * sinc(d / 4) of the distances to eight neighbours, scaled to a sum of 1.
+void lanczos_weights(float x, float* weights) {
+  const double pi = 3.14159265358979323846;
+  double sum = 0, raw[8];
+  for (int i = 0; i < 8; ++i) {
+    const double distance = (static_cast<double>(x) + 3 - i) * pi;
+    raw[i] = std::abs(distance) < 3e-6 ? 1 : std::sin(distance) * std::sin(distance / 4) * 4 / (distance * distance);
+    sum += raw[i];
+  }
+  for (int i = 0; i < 8; ++i) weights[i] = static_cast<float>(raw[i] / sum);
+}
+
 namespace {
 
 /// The first of `count` neighbours of a position, and how far the position lies behind the middle two's first.
@@ -28,27 +50,6 @@ Position position_of(int64_t i, const Axis& axis, int count, bool area) {
   // Beyond the picture all neighbours are its last pixel, however far.
   const double reach = count;
   return {static_cast<int64_t>(std::clamp(whole, -reach, static_cast<double>(axis.from) + reach)) - (count / 2 - 1), fraction};
-}
-
-/// Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -0.75.
-void cubic_weights(float x, float* weights) {
-  constexpr float a = -0.75f;
-  weights[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
-  weights[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
-  weights[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
-  weights[3] = 1.0f - weights[0] - weights[1] - weights[2];
-}
-
-/// sinc(d) * sinc(d / 4) of the distances to eight neighbours, scaled to a sum of 1.
-void lanczos_weights(float x, float* weights) {
-  const double pi = 3.14159265358979323846;
-  double sum = 0, raw[8];
-  for (int i = 0; i < 8; ++i) {
-    const double distance = (static_cast<double>(x) + 3 - i) * pi;
-    raw[i] = std::abs(distance) < 3e-6 ? 1 : std::sin(distance) * std::sin(distance / 4) * 4 / (distance * distance);
-    sum += raw[i];
-  }
-  for (int i = 0; i < 8; ++i) weights[i] = static_cast<float>(raw[i] / sum);
 }
 
 void weights_of(float fraction, int count, float* weights) {

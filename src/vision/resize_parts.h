@@ -29,6 +29,10 @@ struct Spans {
   }
 };
 
+/// Weights of 4 and 8 neighbours of a position `x` behind the middle two's first; their sum is 1.
+void cubic_weights(float x, float* weights);
+void lanczos_weights(float x, float* weights);
+
 void resize_antialiased(const ImageView& from, const MutableImageView& to, Interpolation interpolation);
 
 }  // namespace minnow::vision

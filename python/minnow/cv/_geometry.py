@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from minnow._minnow import to_arrays as _to_arrays
 from minnow.cv import _common
-from minnow.cv._common import MatLike, Point, Scalar, Size
+from minnow.cv._common import MatLike, Scalar, Size
 
 INTER_NEAREST, INTER_LINEAR, INTER_CUBIC, INTER_AREA, INTER_LANCZOS4, INTER_LINEAR_EXACT, INTER_NEAREST_EXACT, INTER_MAX = range(8)
+INTER_BITS, INTER_BITS2, INTER_TAB_SIZE, INTER_TAB_SIZE2 = 5, 10, 32, 1024
+WARP_FILL_OUTLIERS, WARP_INVERSE_MAP, WARP_RELATIVE_MAP = 8, 16, 32
+WARP_POLAR_LINEAR, WARP_POLAR_LOG = 0, 256
+ROTATE_90_CLOCKWISE, ROTATE_180, ROTATE_90_COUNTERCLOCKWISE = range(3)
 INTER_ANTIALIAS = 64  # not OpenCV's: joined with INTER_LINEAR, INTER_CUBIC, INTER_LANCZOS4 or INTER_AREA
 
 
@@ -22,6 +27,108 @@ def resize(src: MatLike, dsize: Size | None, dst: MatLike | None = None, fx: flo
     Var([[10, 15, 25, 30]], shape=(1, 4), dtype=uint8)
     """
     return _common.vision.resize(src, dsize, interpolation, fx, fy, dst)
+
+
+def warpAffine(src: MatLike, M: MatLike, dsize: Size | None, dst: MatLike | None = None, flags: int = INTER_LINEAR, borderMode: int = _common.BORDER_CONSTANT,
+               borderValue: Scalar | None = None) -> Any:
+    """A picture of `dsize` = (width, height) pixels, whose pixel (x, y) is that of `src` at the inverse of `M`, a float array [2, 3], times (x, y, 1);
+    with WARP_INVERSE_MAP at `M` itself. `flags` also has the interpolation: INTER_NEAREST, INTER_LINEAR, INTER_CUBIC or INTER_LANCZOS4. Places are
+    rounded to 1/32 of a pixel, as in OpenCV. uint8, uint16, int16, float32 or float64; any dtype with INTER_NEAREST. With BORDER_TRANSPARENT pixels of
+    `dst` without a source keep their values. Raises InvalidArgument for another matrix.
+
+    >>> cv.warpAffine(minnow.Var([[1, 2, 3]], "uint8"), minnow.Var([[1.0, 0, 1], [0, 1, 0]]), (3, 1))
+    Var([[0, 1, 2]], shape=(1, 3), dtype=uint8)
+    """
+    return _common.vision.warpAffine(src, M, dsize, flags, _common.border_of(borderMode, "warpAffine", range(6)), borderValue, dst)
+
+
+def warpPerspective(src: MatLike, M: MatLike, dsize: Size | None, dst: MatLike | None = None, flags: int = INTER_LINEAR, borderMode: int = _common.BORDER_CONSTANT,
+                    borderValue: Scalar | None = None) -> Any:
+    """As warpAffine, with a homography: `M` is a float array [3, 3]."""
+    return _common.vision.warpPerspective(src, M, dsize, flags, _common.border_of(borderMode, "warpPerspective", range(6)), borderValue, dst)
+
+
+def remap(src: MatLike, map1: MatLike, map2: MatLike | None, interpolation: int, dst: MatLike | None = None, borderMode: int = _common.BORDER_CONSTANT,
+          borderValue: Scalar | None = None) -> Any:
+    """A picture of the maps' size, whose pixel (x, y) is that of `src` at x = map1[y, x], y = map2[y, x], both float32; or `map1` has both coordinates as
+    two channels, float32, or int16 with the fractions of convertMaps in `map2`. With WARP_RELATIVE_MAP the maps are offsets from (x, y). See warpAffine
+    for the rest."""
+    return _common.vision.remap(src, map1, map2, interpolation, _common.border_of(borderMode, "remap", range(6)), borderValue, dst)
+
+
+def convertMaps(map1: MatLike, map2: MatLike | None, dstmap1type: int, dstmap1: MatLike | None = None, dstmap2: MatLike | None = None,
+                nninterpolation: bool = False) -> tuple[Any, Any]:
+    """Maps of remap() in another form: CV_16SC2 (int16 of two channels, and uint16 fractions of 1/32, y * 32 + x), CV_32FC1 or CV_32FC2; 0 chooses between
+    CV_16SC2 and CV_32FC2. The second map is None where the form has one."""
+    kind = int(dstmap1type)
+    dtype = _common.dtype_of(kind, "convertMaps") if kind > 0 else None
+    return _common.vision.convertMaps(map1, map2, dtype, (kind >> 3) + 1, nninterpolation)
+
+
+def flip(src: MatLike, flipCode: int, dst: MatLike | None = None) -> Any:
+    """The picture upside down (flipCode 0), mirrored (above 0) or both (below 0).
+
+    >>> cv.flip(minnow.Var([[1, 2], [3, 4]], "uint8"), 1)
+    Var([[2, 1],
+         [4, 3]], shape=(2, 2), dtype=uint8)
+    """
+    return _common.vision.flip(src, flipCode, dst)
+
+
+def rotate(src: MatLike, rotateCode: int, dst: MatLike | None = None) -> Any:
+    """The picture turned by a multiple of 90 degrees: ROTATE_90_CLOCKWISE, ROTATE_180 or ROTATE_90_COUNTERCLOCKWISE."""
+    return _common.vision.rotate(src, rotateCode, dst)
+
+
+def transpose(src: MatLike, dst: MatLike | None = None) -> Any:
+    """Rows become columns; channels stay."""
+    return _common.vision.transpose(src, dst)
+
+
+def repeat(src: MatLike, ny: int, nx: int, dst: MatLike | None = None) -> Any:
+    """The picture `ny` times below itself and `nx` times beside itself."""
+    return _common.vision.repeat(src, ny, nx, dst)
+
+
+def copyMakeBorder(src: MatLike, top: int, bottom: int, left: int, right: int, borderType: int, dst: MatLike | None = None,
+                   value: Scalar | None = None) -> Any:
+    """The picture with a border of so many pixels on each side: BORDER_CONSTANT (of `value`), BORDER_REPLICATE, BORDER_REFLECT, BORDER_REFLECT_101 or
+    BORDER_WRAP.
+
+    >>> cv.copyMakeBorder(minnow.Var([[1, 2, 3]], "uint8"), 0, 0, 2, 2, cv.BORDER_REFLECT_101)
+    Var([[3, 2, 1, 2, 3, 2, 1]], shape=(1, 7), dtype=uint8)
+    """
+    return _common.vision.copyMakeBorder(src, top, bottom, left, right, _common.border_of(borderType, "copyMakeBorder"), value, dst)
+
+
+def borderInterpolate(p: int, len: int, borderType: int) -> int:
+    """The position within [0, len) that stands for position `p`; -1 with BORDER_CONSTANT where `p` is beyond."""
+    return _common.vision.borderInterpolate(p, len, _common.border_of(borderType, "borderInterpolate"))
+
+
+def getRotationMatrix2D(center: Sequence[float], angle: float, scale: float) -> Any:
+    """The matrix [2, 3] of warpAffine that turns by `angle` degrees counterclockwise around `center` = (x, y), and scales."""
+    return _to_arrays(_common.vision.getRotationMatrix2D(center, angle, scale))
+
+
+def getAffineTransform(src: MatLike, dst: MatLike) -> Any:
+    """The float64 matrix [2, 3] that leads three points, float32 [3, 2], to three others. Zeros where the points lie on a line."""
+    return _common.vision.getAffineTransform(src, dst)
+
+
+def getPerspectiveTransform(src: MatLike, dst: MatLike, solveMethod: int = 0) -> Any:
+    """The float64 matrix [3, 3] of the homography that leads four points, float32 [4, 2], to four others."""
+    return _common.vision.getPerspectiveTransform(src, dst, solveMethod)
+
+
+def invertAffineTransform(M: MatLike, iM: MatLike | None = None) -> Any:
+    """The inverse of a matrix [2, 3], float32 or float64."""
+    return _common.vision.invertAffineTransform(M)
+
+
+def perspectiveTransform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Any:
+    """Points [n, 1, 2] times a matrix [3, 3], or [n, 1, 3] times [4, 4], divided by the last coordinate; float32 or float64."""
+    return _common.vision.perspectiveTransform(src, m, dst)
 
 
 __all__ = _common.public(globals())
