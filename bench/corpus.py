@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The corpus in tables: how right every model is, how small its graph gets, and what converting it costs.
+"""The corpus in tables: the errors of every model, the size of its graph, and the cost of converting it.
 
-  corpus.py errors        the largest difference from the reference of each case, on the backends cpu and reference, and as ONNX Runtime
-                          computes the model's ONNX export (in units of max(1, the largest number of the output))
-  corpus.py graphs        operators (those in subgraphs too) as imported and optimized, beside ONNX Runtime's optimized graph, extended and
+  corpus.py errors        the largest difference from the reference of each case, on the backends cpu and reference, and of the model's ONNX
+                          export in ONNX Runtime (in units of max(1, the largest number of the output))
+  corpus.py graphs        operators (including subgraphs) as imported and optimized, beside ONNX Runtime's optimized graph, extended and
                           with its layout changes, and MNN's converter; ONNX Runtime reads models of other formats as Minnow's plain ONNX export
   corpus.py converters    processor time and peak memory of converting: Minnow, MNN, ONNX Runtime saving its graph, OpenVINO, pnnx; the least of
-                          --rounds, which go over the converters in turn. Commands are counted whole (MNN's is a script of Python); of packages
-                          of Python only the calls are, and memory above what the process held before
+                          --rounds, which alternate between the converters. Commands are measured as a whole (MNN's is a script of Python); for
+                          Python packages only the calls are, and memory above that of the process before
 
-MINNOW_CORPUS names the corpus, MINNOW_MODELS_DIR what scripts/fetch_models.py got. A peer that is not installed is left out.
+MINNOW_CORPUS names the corpus, MINNOW_MODELS_DIR the folder of scripts/fetch_models.py. Peers that are not installed are omitted.
 """
 import argparse
 import importlib.util
@@ -59,7 +59,7 @@ class Refused(Exception):
     pass
 
 
-# A process that is started counts what its parent held: this one holds little. Its answer comes last, behind what the command printed.
+# A new process counts the memory of its parent, so this small launcher is the parent. Its answer comes last, after the command's output.
 LAUNCHER = """
 import resource, subprocess, sys
 status = subprocess.run(sys.argv[1:]).returncode
@@ -99,7 +99,7 @@ def shapes(row):
 
 
 def convert(row, paths, target, *options):
-    """With shapes where the file says nothing of them."""
+    """Convert; if the file leaves the shapes of inputs open, pass shapes."""
     try:
         return command(BIN / "minnow", "convert", *paths, target, *options)
     except Refused as refused:
@@ -148,7 +148,7 @@ def minnow_nodes(path):
 
 
 def mnn_nodes(path):
-    """Operators of a file's graphs, but for what only names inputs (34) and numbers (11, 512 being what is not known)."""
+    """Count the operators of a file's graphs, without those that only name inputs (34) and constants (11; 512 stands for unknown ones)."""
     data = Path(path).read_bytes()
 
     def number(at, size=4, signed=False):

@@ -4,9 +4,9 @@
 
   engine.py ENGINE MODEL THREADS SECONDS PRECISION INPUT.npy [OUTPUT.npy]
 
-Each engine is called in the leanest way that its Python package offers: inputs and outputs are bound before, so that what is timed is the
-engine. PRECISION is normal (all are held to f32) or low (those that can compute in 16 bits do). Memory is the peak resident set while loading and running, above what the process held before loading (the
-engine's libraries being loaded already).
+Each engine is called in the leanest way that its Python package offers: inputs and outputs are bound before, so that only the engine is timed.
+PRECISION is normal (all engines compute in f32) or low (engines that can compute in 16 bits do). Memory is the peak resident set while loading
+and running, less that of the process before loading, with the engine's libraries loaded.
 """
 import json
 import sys

@@ -271,7 +271,7 @@ class Caffe:
         return self.head(part(x, f"features.{place}"), "classifier.1")
 
     def lstm(self, x):
-        """Caffe's own: steps first, gates in the order input, forget, output, cell, and a second input that says where a sequence goes on."""
+        """Caffe's LSTM: steps first, gates in the order input, forget, output, cell, and a second input that marks continued sequences."""
         order = np.concatenate([np.arange(LSTM_HIDDEN) + gate * LSTM_HIDDEN for gate in (0, 1, 3, 2)])
         for i in range(LSTM_LAYERS):
             w, r, b, c = (self.weights[f"lstm.{kind}_l{i}"][order] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))

@@ -49,7 +49,7 @@ def difference(a, b):
 
 
 class Format:
-    """One network in one format: its files, its graph and what was measured."""
+    """One network in one format: its files, its graph and its measurements."""
 
     def __init__(self, name, writer, files, last, network, folder, minnow):
         self.name, self.writer, self.network, self.folder, self.minnow = name, writer, network, folder, minnow

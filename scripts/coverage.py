@@ -59,7 +59,7 @@ def sources(folder):
 
 
 def tests(folder):
-    """Tests of a folder: those of the same name, and what support/ has for them alone."""
+    """Return the tests of a folder: those with the same name, and their files in support/."""
     if folder in TESTS:
         return []
     found = [path for path in (ROOT / "tests" / folder).rglob("*") if path.suffix in {".h", ".cpp", ".c", ".py", ".txt"}]

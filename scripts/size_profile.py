@@ -74,8 +74,8 @@ def by_objects(symbols, build, tools):
 
 
 def by_lines(symbols, library, tools):
-    """The same from line tables; nothing for what is no code. Where the entry of a function has no line of a file of ours or of the standard
-    library (the optimizer made it, or it begins with an intrinsic), later places in it are looked at."""
+    """The same from line tables; nothing for addresses outside of code. If the line at a function's entry belongs neither to our files nor to the
+    standard library (the optimizer made the function, or it begins with an intrinsic), later addresses in it are tried."""
     samples = 8
     places = [address + size * i // samples // 4 * 4 for _, _, address, size in symbols for i in range(samples)]
     lines = subprocess.run(

@@ -4,8 +4,8 @@
 
     ./dev store-cases [FORMAT...]
 
-Runs the tests that make them (which compare them too), and packs what they keep into tests/importers/FORMAT/cases.tar.xz, which
-tests/importers/stored_cases_test.py reads where no engine is installed.
+Runs the tests that make the cases (and compare them), and packs the cases into tests/importers/FORMAT/cases.tar.xz. There
+tests/importers/stored_cases_test.py reads them, also on machines without the engines.
 """
 import io
 import json

@@ -41,7 +41,7 @@ std::string kind_name(nb::handle object);
 
 /// An object as it is written, at most 60 characters of it: for sentences.
 std::string shown(nb::handle object);
-/// An argument that has to be a T; where it is of another type, or beyond its range, throws TypeFault: "threads takes an integer, not 'a'".
+/// An argument of type T. Throws TypeFault for another type, or a number out of range: "threads takes an integer, not 'a'".
 template <class T>
 T argument(nb::handle object, const char* name, const char* wanted) {
   T value{};
@@ -116,7 +116,7 @@ inline bool is_var(nb::handle object) { return PyObject_TypeCheck(object.ptr(), 
 inline Var& var_of(nb::handle object) { return *nb::inst_ptr<Var>(object); }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;
-/// Raises what computing this Var for a buffer raised on this thread, where nobody got to see it: NumPy clears such errors.
+/// Raises the error that computing this Var for a buffer raised on this thread, in case nobody saw it: NumPy clears such errors.
 void raise_unread(nb::handle self);
 void release_buffer(PyObject* self, Py_buffer* view) noexcept;
 void define_dlpack(nb::class_<Var>& var);
@@ -129,7 +129,7 @@ void define_models(nb::module_& m);
 struct RunOptions {
   SessionOptions session;
   std::string tuning;  // a file
-  /// With what the tuning file says of the model; where it says nothing, that is a UserWarning. Needs the GIL.
+  /// The options with the tuning file's entry for the model; without one there is a UserWarning. Needs the GIL.
   SessionOptions of(const Model& model) const;
 };
 RunOptions run_options(const nb::dict& given);
@@ -137,7 +137,7 @@ void define_vision(nb::module_& m);
 void define_command(nb::module_& m);
 void define_custom(nb::module_& m);
 void define_functions(nb::module_& m);
-/// The built-in operators, those of the libraries that were loaded, and those that are written in Python; null: the built-in ones alone.
+/// The built-in operators, those of loaded libraries, and those written in Python; null: only the built-in ones.
 std::shared_ptr<const OperatorSet> operators_now();
 
 }  // namespace minnow::python

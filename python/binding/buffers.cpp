@@ -75,7 +75,7 @@ DType dtype_of_format(std::string_view format, size_t size, bool& swapped) {
   }
 }
 
-/// Dates and the like export their bytes, but say elsewhere what they are.
+/// True for dates and the like: they export their bytes, but their dtype is something else.
 bool is_something_else(nb::handle object) {
   const nb::object dtype = nb::getattr(object, "dtype", nb::none());
   if (dtype.is_none()) return false;
@@ -175,7 +175,7 @@ std::optional<ForeignArray> array_of_buffer(nb::handle object, int flags, std::s
   if (!held.view) return std::nullopt;
   const Py_buffer& view = *held.view;
   ForeignArray array;
-  // Exporters may leave out what is as by default: bytes, in one dimension, one after the other.
+  // Exporters may omit defaults: bytes, in one dimension, contiguous.
   const std::string_view letters = view.format ? view.format : "B";
   const auto refuse = [&](std::string clause) {
     if (why) *why = std::move(clause);

@@ -21,8 +21,8 @@ struct ForeignArray {
   Tensor tensor(Sharing sharing) const;
 };
 
-/// The array that an object exports by the buffer protocol; nothing where it exports none, or one whose elements are no numbers: then
-/// `why`, if not null, gets a clause that says so. Leaves no error of Python behind.
+/// The array that an object exports by the buffer protocol. Empty if it exports none, or one whose elements are not numbers; then `why`, if
+/// not null, gets a clause that says so. Leaves no Python error set.
 std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why = nullptr);
 /// The same of memory that may be written; nothing of memory that is for reading.
 std::optional<ForeignArray> writable_array_of_buffer(nb::handle object);

@@ -93,7 +93,7 @@ int guarded(const minnow_op_api* api, minnow_op_call* call, F&& f) {
   return 1;
 }
 
-/// Both functions are called by minnow._custom, which knows what they may give.
+/// minnow._custom calls both functions and ensures that they return valid types.
 int infer(const minnow_op_api* api, minnow_op_call* call, void* user) {
   const PythonOperator& op = *static_cast<const PythonOperator*>(user);
   return guarded(api, call, [&] {

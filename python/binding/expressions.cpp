@@ -12,7 +12,7 @@
 namespace minnow::python {
 namespace {
 
-/// One value or several, of what a function of Python gave or what a caller named.
+/// The Var or Vars that a Python function returned or a caller passed.
 Vars vars_from(nb::handle object) {
   if (is_var(object)) return {var_of(object)};
   if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) return {var_from(object)};

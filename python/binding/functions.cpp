@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions of the package are called through an object of this class, for two things. Where a call has an unknown keyword, the
-// error says which one was meant (CPython 3.13 does so itself). And where arrays of NumPy are among the arguments and no Var is, results
-// are arrays of NumPy. The object is in the way of nothing else: it has the function's attributes, signature and source, binds as a method,
-// and is pickled by name. A call costs some 30 ns more.
+// The package's public functions are called through objects of this class, for two reasons. If a call has an unknown keyword, the error
+// suggests the intended one (CPython 3.13 does so itself). If arrays of NumPy but no Vars are among the arguments, results become arrays of
+// NumPy. Otherwise the object is transparent: it has the function's attributes, signature and source, binds as a method, and is pickled by
+// name. A call costs some 30 ns more.
 #include <Python.h>
 
 #include <structmember.h>

@@ -74,8 +74,8 @@ struct LoadedModel {
     return arrays ? arrays_of(outputs, inputs) : results(outputs);
   }
 
-  /// Runs into the memory of arrays; false where that cannot be: for values that depend on placeholders, sequences, inputs that are left
-  /// out, and memory that is not row by row or that an input lies in.
+  /// Runs into the memory of arrays. False if that is impossible: for values that depend on placeholders, sequences, omitted inputs, and
+  /// memory that is not row-major or overlaps an input.
   bool run_into(nb::handle given, nb::handle out) const {
     std::vector<Tensor> inputs;
     std::vector<ForeignArray> arrays;
@@ -206,7 +206,7 @@ std::vector<Tensor> tensors(nb::handle given) {
   return list;
 }
 
-/// A function of Python as a callback that gets a node's name, its operator and what goes in (or comes out); None for what is no tensor.
+/// Makes a callback of a Python function, which gets a node's name, its operator and its inputs (or outputs); None for non-tensors.
 NodeCallback observer(const nb::object& function, bool is_before) {
   if (function.is_none()) return {};
   return [function = function.ptr(), is_before](NodeEvent& event) {
@@ -315,7 +315,7 @@ RunOptions run_options(const nb::dict& given) {
 
 namespace {
 
-// Calls f() without the GIL; what it tells the log hook becomes UserWarnings.
+// Calls f() without the GIL; messages to the log hook become UserWarnings.
 void with_warnings(const std::function<void()>& f) {
   static std::mutex mutex;  // the hook is the process's
   std::vector<std::string> messages;

@@ -12,7 +12,7 @@ namespace minnow::python {
 /// An integer for each axis.
 class Places {
  public:
-  /// From what is in the brackets; false where that is not integers of Python alone.
+  /// Parses an index; false unless it consists of Python's integers only.
   bool from(PyObject* key) noexcept;
   /// The same of basic slicing that is read already.
   bool from(const std::vector<Index>& indices) noexcept;
@@ -23,13 +23,13 @@ class Places {
   size_t count_ = 0;
 };
 
-/// The element as a value of its own, which later assignments leave as it is. Nothing where the variable has no value yet, depends on
-/// placeholders or parameters, or has no such element.
+/// The element as a new value, which later assignments do not change. Empty if the variable has no value yet, depends on placeholders or
+/// parameters, or has no such element.
 std::optional<Var> element_at(const Var& x, const Places& places);
 /// The bytes of a number of Python in that dtype; false where that takes more than a look.
 bool number_in(PyObject* number, DType dtype, void* out);
-/// The memory of a variable that nobody else holds, to write in; null where somebody may, or where the variable is a view. Plans go by a
-/// constant's number: it gets another one.
+/// The memory of a variable, for writing, if nobody else holds it; null if somebody may, or if the variable is a view. The constant gets a
+/// new number, because plans identify constants by number.
 char* memory_to_write(const Var& x);
 /// Writes a number, or a computed Var without axes, where nobody else holds the variable's memory; else gives false and changes nothing.
 bool write_element(const Var& x, const Places& places, PyObject* value);

@@ -512,7 +512,7 @@ const PyType_Slot* slots() {
       {Py_tp_iter, slot(iterate)},
       {Py_mp_length, slot(length)},
       {Py_sq_length, slot(length)},
-      {Py_sq_item, slot(item_at)},  // pandas takes what is no sequence in C for a single number
+      {Py_sq_item, slot(item_at)},  // without it pandas would take a Var for a single number
       {Py_mp_subscript, slot(get_item)},
       {Py_mp_ass_subscript, slot(set_item)},
       {Py_bf_getbuffer, slot(get_buffer)},
@@ -528,7 +528,7 @@ nb::tuple tuple_of(const Shape& shape) {
   return nb::tuple(dims);
 }
 
-/// x.reshape(2, -1), x.reshape((2, -1)): a view where shapes are known and fit; nothing where more has to be said.
+/// x.reshape(2, -1), x.reshape((2, -1)): a view if shapes are known and fit; empty for all other calls.
 std::optional<Var> reshaped_at_once(const Var& x, const nb::args& arguments) {
   if (!x.is_tensor()) return std::nullopt;
   const std::optional<Shape> shape = x.known_shape();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one and two numbers, element by element: those that the operator set lacks, and complex ones. Integers are widened to 64
-// bits, complex elements to two doubles, floating ones to double where there are no loops of floats; results are rounded once.
+// Elementwise functions of one and two numbers that the operator set lacks, and complex ones. They compute integers in 64 bits, complex
+// elements in two doubles, and floating ones in double unless there are loops of floats; results are rounded once.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -413,7 +413,7 @@ constexpr Row2<Complex, int64_t> kComplexBool2[] = {
 };
 #undef F
 
-/// One of `functions`, which are in the order of MoreUnary, by NumPy's name; null where it has none such, or there are none.
+/// Finds a function by NumPy's name in `functions`, which are in the order of MoreUnary; null if it has none, or if there are none.
 template <class F>
 F more_unary(const F* functions, const std::string& name) {
   using cpu::MoreUnary;

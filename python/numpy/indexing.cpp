@@ -21,8 +21,8 @@ std::vector<int64_t> integers(const Tensor& x) {
   return values;
 }
 
-/// Numbers of elements: index tensors of one shape, one for each of the leading `dims`. IndexError where one is out of range; `mode` wrap
-/// and clip bring it back.
+/// Flat indices of elements, given index tensors of one shape, one for each of the leading `dims`. IndexError if one is out of range,
+/// unless `mode` is wrap or clip.
 Var flat_places(const std::vector<Var>& indices, const std::vector<int64_t>& dims, const std::string& mode) {
   if (mode != "raise" && mode != "wrap" && mode != "clip")
     throw InvalidArgument("clipmode must be one of 'clip', 'raise', or 'wrap' (got '{}')", mode);
@@ -210,7 +210,7 @@ Var scatter(const Var& var, const Var& places, const Var& values, bool add) {
   return y;
 }
 
-/// The same in the variable itself: where it lies, or where somebody else holds that memory, in a copy.
+/// The same in place; in a copy if somebody else holds the variable's memory.
 void put(const Var& x, const Var& places, const Var& values) {
   const Tensor at = value_of(places), v = value_of(values);
   {

@@ -77,7 +77,7 @@ using Loop1 = void (*)(const From*, size_t, To*);
 template <class From, class To>
 using Loop2 = void (*)(const From*, const From*, size_t, To*);
 
-/// Elements as W: those that are of that type already lie where they are, others come in a block.
+/// Elements as W: in place if they have that type, else converted into `block`.
 template <class W>
 const W* loaded(DType dtype, const char* from, size_t count, W* block) {
   if (dtype == kOwn<W>) return reinterpret_cast<const W*>(from);

@@ -68,8 +68,8 @@ Var binary(const std::string& name, const Var& a, const Var& b);
 /// How many cores functions of this module run on: those that the process may use when it is first asked.
 int cores();
 
-/// Calls task(first, last) for parts of [0, count), on all cores where `count * cost` (elements, about) is large; without the
-/// GIL where that is worth it.
+/// Calls task(first, last) for parts of [0, count), on all cores if `count * cost` (about the number of elements) is large. Releases the
+/// GIL if that is worth it.
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task);
 
 /// Shapes joined as NumPy broadcasts them; InvalidArgument where they do not fit.

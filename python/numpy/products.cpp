@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices of every dtype. Those of f32 and f64 whose factors are computed are made at once, of views where they lie.
+// Matrix products of every dtype. With computed factors of f32 and f64 they are computed at once, and views are read in place.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const ProductLoops<T>& product_loops() {
     return *kKernels.doubles;
 }
 
-/// Where elements lie: those of a row `column` apart, rows `row` apart. One of the two is 1.
+/// The strides of a matrix: `column` between elements of a row, `row` between rows. One of them is 1.
 template <class T>
 struct Matrix {
   const T* data;
@@ -52,8 +52,8 @@ struct Product {
   }
 };
 
-// Where b is read once or twice, or stays in L2, tiles read it where it lies; else it is packed, a slice of k and some columns at a time,
-// in panels of two vectors that stay in L1 while a block of a, packed too and in L2, passes by. This is how GotoBLAS does it (Goto, van de
+// Tiles read b in place if it is read only once or twice, or stays in L2. Otherwise a slice of k and some columns of b at a time are packed
+// in panels of two vectors. These stay in L1 while a block of a, also packed and in L2, streams by. The method is GotoBLAS's (Goto, van de
 // Geijn 2008, "Anatomy of High-Performance Matrix Multiplication").
 constexpr size_t kPanelBytes = 64 << 10, kColumns = 2048, kDirectBytes = 512 << 10, kPairs = 2;
 size_t block_bytes() {  // of a
@@ -122,7 +122,7 @@ struct Packing {
   size_t elements() const { return b_elements() + rows * row_stride; }
 };
 
-/// [panel][k][lanes of the panel]; what lies beyond the last column is zero.
+/// [panel][k][lanes of the panel]; lanes beyond the last column are zero.
 template <class T>
 void pack_columns(const ProductLoops<T>& loops, const Matrix<T>& b, size_t depth, size_t columns, T* to) {
   const size_t lanes = loops.lanes;

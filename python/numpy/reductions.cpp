@@ -83,7 +83,7 @@ T fold(const T* x, int64_t n, F f) {
   return f(f(f(parts[0], parts[1]), f(parts[2], parts[3])), f(f(parts[4], parts[5]), f(parts[6], parts[7])));
 }
 
-/// Elements of a tensor as T: those of that type where they lie, others in a block.
+/// Elements of a tensor as T: in place if they have that type, else converted block by block.
 template <class T>
 struct Elements {
   const Tensor& x;
@@ -375,7 +375,7 @@ Var moment_along(const std::string& name, const Var& var, int64_t first, int64_t
   return Var(moment(name, x, without(x.shape(), first, last, keepdims), block_of(x.shape(), first, last), ddof, result));
 }
 
-/// The axes [first, last) that `axis` names, an int or None for all; false where it is neither or there is no such axis.
+/// The axes [first, last) given by `axis`, an int or None for all; false for other objects and axes that do not exist.
 bool axes_of(const Shape& shape, nb::handle axis, int64_t& first, int64_t& last) {
   const int64_t rank = static_cast<int64_t>(shape.rank());
   first = 0, last = rank;
@@ -389,7 +389,7 @@ bool axes_of(const Shape& shape, nb::handle axis, int64_t& first, int64_t& last)
   return true;
 }
 
-/// The reduction along one axis or all without a detour over Python; nothing where `a` is no Var at hand, or more is asked for than that.
+/// A reduction along one axis or all, without Python code; empty if `a` is no Var at hand, or if the call needs more than that.
 std::optional<Var> reduce_at_hand(const std::string& name, nb::handle a, nb::handle axis, nb::handle keepdims, double ddof) {
   if (!python::is_var(a) || !PyBool_Check(keepdims.ptr())) return std::nullopt;
   const Var& var = python::var_of(a);
@@ -442,8 +442,8 @@ void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
   });
 }
 
-/// With vectors: the extreme of each piece of a row, the first piece that has the extreme of those, and the place in it.
-/// `known`: what is looked for in columns, of bools, which may be nowhere; else null.
+/// With vector loops: finds the extreme of each piece of a row, the first piece with the largest of these, and the index within that piece.
+/// `known`: for bools in columns, the value to search, which may be absent; else null.
 void extreme_places(const cpu::MinMax& extremes, const cpu::ArgmaxLoops& places, const bool* known, const char* x, const Block& b,
                     size_t size, int64_t* y) {
   const cpu::MinMaxLoops& loops = *extremes.loops;
@@ -555,7 +555,7 @@ std::optional<Var> arg_extreme_at_hand(bool largest, nb::handle a, nb::handle ax
 template <class T, class F>
 void run_along(T* x, const Block& b, F f) {
   if (b.count == 0) return;
-  if (b.inner == 1) {  // what goes through memory from step to step takes twice as long
+  if (b.inner == 1) {  // keep the running value in a register: through memory it takes twice as long
     for (int64_t o = 0; o < b.outer; ++o) {
       T* row = x + o * b.count;
       T so_far = row[0];

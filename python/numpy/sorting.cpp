@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting, searching, and what is made of sorted keys. Elements become unsigned keys of the same order: NaN behind all others, -0 beside
+// Sorting, searching, and functions of sorted keys. Elements become unsigned keys of the same order: NaN after all others, -0 equal to
 // +0.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -131,8 +131,8 @@ void sort_rows(size_t rows, size_t n, F sort_row) {
   });
 }
 
-/// Places of n 64-bit keys: as many high bits of what the keys are above the smallest as fit, above the place, in one number. Keys that
-/// differ in lower bits alone are put in order afterwards.
+/// Indices that sort n 64-bit keys. One number holds the index and, above it, as many high bits of the key's difference from the smallest
+/// key as fit. Keys that differ only in lower bits are sorted afterwards.
 template <class F>
 void sort_places_of_wide_keys(const uint64_t* keys, size_t n, int64_t* places, F sort) {
   const auto [least, most] = std::minmax_element(keys, keys + n);
@@ -433,7 +433,7 @@ struct KeySet {
   }
 };
 
-/// Where elements of x are among `tests`, both of one real dtype; or where they are not.
+/// True for elements of x that are in `others` (or, with `invert`, are not); both have the same real dtype.
 Var contained(const Var& var, const Var& others, bool invert) {
   const Tensor x = value_of(var), tests = value_of(others);
   if (x.dtype() != tests.dtype() || is_complex(x.dtype())) throw InvalidArgument("contained takes real numbers of one dtype");
@@ -463,7 +463,7 @@ std::vector<int64_t> places_of(const std::vector<int64_t>& kth, size_t n) {
   return order;
 }
 
-/// Puts the kth elements along the last axis where they are in rising order, smaller ones before them, larger ones behind.
+/// Moves the kth elements along the last axis to their places in rising order, smaller ones before them, larger ones after them.
 Var partition(const Var& var, const std::vector<int64_t>& kth) {
   const Tensor x = value_of(var);
   const Shape& shape = x.shape();
@@ -551,7 +551,7 @@ void part_places(const T* keys, size_t n, size_t k, T* copy, T* other, int64_t* 
   std::copy_n(others, more, places + low);
 }
 
-/// Places of what partition() gives.
+/// The indices of partition()'s result.
 Var argpartition(const Var& var, const std::vector<int64_t>& kth) {
   const Tensor x = value_of(var);
   const Shape& shape = x.shape();

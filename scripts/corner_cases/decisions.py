@@ -153,7 +153,7 @@ def clipped(case):
 
 
 def to_integer(x, dtype):
-    """Toward zero. The specification leaves open what does not fit: NaN is 0, the rest is cut to what 64 bits hold, signed or unsigned, and wraps."""
+    """Round toward zero. The specification leaves overflow open: NaN gives 0, others are clamped to 64 bits, signed or unsigned, and wrap."""
     bits = np.dtype(dtype).itemsize * 8
     values = [0 if np.isnan(v) else 2**63 - 1 if v >= 2.0**64 else -(2**63) if v <= -(2**63) else int(v) for v in wide(x).reshape(-1)]
     wrapped = [v & (2**bits - 1) for v in values]

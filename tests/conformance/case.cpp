@@ -204,7 +204,7 @@ std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
   };
   const std::vector<std::string> input_names = names(one.input_names, "input"), output_names = names(one.output_names, "output");
   DataSet set;
-  // Where the reference engine names some in its own way, those that are left belong together in their order.
+  // If the reference engine renamed some outputs, the remaining names correspond in their order.
   const auto add = [&](const char* stem, const std::vector<std::string>& known, const std::vector<std::string>& wanted,
                        std::vector<Datum>& to) {
     std::vector<std::string> left = known;

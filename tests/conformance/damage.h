@@ -6,9 +6,9 @@
 
 namespace minnow::test {
 
-/// Cuts each of the files, and the .minnow file made of it, at places spread over it, and changes bytes of it at random: in all as many
-/// times as asked for, at least once a file. Prints how many ended in an error and how many in a graph, and what went wrong: an error of
-/// our own making, or more memory than eight times the file and 64 MB. Returns how often that happened.
+/// Cuts each file, and its .minnow form, at positions spread over it, and changes random bytes: in total as often as requested, but at
+/// least once per file. Prints how many attempts gave an error and how many a graph, and every failure: an internal error, or more memory
+/// than eight times the file and 64 MB. Returns the number of failures.
 size_t damage_models(const std::vector<std::filesystem::path>& models, size_t truncations, size_t flips);
 
 }  // namespace minnow::test

@@ -45,7 +45,7 @@ struct Options {
   bool verbose = false, list_failures = false;
   bool optimize = false;   // run every pass first
   bool by_export = false;  // write it as ONNX, and run what that file holds
-  bool constants = false;  // the inputs are constants of the model, of which passes and plans compute what they can
+  bool constants = false;  // the inputs are constants of the model, so passes and plans compute as much as they can
   bool weights = false;    // so are all but the first, as in networks
   size_t truncations = 0, flips = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of two doubles, element by element, where the machine fuses multiplications with additions.
+// Elementwise functions of two doubles, for machines with fused multiply-add.
 //
 // power: the logarithm as a sum of two doubles (the series of 2 artanh, whose first terms are such sums too), times the exponent, and the
-// exponential of both. Errors are below 1.5 units in the last place, those of the angle below 2. Signs, zeros, infinities and NaN as in C.
+// exponential of both. Errors are below 1.5 units in the last place, for the angle below 2. Signs, zeros, infinities and NaN as in C.
 #pragma once
 #include <cstddef>
 #include <cstdint>

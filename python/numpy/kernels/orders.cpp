@@ -203,7 +203,7 @@ struct Order {
     T* end = other + count;
     size_t low = 0, i = 0;
     const auto is_low = [&](V v) HWY_ATTR { return equals ? hn::Not(hn::Gt(v, middle)) : hn::Lt(v, middle); };
-    const auto move = [&](V v) HWY_ATTR {  // i counts v already; whole vectors: what lies behind in x has been read
+    const auto move = [&](V v) HWY_ATTR {  // i counts v already; writing whole vectors is safe, as the next elements of x have been read
       const auto below = is_low(v);
       const size_t few = hn::CountTrue(d, below);
 #if HWY_TARGET == HWY_AVX3

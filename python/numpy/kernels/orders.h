@@ -11,8 +11,8 @@ template <class T>
 struct OrderLoops {
   /// Sorts in rising order, not stably, at worst n log n. The result is in x; the input is in x or, if `moved`, in `other`.
   void (*sort)(T* x, size_t count, T* other, bool moved);
-  /// Parts the elements of x, count > 0, by a median of samples: those below it become the first of x, the others lie in `other` at the
-  /// places behind as many. Returns how many are below, at times 0.
+  /// Partitions the elements of x, count > 0, by a median of samples: smaller ones move to the front of x, the others to `other`, from the
+  /// index after as many elements on. Returns the number of smaller ones, which may be 0.
   size_t (*partition)(T* x, size_t count, T* other);
   /// Puts the element that has place k < count in rising order there, none larger before it, none smaller behind it.
   void (*select)(T* x, size_t count, size_t k, T* other);

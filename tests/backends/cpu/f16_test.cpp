@@ -102,7 +102,7 @@ TEST_P(F16Test, what_overflows_f16_in_f32_sums_alone_is_right_and_what_overflows
   EXPECT_TRUE(overflowed);
 }
 
-// A clamp behind the sums hides what overflows: it is noticed all the same. NaN in lanes beyond the last channel is nobody's sum.
+// Overflow is noticed even if a clamp after the sums hides it. NaN in lanes beyond the last channel does not count.
 TEST_P(F16Test, sums_that_overflow_are_noticed_whatever_the_activation_makes_of_them) {
   const ConvShape s = conv_shapes({{1, 67, 9, 1, 5, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}})[0];
   const Kernels& k = kernels();

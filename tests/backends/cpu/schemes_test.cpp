@@ -28,7 +28,7 @@ std::vector<SchemeCase> unary_cases() {
         if (op == std::string_view("Asin") || op == std::string_view("Acos") || op == std::string_view("Atanh")) value = std::sin(value);
         if (op == std::string_view("Acosh")) value = std::exp(value);
       }
-      if (shape.rank() == 1) {  // the ends, and what lies beyond
+      if (shape.rank() == 1) {  // the ends, and numbers beyond them
         const float ends[] = {NAN,    INFINITY, -INFINITY, 0.0f,   1.0f,    -1.0f, 1.5f,   -1.5f,   1e-20f,
                               -1e-7f, 89.0f,    -89.0f,    100.0f, 1.0001f, 1e15f, -3e38f, 3.4e38f, 0.9999999f};
         if (op[0] != 'T') std::copy(std::begin(ends), std::end(ends), x.writable().data<float>());
@@ -124,8 +124,8 @@ std::vector<SchemeCase> program_cases() {
                        y = Where(b, c, c0)
                        output y
                      })")});
-    // A chain: values read by the next operator, by a later one, by both, twice by one, behind one of many instructions; a result that is
-    // read.
+    // A chain with values that are read by the next operator, by a later one, by both, twice by one, or by one after many instructions; and
+    // a result that is read again.
     cases.push_back({"minnow.FusedElementwise", {normal(shape), normal(shape, 2), Tensor::scalar_f32(0.25f)}, body(R"(graph {
                        input x0: f32
                        input x1: f32
@@ -152,8 +152,8 @@ std::vector<SchemeCase> program_cases() {
                        y = Mul(q, g)
                        output y
                      })")});
-    // Values that are read again: by a branch beside another one's result, across each other's lives, by a step that reads memory alone, by
-    // the last step.
+    // Values that are read again: in another branch, with overlapping lifetimes, by a step that reads only memory, and by the last
+    // step.
     cases.push_back({"minnow.FusedElementwise", {normal(shape), Tensor::scalar_f32(0.25f)}, body(R"(graph {
                        input x0: f32
                        input x1: f32
@@ -477,7 +477,7 @@ std::vector<SchemeCase> sampling_cases() {
           at.writable().data<float>()[1] = 40;  // far outside
           at.writable().data<float>()[2] = NAN;
           Tensor image = normal(x);
-          if (x.rank() == 3) image.writable().data<float>()[0] = NAN;  // what reads padding alone reads nothing else
+          if (x.rank() == 3) image.writable().data<float>()[0] = NAN;  // samples in the padding must not read it
           cases.push_back({"GridSample",
                            {image, at},
                            {{"mode", std::string(mode)}, {"padding_mode", std::string(padding)}, {"align_corners", corners}}});
