@@ -38,7 +38,7 @@ Exprs make_if(TypedBuilder& builder, const ForeignNode& node, const Expr& condit
 Exprs make_while(TypedBuilder& builder, const ForeignNode& node, UniqueNames& names, const std::vector<LoopValue>& values,
                  FunctionRef<Expr(TypedBuilder&, const Exprs&)> condition, FunctionRef<Exprs(TypedBuilder&, const Exprs&)> body);
 
-/// Gives the outputs of a Loop the ranks and fixed sizes that the body knows: states those of its inputs, gathered values those it makes.
+/// Gives the outputs of a Loop the ranks and fixed sizes of the body: those of its inputs for states, of its outputs for gathered values.
 void type_loop(const Exprs& made, const Graph& body);
 
 }  // namespace minnow

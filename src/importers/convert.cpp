@@ -59,7 +59,7 @@ std::string format_names() {
   return names;
 }
 
-/// The format that the options name, else that of a model by its beginning; null where it is none.
+/// The format named by the options, else the format recognized from the first bytes; null if there is none.
 const Format* format_of(std::span<const std::byte> bytes, const ConvertOptions& options) {
   if (options.format.empty()) return recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
   for (const Format& format : import_formats())
@@ -200,8 +200,8 @@ std::vector<std::string> input_names(const Graph& graph) {
   return names;
 }
 
-/// Fixes dimensions of inputs. Those that the file fixes may change where what was read does not depend on them: all of an ONNX graph's,
-/// and the first, mostly the batch, of other formats' (`was_converted`: none, passes have used them).
+/// Fixes dimensions of inputs. Dimensions already fixed by the file may change if nothing read from the file depends on them: all of an
+/// ONNX graph's, and the first (usually the batch) in other formats. If `was_converted`, none may change, because passes have used them.
 void fix_shapes(Graph& graph, const ConvertOptions& options, const OperatorSet& operators, bool was_converted) {
   bool changes = false;
   std::unordered_set<std::string_view> named;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work that is the same for every format: a driver collects all refusals of a file, puts stand-ins where a node is refused, names
-// values, limits nesting and finishes the graph. An importer derives from it and adds what its format alone has.
+// The common part of all importers: a driver collects all refusals of a file, replaces refused nodes by stand-ins, names values, limits
+// nesting and finishes the graph. An importer derives from it and adds the parts specific to its format.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace minnow {
 
-/// Calls import() for the file `source`, which should be `what` ("TFLite model"), and says so in the error where its bytes are not.
+/// Calls import() for the file `source`, which should be a `what` ("TFLite model"); the error for malformed bytes says so.
 std::unique_ptr<Graph> read_as(std::string_view what, const std::string& source, FunctionRef<std::unique_ptr<Graph>()> import);
 
 /// Puts a value in place of another until it is destroyed.
@@ -40,8 +40,8 @@ class ImportDriver {
   ImportDriver(std::string source, const OperatorSet& operators, Refusals refusals = Refusals());
   ~ImportDriver() = default;
 
-  /// The outputs that a rule builds. Nothing where it refuses the node, or fails on a stand-in: the refusal is told at the end, and the
-  /// importer goes on with stand-ins to find all others. Throws InvalidModel with the node's place.
+  /// The outputs that a rule builds. Empty if it refuses the node or fails on a stand-in; then the import continues with stand-ins to find
+  /// all other refusals, and reports them at the end. Throws InvalidModel with the node's place.
   std::optional<Exprs> build(const ForeignNode& node, FunctionRef<Exprs()> rule);
   /// Values of an unknown operator in place of a refused node's outputs.
   Exprs stand_ins(TypedBuilder& builder, std::string_view op, size_t count);

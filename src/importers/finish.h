@@ -13,8 +13,8 @@ namespace minnow {
 /// Makes the values outputs of the graph under these names; a name that an input or an output before it has gets a number.
 void add_named_outputs(TypedBuilder& builder, const std::vector<std::pair<std::string, Expr>>& outputs, UniqueNames& names);
 
-/// Names of values, nodes, graphs and dimensions that no terminal and no language but C could show are escaped (printable()), and so is
-/// what the metadata says.
+/// Escapes (printable()) characters in names of values, nodes, graphs and dimensions, and in the metadata, that terminals and other
+/// languages than C could not show.
 void make_names_printable(Graph& graph);
 
 /// Constants that nobody uses go, and the names of dimensions that were made while importing; types are inferred, the graph is verified.

@@ -80,7 +80,7 @@ class FlatTable {
     std::memcpy(&value, buffer_.data() + at, sizeof(T));
     return value;
   }
-  /// Where the field's value lies; 0 where it is absent.
+  /// The position of the field's value; 0 if the field is absent.
   size_t place_of(size_t field, size_t bytes) const;
   /// Follows the offset that stands at `place`.
   size_t target_of(size_t place) const;

@@ -41,7 +41,7 @@ struct ForeignNode {
   }
 };
 
-/// The values that the nodes behind `before` make (null: all nodes): what a rule has made.
+/// The values made by nodes after `before` (null: by all nodes): the values that a rule made.
 inline std::unordered_set<const Value*> values_made_after(const Graph& graph, const Node* before) {
   std::unordered_set<const Value*> made;
   for (const Node* at = graph.last(); at != before; at = at->previous())

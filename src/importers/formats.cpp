@@ -108,7 +108,7 @@ std::vector<ForeignOperator> torchscript_operators() {
   return list;
 }
 
-// Those with a magic number come first, then those whose structure is the strictest; the first that recognizes a file reads it.
+// Formats with a magic number first, then those with the strictest structure: the first format that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
     {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators, true},

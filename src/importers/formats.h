@@ -22,7 +22,7 @@ struct Format {
   /// The same from memory; null where a model is several files.
   std::unique_ptr<Graph> (*import_memory)(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                           const ImportOptions& options);
-  /// The same through a callback, for formats whose models refer to other files; null: what is read goes to import_memory.
+  /// The same through a callback, for formats whose models refer to other files; null: import_memory gets the bytes read.
   std::unique_ptr<Graph> (*import_read)(const ReadCallback& read, const ImportOptions& options) = nullptr;
   /// The operators that it reads, in the order of its table; null of .minnow files, whose operators are Minnow's own.
   std::vector<ForeignOperator> (*operators)() = nullptr;
@@ -30,7 +30,7 @@ struct Format {
 };
 
 std::span<const Format> import_formats();
-/// The format of a file by its beginning; null where it is none.
+/// The format of a file, recognized from its first bytes; null if there is none.
 const Format* recognize_format(std::span<const std::byte> head);
 
 }  // namespace minnow

@@ -48,9 +48,9 @@ std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions
 /// True where the bytes (a whole file, or its first few kilobytes) look like an ONNX model.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
-/// Reads a TFLite model: its first graph, with the names of tensors, or that of a signature, with the signature's. Variables become states;
-/// what several subgraphs compute becomes If and Loop; tensors keep the layout that the file gives them at the graph's inputs and outputs.
-/// Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with their nodes.
+/// Reads a TFLite model: its first graph, with the names of tensors, or the graph of a signature, with the signature's names. Variables
+/// become states, subgraphs become If and Loop, and inputs and outputs keep the layout of the file. Throws IoError; InvalidModel for a
+/// wrong file; Unsupported for missing operators, with all their names and nodes.
 std::unique_ptr<Graph> import_tflite(const std::string& path, const ImportOptions& options = {});
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
@@ -58,9 +58,9 @@ std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shar
 /// True where the bytes look like a TFLite model.
 bool looks_like_tflite(std::span<const std::byte> bytes);
 
-/// Reads an MNN model of any age: weights in every packed form, also in the file of weights beside the model; tensors keep the layout that
-/// the file gives them at the graph's inputs and outputs; what several graphs compute becomes If and Loop. Throws IoError; InvalidModel for
-/// a wrong file; Unsupported naming all operators that are missing, with their nodes.
+/// Reads an MNN model of any version: weights in every packed form, also from the weight file beside the model. Control flow across graphs
+/// becomes If and Loop, and inputs and outputs keep the layout of the file. Throws IoError; InvalidModel for a wrong file; Unsupported for
+/// missing operators, with all their names and nodes.
 std::unique_ptr<Graph> import_mnn(const std::string& path, const ImportOptions& options = {});
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_mnn(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options = {});
@@ -69,9 +69,9 @@ std::unique_ptr<Graph> import_mnn(const ReadCallback& read, const ImportOptions&
 /// True where the bytes look like an MNN model, which has no magic number.
 bool looks_like_mnn(std::span<const std::byte> bytes);
 
-/// Reads a Caffe model of any generation: its network (.prototxt, the test phase) and its weights (.caffemodel), in either order. Image
-/// sizes and the first dimension stay open where no layer is tied to the file's. Throws IoError; InvalidModel where a file is wrong, or
-/// where the two do not fit, with the layer; Unsupported naming all layers that are missing.
+/// Reads a Caffe model of any version: its network (.prototxt, the test phase) and its weights (.caffemodel), in either order. Image sizes
+/// and the first dimension stay open unless a layer depends on the sizes in the file. Throws IoError; InvalidModel, with the layer, if a
+/// file is wrong or the two do not fit; Unsupported for missing layers, with all their names.
 std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const ImportOptions& options = {});
 /// True where the bytes look like one of the two files.
 bool looks_like_caffe(std::span<const std::byte> bytes);
@@ -87,10 +87,10 @@ std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::
 /// True where the bytes look like such a graph.
 bool looks_like_tensorflow(std::span<const std::byte> bytes);
 
-/// Reads a TorchScript archive (torch.jit.save) of a traced or scripted module: forward() with everything it calls. Numbers of dimensions
-/// and dtypes of inputs are what the program needs, sizes stay open; ImportOptions::shapes gives them. Attributes that forward() assigns
-/// become states. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with where they are
-/// used.
+/// Reads a TorchScript archive (torch.jit.save) of a traced or scripted module: forward() and everything it calls. The ranks and dtypes of
+/// inputs are inferred from the program, and sizes stay open; ImportOptions::shapes overrides them. Attributes that forward() assigns
+/// become states. Throws IoError; InvalidModel for a wrong file; Unsupported for missing operators, with all their names and the places
+/// of their use.
 std::unique_ptr<Graph> import_torchscript(const std::string& path, const ImportOptions& options = {});
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_torchscript(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -8,9 +8,9 @@
 
 namespace minnow {
 
-/// Subgraphs and functions of a file are read where they are used, again and again perhaps: how deep they lie in each other and how many
-/// nodes they make is limited, as a small file may ask for any number. The depth is that of model files, so that every graph that is read
-/// can be written.
+/// Limits how deep subgraphs and functions of a file are nested, and how many nodes they make.
+/// They are read at each use, so a small file could ask for any number of nodes. The depth limit is that of .minnow files, so every graph
+/// that can be read can be written.
 class Nesting {
  public:
   static constexpr int kMostDeep = file::kMaxDepth;

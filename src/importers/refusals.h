@@ -8,13 +8,13 @@
 
 namespace minnow {
 
-/// The sentence of an error with the file and the node that it is about: "FILE: node \"x\" (Op): ...". `place` is what comes before where
-/// the sentence has neither; it begins with the file's name, `source`.
+/// Adds the file and the node to the sentence of an error: "FILE: node \"x\" (Op): ...". `place` is put before a sentence that has neither;
+/// it begins with the file's name, `source`.
 std::string located(const std::string& source, std::string_view place, std::string_view sentence);
 
 class Refusals {
  public:
-  /// How the format calls what it is made of ("operator", "node"; "layer", "layer"), and how many nodes of one operator are named.
+  /// The format's words for operators and nodes ("operator", "node"; "layer", "layer"), and how many nodes are named per operator.
   explicit Refusals(std::string_view operators = "operator", std::string_view nodes = "node", size_t most_named = 3)
       : operators_(operators), nodes_(nodes), most_named_(most_named) {}
 

@@ -27,8 +27,8 @@ Attributes window_attributes(TypedBuilder& p, const Expr& x_first, const Sliding
 /// "MaxPool", "AveragePool" (padding does not count) or "LpPool".
 Expr pool(TypedBuilder& p, std::string_view name, const Expr& x, const SlidingWindow& window);
 Expr resize(TypedBuilder& p, const Expr& x, const Expr& size, bool bilinear, ResizeGrid grid);
-/// For each box [y1, x1, y2, x2] of `boxes`, whose corners 0 and 1 are the middles of an image's first and last pixels: what lies in it of
-/// the image `which` [boxes] names, in `size` (height, width) samples; `outside` where they lie beyond the image. f32.
+/// Resamples a region of an image for each box. Row i of `boxes` is [y1, x1, y2, x2]: 0 and 1 are the centres of the first and last pixels.
+/// which[i] is the image's index, `size` the result's height and width. Samples beyond the image are `outside`. The result is f32.
 Expr crop_and_resize(TypedBuilder& p, const Expr& images, const Expr& boxes, const Expr& which, const Ints& size, bool bilinear,
                      double outside);
 Expr space_to_depth(TypedBuilder& p, const Expr& x, int64_t block);

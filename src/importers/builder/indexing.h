@@ -15,12 +15,12 @@ enum class SegmentJoin : uint8_t { sum, product, largest, smallest };
 
 /// TensorFlow's gather with leading dimensions in common.
 Expr gather_batched(TypedBuilder& p, const Expr& x, const Expr& indices, int64_t axis, int64_t batch_dims);
-/// begin, end and strides are vectors; throws Unsupported (a sentence without a place) for what cannot be told before the run.
+/// begin, end and strides are vectors. Throws Unsupported (a sentence without a place) if the result depends on unknown values.
 Expr strided_slice(TypedBuilder& p, const Expr& x, const Expr& begin, const Expr& end, const Ints& strides, const SliceMasks& masks);
 /// From `begin`, so many elements of each dimension (vectors); a negative size goes to the end.
 Expr slice_sizes(TypedBuilder& p, const Expr& x, const Expr& begin, const Expr& size);
-/// Slices of those sizes along an axis; a negative one is what the others leave. Throws Unsupported (a sentence without a place) where
-/// that cannot be told.
+/// Slices of the given sizes along an axis; at most one may be negative and takes the rest. Throws Unsupported (a sentence without a place)
+/// if the rest is not known.
 Exprs split_sizes(TypedBuilder& p, const Expr& x, Ints sizes, int64_t axis);
 Expr pad(TypedBuilder& p, const Expr& x, const Expr& paddings, const Expr& value,
          std::string_view mode = "constant");                              // paddings: [rank, 2]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds graphs for importers and knows the types of what it has made, as far as the file tells.
+// Builds graphs for importers and infers the types of the nodes, as far as the file determines them.
 #pragma once
 #include <memory>
 #include <unordered_set>
@@ -35,7 +35,7 @@ class TypedBuilder : public GraphBuilder {
   int64_t rank(const Expr& x);               // -1: not known
   int64_t dim(const Expr& x, int64_t axis);  // from the end where negative; -1: not known
   std::optional<Ints> shape(const Expr& x);  // where all of it is known
-  std::optional<Ints> ints(const Expr& x);   // elements, where constants alone tell them
+  std::optional<Ints> ints(const Expr& x);   // elements, if they follow from constants
   std::optional<double> number(const Expr& x);
 
   // Shapes.
@@ -53,7 +53,7 @@ class TypedBuilder : public GraphBuilder {
   Expr slice(const Expr& x, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
   Expr gather(const Expr& x, const Expr& indices, int64_t axis) { return op("Gather", {x, indices}, {{"axis", axis}}); }
   Expr fill(const Expr& shape, double value, DType dtype);
-  /// f(x) for an f that takes each element by itself; where x was just transposed, f goes before that, beside what made x.
+  /// f(x) for an elementwise f. If x is the result of a Transpose, f is applied before it, so that Transposes meet and cancel.
   template <class F>
   Expr elementwise(const Expr& x, F f) {
     Ints perm;
@@ -62,7 +62,7 @@ class TypedBuilder : public GraphBuilder {
   }
 
  private:
-  /// The input of the Transpose that makes x alone, which is removed, and its permutation; x itself and none where there is no such node.
+  /// If a Transpose makes x and nothing else reads x: removes it and returns its input and permutation. Else returns x.
   Expr before_transpose(const Expr& x, Ints& perm);
 
   const OperatorSet* operators_;

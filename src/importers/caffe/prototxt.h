@@ -10,7 +10,7 @@
 
 namespace minnow::caffe {
 
-/// Thrown where a text is not what it should be; the importer adds the file's name.
+/// A syntax error; the importer adds the file's name.
 struct TextError {
   std::string what;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what becomes of Caffe's layers, those of common forks included.
+// The one table of import rules for Caffe's layers, including those of common forks.
 #include "importers/caffe/rules.h"
 
 #include <algorithm>

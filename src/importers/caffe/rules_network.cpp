@@ -89,7 +89,7 @@ Exprs import_pooling(CaffeLayer& layer, TypedBuilder& p) {
   const bool ceil =
       parameters.has("ceil_mode") ? parameters.flag("ceil_mode", true) : parameters.choice("round_mode", {"CEIL", "FLOOR"}, 0) == 0;
   if (ceil) attributes.set("ceil_mode", int64_t{1});
-  // Padding counts in an average, what lies beyond it does not.
+  // Averages count the padding, but not elements beyond it.
   if (method == 1) attributes.set("count_include_pad", int64_t{1});
   return {p.op(method == 0 ? "MaxPool" : "AveragePool", {layer.bottom()}, std::move(attributes))};
 }
@@ -226,8 +226,8 @@ Expr rows_of(CaffeLayer& layer, TypedBuilder& p, int64_t& depth) {
 }  // namespace
 
 Exprs import_lstm(CaffeLayer& layer, TypedBuilder& p) {
-  // Blobs: x weights [4H, I], bias [4H], h weights [4H, H]; gates in the order input, forget, output, cell. The second bottom [T, N] is 1
-  // where a sequence goes on, 0 where one begins: if that is the first step alone, it is an LSTM, else one step after the other.
+  // Blobs: x weights [4H, I], bias [4H], h weights [4H, H]; gates in the order input, forget, output, cell. The second bottom [T, N] is 0
+  // where a sequence begins and 1 where it continues. If sequences begin only at the first step, the layer is an LSTM, else a loop.
   const int64_t hidden = layer.parameters("recurrent_param").integer("num_output", 0);
   if (layer.bottoms.size() > 2) layer.refuse("a static input is not supported");
   if (hidden < 1) layer.fail("has {} outputs", hidden);
@@ -248,7 +248,7 @@ Exprs import_lstm(CaffeLayer& layer, TypedBuilder& p) {
   if (p.dim(layer.bottom(1), 0) != length || p.dim(layer.bottom(1), 1) != batch)
     layer.fail("bottom 1 has to say of {} steps of {} sequences where they go on", length, batch);
   const auto stepwise = [&](TypedBuilder& parts) {
-    // One step: the state that goes on [N, H], twice, and what the step brings: x and cont.
+    // One step. Its inputs are the states [N, H] (hidden and cell), x of this step, and cont.
     InnerGraph step(parts);
     TypedBuilder& q = step.builder;
     const auto input = [&](const char* name, const Shape& shape) {

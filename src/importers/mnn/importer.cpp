@@ -345,9 +345,9 @@ Exprs Importer::branch(MnnNode& node) {
 }
 
 Exprs Importer::loop(MnnNode& node) {
-  // Parameter: cond_graph 0, body_graph 1, names of each input in the subgraphs 2, outputs' names 3, (output, input) names of what an
-  // iteration hands on 4. Without cond_graph it is ONNX's Loop: inputs count, condition, states; body (i, condition, states) gives
-  // (condition, states, values to be gathered).
+  // Parameter: cond_graph 0, body_graph 1, names of each input in the subgraphs 2, outputs' names 3, (output, input) names of the values
+  // carried to the next iteration 4. Without cond_graph the node is like ONNX's Loop: inputs count, condition, states; body (i, condition,
+  // states) gives (condition, states, values to be gathered).
   return node.parameter().has(0) ? while_loop(node) : counted_loop(node);
 }
 
@@ -507,7 +507,7 @@ std::unique_ptr<Graph> Importer::run() {
   return finish("mnn", version.empty() ? std::string() : "MNN " + std::string(version.substr(0, 100)));
 }
 
-/// The graph with such sizes open; null where it does not take other sizes than the file's, or where the file has none to open.
+/// The graph with open batch or image sizes; null if it runs only with the sizes of the file, or if the file has none to open.
 std::unique_ptr<Graph> import_open(ModelFile& file, const OperatorSet& operators, OpenSizes open) {
   std::unique_ptr<Graph> graph;
   try {

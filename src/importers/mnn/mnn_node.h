@@ -105,7 +105,7 @@ int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int6
 
 /// The rules in order of their numbers.
 std::span<const Rule> all_rules();
-/// Null where there is none for an operator with such a parameter.
+/// Returns null if there is no rule for an operator with such a parameter.
 const Rule* find_rule(int32_t type, uint8_t kind);
 /// "Convolution" for 12; a number where it is unknown.
 std::string operator_name(int32_t type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what becomes of MNN's operators, in order of their numbers. Numbers were given anew in the course of time; where that
-// happened the kind of the parameter tells operators apart.
+// The one table of import rules for MNN's operators, in order of their numbers. MNN has reused some numbers; there the kind of the
+// parameter identifies the operator.
 #include "importers/mnn/rules.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, pools and what else goes over windows or holds its weights. Weights of convolutions are [O, I / groups, kernel...] in every
-// layout.
+// Convolutions, pools and other operators with windows or with the weights of one. Weights of convolutions are [O, I / groups, kernel...]
+// in every layout.
 #include <algorithm>
 #include <cmath>
 
@@ -158,7 +158,7 @@ Expr convolution(MnnNode& node, TypedBuilder& p, const Expr& weights, const Expr
 
 namespace {
 
-/// True for what MNN's converter makes of products: a window of one element over images of one.
+/// True for matrix products as MNN's converter writes them: convolutions with a kernel of 1x1 over images of 1x1.
 bool is_of_one_place(const MnnNode& node, TypedBuilder& p, const Window& window) {
   const Expr x = node.image();
   const int64_t rank = p.rank(x);
@@ -328,9 +328,9 @@ Exprs import_convolution_3d(MnnNode& node, TypedBuilder& p) {
 }
 
 Exprs import_filter_gradient(MnnNode& node, TypedBuilder& p) {
-  // Conv2DBackPropFilter: what a filter's elements add to a loss. Image [n, c, h, w] and gradient of the result [n, k, y, x] -> [k, c,
-  // kernel] (one filter a channel: [c, 1, kernel]). Each is a sum over images and places: a convolution of the image, its images taken for
-  // channels, with the gradient as the filter, strides and dilations changing places.
+  // Conv2DBackPropFilter: the gradient of the filter. Image [n, c, h, w] and gradient of the result [n, k, y, x] -> [k, c, kernel] (one
+  // filter per channel: [c, 1, kernel]). It sums over images and places, which is a convolution: the image, with images as channels, is
+  // convolved with the gradient as its filter, and strides and dilations change places.
   const FlatTable common = node.parameter().table(0);
   const Window window(common);
   SlidingWindow sliding = sliding_window(node, window);
@@ -488,7 +488,7 @@ Exprs import_pooling(MnnNode& node, TypedBuilder& p) {
       average = average || (beyond[i] > 0 && pads_count);
     }
     if (average) {
-      // Padding counts, what lies beyond it does not: padded first.
+      // Averages count the padding, but not elements beyond it, so pad first.
       const Expr padded =
           p.op("Pad", {image.x, p.constant({0, 0, window.pads[0], window.pads[1], 0, 0, window.pads[2], window.pads[3]}), p.scalar(0)});
       window.pads = {0, 0, beyond[0], beyond[1]};
@@ -512,8 +512,8 @@ Exprs import_pooling(MnnNode& node, TypedBuilder& p) {
 }
 
 Exprs import_pool_gradient(MnnNode& node, TypedBuilder& p) {
-  // The fields of a Pooling. Its input [n, c, h, w], its result and the gradient of that -> the gradient of the input. Each window's
-  // gradient goes to all elements that are the largest of it, or in equal parts to all, those beyond the edge too.
+  // The attributes are those of a Pooling. Inputs: its input [n, c, h, w], its result, and the result's gradient. Output: the input's
+  // gradient. Each window's gradient goes to all of its largest elements; for averages it is split equally, also beyond the edge.
   const int64_t type = node.integer<int8_t>(7), pad_type = node.integer<int8_t>(8);
   if (type < 0 || type > 1) node.refuse("type {} is not supported", type);
   const auto first = [&](size_t i) { return node.layout(i) == Layout::channels_last ? channels_first(p, node.input(i)) : node.input(i); };

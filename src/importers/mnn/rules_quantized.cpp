@@ -127,7 +127,7 @@ Exprs import_convolution_int8(MnnNode& node, TypedBuilder& p) {
                 {{"axis", int64_t{0}}});
   };
   if (bytes && !in && sums.size() == static_cast<size_t>(outputs) && (!scale.empty() || !row_scale.empty())) {
-    // round(scale * (sum of weights times bytes + bias)): the bias has what the zero points make, and around the image lies the input's.
+    // round(scale * (sum of weights times bytes + bias)): fold the zero points into the bias, and pad with the input's zero point.
     if (scale.empty()) scale = row_scale;
     if (static_cast<int64_t>(scale.size()) != outputs) node.fail("{} scales do not fit {} outputs", scale.size(), outputs);
     const int8_t* value = values.data<int8_t>();
@@ -148,7 +148,7 @@ Exprs import_convolution_int8(MnnNode& node, TypedBuilder& p) {
     return {low > -128 || high < 127 ? p.op("Clip", {q, i8_constant(p, low), i8_constant(p, high)}) : q};
   }
   if (bytes && !in) node.refuse("bytes whose scales the file does not tell are not supported");
-  // Described tensors: the importer quantizes what this gives.
+  // The tensors have quantization data, so the importer quantizes the result of this node.
   if (row_scale.empty()) {
     if (static_cast<int64_t>(scale.size()) != outputs || !in || !out) node.refuse("weights without scales of their own are not supported");
     for (float s : scale) row_scale.push_back(s * out->scale / in->scale);

@@ -366,7 +366,7 @@ Exprs import_gather_nd(MnnNode& node, TypedBuilder& p) {
 }
 
 Exprs import_scatter_nd(MnnNode& node, TypedBuilder& p) {
-  // Indices, updates, shape, perhaps the tensor that is written to; what meets is added, or replaced in a tensor that is given.
+  // Inputs: indices, updates, shape, and optionally a tensor whose elements the updates replace. Without it, equal indices add up.
   const Expr indices = p.i64(node.input(0)), updates = node.input(1);
   if (!node.output_layouts.empty()) node.output_layouts[0] = node.layout(1);
   if (node.has(3)) {

@@ -15,8 +15,8 @@ struct PackedWeights {
   int64_t rows() const noexcept { return static_cast<int64_t>(scale.size()); }
 };
 
-/// `packed` is the table IDSTQuan of `owner_table`, whose field `external_field` (npos: none) tells where the data lies outside. Throws
-/// InvalidModel, Unsupported beginning with `where`.
+/// `packed` is the table IDSTQuan of `owner_table`. Field `external_field` of the latter (npos: none) gives the place of data in another
+/// file. Throws InvalidModel and Unsupported, beginning with `where`.
 PackedWeights read_packed_weights(ModelFile& file, const FlatTable& packed, const FlatTable& owner_table, size_t external_field,
                                   const OpInfo& op, const std::string& where);
 

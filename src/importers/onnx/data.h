@@ -23,8 +23,8 @@ struct TensorMessage {
   std::vector<std::pair<std::string_view, std::string_view>> external_entries;
 };
 
-/// Reads messages of one model. Elements are shared with the file where they lie aligned for their dtype, else copied; types under a byte
-/// are unpacked to one byte each. Every error begins with `where`; memory is taken only for elements that the file really has.
+/// Reads the tensors of one model. They share the file's memory if the elements are aligned for their dtype, else they are copied; types
+/// under a byte are unpacked to one byte each. Every error begins with `where`. Memory is allocated only for elements that the file holds.
 class DataReader {
  public:
   /// `file`: the whole model, which messages are parts of; without an owner nothing is shared. `external` may be null: then external data
@@ -33,7 +33,7 @@ class DataReader {
 
   Tensor tensor(const TensorMessage& message, const std::string& where) const;
   Tensor tensor(std::string_view message, const std::string& where) const { return tensor(TensorMessage(message), where); }
-  /// A sparse tensor written out; refused where all of them together take more than a large multiple of what the file holds.
+  /// A sparse tensor as a dense one. Refused if all of them together would need more than a large multiple of the file's size.
   Tensor sparse_tensor(std::string_view message, const std::string& where) const;
   Datum sequence(std::string_view message, const std::string& where, int depth = 0) const;
   Datum optional(std::string_view message, const std::string& where, int depth = 0) const;

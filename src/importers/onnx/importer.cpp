@@ -77,7 +77,7 @@ class Importer : private ImportDriver {
   bool resolve(std::string_view name, std::string_view reference, BoundAttribute& attribute, const std::string& where) const;
   Value* lookup(std::string_view name, const Scope& scope, const std::string& where) const;
   void bind(std::string_view name, Value& value, Scope& scope, const std::string& where);
-  /// True for an initializer that is an input of the model, and stays one: it was asked for, or is what the exporter made of a state.
+  /// True for an initializer that stays an input of the model, because the caller asked for it, or because it is an exported state.
   bool stays_input(std::string_view name, const Scope& scope) const {
     if (scope.outer || scope.frame.function) return false;
     return kept_inputs_.contains(name) || state_inputs_.contains(name);

@@ -145,10 +145,10 @@ enum class DataLocation : uint8_t { in_place = 0, external = 1 };
 /// SequenceProto.DataType and OptionalProto.DataType.
 enum class ElementKind : uint8_t { undefined = 0, tensor = 1, sparse_tensor = 2, sequence = 3, map = 4, optional = 5 };
 
-// Keys of metadata_props for what Minnow's files know beside the original's properties.
+// Keys of metadata_props for properties of .minnow files that ONNX has no field for.
 inline constexpr std::string_view kProducerKey = "minnow.producer";
 inline constexpr std::string_view kLabelsKey = "minnow.labels";  // a label a line
 
-inline constexpr int64_t kNewestOpset = 28;  // of ai.onnx; what a newer one says is read as this one says it
+inline constexpr int64_t kNewestOpset = 28;  // of ai.onnx; newer opsets are read like this one
 
 }  // namespace minnow::onnx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what becomes of ONNX's operators. Operators that are not here are copied as they are.
+// The one table of import rules for ONNX's operators. Operators without a row are copied unchanged.
 #include <unordered_map>
 
 #include "importers/onnx/rules.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builders that the rule table (rules.cpp) names, by the file that defines them, and what they share.
+// The builders named in the rule table (rules.cpp), by the file that defines them, and their shared functions.
 #pragma once
 #include "importers/onnx/onnx_node.h"
 

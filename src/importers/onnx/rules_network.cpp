@@ -29,7 +29,7 @@ Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g) {
 
 namespace {
 
-/// BatchNormalization before opset 14. More than one output meant training, except for what settle_training makes of it afterwards.
+/// BatchNormalization before opset 14. More than one output used to mean training; settle_training() decides that afterwards.
 Exprs batch_normalization(OnnxNode& node, GraphBuilder& g) {
   Attributes attributes{{"epsilon", node.real("epsilon", 1e-5f)}, {"momentum", node.real("momentum", 0.9f)}};
   if (node.outputs.size() <= 1) return node.make("BatchNormalization", node.inputs, std::move(attributes));

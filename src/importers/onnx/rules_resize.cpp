@@ -40,7 +40,7 @@ Exprs import_upsample_9(OnnxNode& node, GraphBuilder&) { return legacy_resize(no
 Exprs import_resize_10(OnnxNode& node, GraphBuilder&) { return legacy_resize(node, node.required_input(1)); }
 
 Exprs import_resize_11(OnnxNode& node, GraphBuilder&) {
-  // Opset 11 asked for roi and scales even where they say nothing: empty tensors stand for absent ones.
+  // Opset 11 required roi and scales even if they were unused: empty tensors stand for absent ones.
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const Expr& input = node.inputs[i];
     if (input && input.value()->type.is_static() && input.value()->type.shape().elements() == 0) node.inputs[i] = Expr();

@@ -11,8 +11,8 @@
 
 namespace minnow::tensorflow {
 
-/// The name of a part of a variable among the names of a checkpoint. `spec`: the variable's shape and where the part lies, as "10 6 0,5:-"
-/// for the first five rows of a matrix. Throws Malformed where it says something else.
+/// The name in a checkpoint of one slice of a variable. `spec`: the variable's shape and the slice, as "10 6 0,5:-" for the first five rows
+/// of a matrix. Throws Malformed for any other text.
 std::string slice_name(std::string_view name, std::string_view spec);
 
 class Checkpoint {
@@ -20,8 +20,8 @@ class Checkpoint {
   /// `prefix`: the path without ".index". Throws IoError, InvalidModel.
   explicit Checkpoint(const std::string& prefix);
   bool contains(std::string_view name) const { return entries_.contains(name); }
-  /// The variable of that name; its elements are used in place where they lie aligned. Checksums are checked. Throws InvalidModel,
-  /// Unsupported for strings, and for variables that are kept in slices (slice_name names one).
+  /// The variable `name`; aligned elements are used in place. Verifies checksums. Throws InvalidModel; Unsupported for strings and for
+  /// variables stored in slices (slice_name() names one).
   Tensor read(std::string_view name) const;
 
  private:

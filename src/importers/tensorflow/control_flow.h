@@ -9,9 +9,9 @@
 
 namespace minnow::tensorflow {
 
-/// Rewrites the graph's own nodes. Merge and Exit stay as Identity of what While and If give, so that names stay; Switch, Enter and what
-/// only they need are left without readers. Throws InvalidModel with `source` and the node where the circle is not one that
-/// TensorFlow makes.
+/// Rewrites TensorFlow 1 loops and branches of the main graph as While and If. Merge and Exit nodes become Identity nodes of their results,
+/// so that names stay; nothing reads Switch, Enter and their exclusive inputs any more. Throws InvalidModel with `source` and the node for
+/// a cycle that TensorFlow would not write.
 void make_functional(GraphDef& graph, const std::string& source);
 
 std::span<const std::string_view> control_flow_operators() noexcept;

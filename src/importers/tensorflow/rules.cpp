@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what becomes of TensorFlow's operators, and the rules: most are one call of what the channel-last formats share.
+// The one table of import rules for TensorFlow's operators, and the rules: most call functions shared by the channel-last formats.
 #include <algorithm>
 #include <cmath>
 #include <limits>

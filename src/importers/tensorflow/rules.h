@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that lie in files of their own beside rules.cpp, where the one table is.
+// Rules defined in other files than rules.cpp, which holds the one table.
 #pragma once
 #include "importers/tensorflow/tf_node.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorArray (a handle, and a "flow" that orders what is done to it) and TensorList (a value): both are sequences here, the flow being the
-// sequence. Elements that were never set are zeros where the shape of elements is known, else scalars that cannot be joined with others.
+// TensorArray (a handle, and a "flow" that orders the operations on it) and TensorList (a value) both become sequences; the flow stands for
+// the sequence. Elements that were never set are zeros if their shape is known, else scalars, which cannot be joined with others.
 #include <algorithm>
 
 #include "importers/tensorflow/rules.h"

@@ -65,7 +65,7 @@ Exprs table_find(TfNode& node, TypedBuilder& p) {
     const Expr next = p.op("Add", {at, number(static_cast<int64_t>(step))});
     at = p.op("Where", {p.op("LessOrEqual", {p.gather(among, next, 0), x}), next, at});
   }
-  // Only a key that is INT64_MAX equals what lies behind the keys, and is the last.
+  // The places behind the keys hold INT64_MAX, so a match there is valid only if the last key is INT64_MAX.
   const Expr found = p.op("Equal", {p.gather(among, at, 0), x});
   const Expr known = last == INT64_MAX ? found : p.op("And", {found, p.op("Less", {x, number(INT64_MAX)})});
   return {p.op("Where", {known, p.gather(p.constant(chosen(table.values, places, table.values)), at, 0), other})};

@@ -48,9 +48,9 @@ NamedTensors read_tensors(std::string_view signature, uint32_t field) {
   return tensors;
 }
 
-/// Variables are found by what restores them: RestoreV2 reads names from the checkpoint, and each of its results goes to an assignment. One
-/// that nothing restores may be what a restored one was copied from: Keras' variables are copied when tf.saved_model.save writes them, and
-/// the signature goes on reading those before.
+/// Finds the names of variables in the checkpoint: RestoreV2 reads names, and each of its results goes to an assignment. A variable that is
+/// not restored may be the original of a restored copy: tf.saved_model.save copies Keras' variables, but the signature still reads the
+/// originals.
 class Restored {
  public:
   explicit Restored(const GraphDef& graph) : graph_(graph) {}

@@ -23,8 +23,8 @@ struct Source {
   std::optional<Checkpoint> checkpoint;
 };
 
-/// `signature`: empty for "serving_default", or the only one. `checkpoint`: the prefix of the folder's variables; empty: there is none.
-/// Throws Malformed, InvalidModel, InvalidArgument for a signature that is not there (with those that are).
+/// `signature`: empty for "serving_default", or the only one. `checkpoint`: the prefix of the folder's variables; empty: no variables.
+/// Throws Malformed, InvalidModel, and InvalidArgument for an unknown signature, with the names of all.
 Source read_saved_model(std::string_view bytes, const std::string& signature, const std::string& checkpoint, const std::string& source);
 bool looks_like_saved_model(std::string_view head);
 

@@ -14,7 +14,7 @@ class Nodes {
   explicit Nodes(const std::vector<NodeDef>& nodes) {
     for (const NodeDef& node : nodes) index_.emplace(node.name, &node);
   }
-  /// Null where it is none of these nodes.
+  /// Null if the reference is to none of these nodes.
   const NodeDef* find(std::string_view reference) const {
     const auto found = index_.find(parse_reference(reference).node);
     return found == index_.end() ? nullptr : found->second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lookup tables that are filled once, when a model is loaded: what they are filled with.
+// The contents of lookup tables that are filled once, when a model is loaded.
 #pragma once
 #include <map>
 
@@ -12,8 +12,8 @@ struct TableContents {
   const NodeDef *keys = nullptr, *values = nullptr;
 };
 
-/// By the names of the nodes that are the tables (HashTableV2). Tables that are filled from a file, or with what is computed, are not
-/// there.
+/// Returns the tables by the names of their nodes (HashTableV2). Tables that are filled from a file, or with computed values, are not
+/// included.
 std::map<std::string_view, TableContents> find_tables(const GraphDef& graph);
 
 /// True for an operator that fills a table.

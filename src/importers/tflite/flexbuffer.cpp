@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostEntries = 4096;
 
-// Kinds, the upper six bits of a packed type; the lower two say the width of what an offset leads to.
+// Kinds: the upper six bits of a packed type. The lower two bits are the width of the value that an offset points to.
 enum Kind : uint8_t {
   kNull = 0,
   kInt = 1,

@@ -32,8 +32,8 @@ std::vector<std::string> lines_of(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> read_labels(std::span<const std::byte> bytes) {
-  // The end record: signature, ..., entries u16 at 10, size of the directory u32 at 12, comment length u16 at 20. The directory lies right
-  // before it, and offsets count from where the archive begins, which is somewhere behind the model.
+  // The end record: signature, ..., entries u16 at 10, size of the directory u32 at 12, comment length u16 at 20. The directory directly
+  // precedes it. Offsets count from the beginning of the archive, which follows the model.
   constexpr size_t kEndBytes = 22, kMostComment = 65535;
   if (bytes.size() < kEndBytes) return {};
   for (size_t back = kEndBytes; back <= bytes.size() && back <= kEndBytes + kMostComment; ++back) {

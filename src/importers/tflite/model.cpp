@@ -61,8 +61,8 @@ Ints index_list(const FlatTable& dim, size_t type_field) {
   }
 }
 
-/// Where each stored element of a sparse tensor lies in the dense one. Levels are walked in their order; those beyond the rank are the
-/// inner parts of blocks. `place(stored, dense)` is called for each.
+/// Calls place(stored, dense) for each stored element of a sparse tensor, with its index in storage and in the dense tensor. Visits the
+/// levels in their stored order; levels beyond the rank are the inner dimensions of blocks.
 template <class F>
 void walk_sparse(const FlatTable& sparsity, const Shape& shape, F place) {
   const Ints order = sparsity.numbers<int32_t>(0).copy<int64_t>(), blocks = sparsity.numbers<int32_t>(1).copy<int64_t>();

@@ -100,7 +100,7 @@ Exprs import_max_pool_argmax(TfliteNode& node, TypedBuilder& p) {
 }
 
 Exprs import_max_unpool(TfliteNode& node, TypedBuilder& p) {
-  // Numbers, and where in its window each was; the result has a window for each, and what lies outside of it is left out.
+  // Inputs: values, and the place of each in its window. The result has a window for each value; places outside the result are dropped.
   const PoolOptions options = pool_options(node);
   const Ints image = image_of(node, p, node.input(0)), &window = options.window.kernel, &strides = options.window.strides;
   const int64_t channels = image[2], height = image[0] * window[0], width = image[1] * window[1], outside = height * width;

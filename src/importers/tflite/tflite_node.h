@@ -103,7 +103,7 @@ class TfliteNode : public ForeignNode {
   Expr activation(const Expr& x, int64_t function) const;
 };
 
-/// Real numbers behind stored ones (`axis`: where per-channel scales lie after a permutation), and the other way round.
+/// Converts stored numbers to real ones, and back. `axis`: the axis of per-channel scales after a permutation.
 Expr dequantize(TypedBuilder& p, const Expr& stored, const TensorQuantization& quantization, int64_t axis);
 Expr quantize(TypedBuilder& p, const Expr& real, const TensorInfo& to);
 /// Real values rounded as if stored in that tensor.

@@ -16,8 +16,8 @@ class Archive {
 
   /// Names are without the folder that holds all entries.
   bool has(std::string_view name) const { return entries_.contains(std::string(name)); }
-  /// The contents: in place where they are stored (the owner is the file's), unpacked once where they are deflated (they own themselves).
-  /// Checks the entry's CRC the first time. Throws InvalidModel.
+  /// The contents of an entry: in place if it is stored (the file owns them), else inflated once (they own themselves). Verifies the CRC
+  /// the first time. Throws InvalidModel.
   SharedBytes read(std::string_view name);
   /// The same as text, which lives as long as the archive and its bytes.
   std::string_view text(std::string_view name) { return read(name).text(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of an operator as its rule sees it: arguments by name, with the defaults of the table in place of those that are left out.
+// One call of an operator as seen by its rule: arguments by name, with the table's defaults for omitted ones.
 #pragma once
 #include <span>
 
@@ -54,13 +54,13 @@ class Host {
   virtual void touch(const std::shared_ptr<Object>& object) = 0;
   /// Writes to a tensor and to the base of which it is a view.
   virtual void write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) = 0;
-  /// Keeps an object that was made.
+  /// Keeps a newly made object.
   virtual Item keep(Item item) = 0;
-  /// The rank of a tensor; where it is not known, what the model's inputs are taken to be is changed, and this does not return.
+  /// The rank of a tensor. If it is not known, throws RankNeeded, and the import starts again with another guess.
   virtual int64_t rank(const Expr& x) = 0;
-  /// As above, where the operator itself tells the rank: one of these.
+  /// The same, but the operator restricts the rank to one of `ranks`.
   virtual void expect_rank(const Expr& x, std::initializer_list<int64_t> ranks) = 0;
-  /// The tensor holds indices: a model input that it comes from does, too; where it was taken for floats this does not return.
+  /// Requires a tensor of indices. If it comes from a model input that was guessed to be floating, the import starts again.
   virtual void expect_integers(const Expr& x) = 0;
   virtual void warn(const std::string& sentence) = 0;
   virtual int64_t version() const = 0;  // of the file's operators
@@ -91,7 +91,7 @@ class Call : public ForeignNode {
   Expr optional(std::string_view name) { return has(name) ? x(name) : Expr(); }
   Exprs tensors(std::string_view name);
   Expr tensor(const Item& item);
-  /// A size, an axis or a count: refuses what lies beyond kMostInteger, so that rules may add and multiply two of them.
+  /// A size, an axis or a count. Refuses values beyond kMostInteger, so that rules can add and multiply two of them.
   int64_t integer(std::string_view name);
   int64_t integer(std::string_view name, int64_t if_none) { return has(name) ? integer(name) : if_none; }
   double real(std::string_view name);
@@ -133,7 +133,7 @@ Expr real_of(Call& call, const Expr& x);
 Expr dequantized(Call& call, const Item& item);
 /// A floating result quantized as `like` is.
 Item requantized(Call& call, const Item& result, const Item& like);
-/// y with what a list of sizes tells of its dimensions, which inference does not look into.
+/// y with the dimensions given by a list of sizes, which shape inference does not read.
 Expr with_sizes(const Expr& y, const Items& wanted);
 Expr scalar_like(Call& call, double value, const Expr& x);
 /// Records that dimension `axis` of x (from the end if negative) must be `size`, as weights used with x imply. Has an effect only if x is a
@@ -145,7 +145,7 @@ bool is_complex(const Item& item);
 Item complex_item(const Expr& re, const Expr& im);
 /// True where the operator does the same with the real and the imaginary parts.
 bool works_on_parts(std::string_view op);
-/// True where the operator tells what the real parts tell, too.
+/// True if the operator's result depends on the shape only, so that the real parts suffice.
 bool tells_of_shape(std::string_view op);
 
 }  // namespace minnow::torchscript

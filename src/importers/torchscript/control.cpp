@@ -50,7 +50,7 @@ Interpreter::Inner Interpreter::follow(const Block& block, Frame& frame) {
   return inner;
 }
 
-/// Makes one item of what two branches give; what differs becomes an output of both.
+/// Joins the results of two branches to one item; differing values become outputs of both.
 struct Interpreter::Joiner {
   Interpreter& interpreter;
   Inner &first, &second;
@@ -372,7 +372,7 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
       }
       const auto a = dims_of(joiner.first_outputs[i]), b = dims_of(joiner.second_outputs[i]);
       if (type.kind != ValueType::Kind::tensor || type.dims || !a || !b) continue;
-      // "zeros([0])" is what programs write for "nothing yet": what they then count on is the other one.
+      // Programs write zeros([0]) for "nothing yet", and rely on the other branch's rank.
       const auto is_nothing = [](const std::vector<Dim>& dims) { return dims.size() == 1 && dims[0].size == 0; };
       if (a->size() != b->size()) {
         if (is_nothing(*a) || is_nothing(*b)) type.dims = std::vector<Dim>(is_nothing(*a) ? b->size() : a->size());
@@ -569,7 +569,7 @@ void Interpreter::widen_state(Object& object, LoopShape& shape, const std::strin
   }
 }
 
-/// Gathers what a variable holds after an iteration; false where the loop has to carry more than was thought.
+/// Gathers a variable's value after an iteration. False if the loop has to carry more than assumed.
 bool Interpreter::gather(const Item& before, const Item& after, LoopShape& shape, const std::string& label, Exprs& outputs) {
   if (before.is(Kind::refused) || after.is(Kind::refused)) {
     if (before.is_number() || before.is(Kind::tensor)) outputs.push_back(Expr());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an archive to a graph. TorchScript does not say what shapes and dtypes inputs have: where the program needs to know, inputs are
-// taken to be what it needs, and it is followed again.
+// From an archive to a graph. TorchScript does not store the shapes and dtypes of inputs. If the program depends on one, the importer
+// guesses a value that the program accepts, and follows the program again.
 #include "importers/torchscript/importer.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class Importer {
   Item input(Interpreter& interpreter, Graph& graph, const std::string& name, const std::string& type, const Guess& guess);
   void add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth);
   void add_states(Interpreter& interpreter, Graph& graph);
-  /// True where the caller tells of an input, or of one in it.
+  /// True if the caller gave the shape of an input, or of a tensor in it.
   bool has_shape(const std::string& name) const;
   void finish(Graph& graph);
 
@@ -240,7 +240,7 @@ void Importer::add_states(Interpreter& interpreter, Graph& graph) {
     state.initial = std::move(initial);
     graph.add_state(std::move(state));
     Value* current = graph.states()[slot.state].current;
-    // It may begin as something else ("zeros([0])") than what runs make of it, which is what the program counts on.
+    // The program relies on the state's rank after a run, which may differ from the initial one, such as zeros([0]).
     if (slot.kind == Kind::tensor) {
       current->type.dims.reset();
       if (slot.rank >= 0) current->type.dims = std::vector<Dim>(static_cast<size_t>(slot.rank));
@@ -275,7 +275,7 @@ void remove_unused(Graph& graph) {
   }
 }
 
-/// For each state, whether what runs give depends on it.
+/// For each state, whether an output depends on it.
 std::vector<bool> states_read(const Graph& graph) {
   std::unordered_map<const Value*, size_t> states;
   for (size_t i = 0; i < graph.states().size(); ++i) states.emplace(graph.states()[i].current, i);
@@ -442,8 +442,8 @@ size_t count_uneven(const Graph& graph) {
   return count;
 }
 
-/// The first number of dimensions with which the program can be followed; where the program tells none, the first of those with which the
-/// fewest tensors of different ranks meet. Where there is none: the error that names operators, or the first.
+/// Imports with the first rank that the program accepts. If the program does not restrict the rank: with the first rank for which the
+/// fewest tensors of different ranks meet. If none is accepted: throws the error that names operators, else the first error.
 std::unique_ptr<Graph> Importer::try_ranks(const Guess& guess, const std::string& name, const Ints& likely) {
   Ints ranks = likely;
   for (int64_t rank : kRanks)

@@ -7,8 +7,8 @@
 
 namespace minnow::torchscript {
 
-/// Deflate (RFC 1951): the `size` bytes that `source` unpacks to. Nothing where the stream is broken, or gives more or fewer bytes. Memory
-/// grows with what really comes out.
+/// Inflates a deflate stream (RFC 1951) to `size` bytes. Empty if the stream is broken, or has more or fewer bytes. Memory grows with the
+/// bytes actually decoded.
 std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> source, size_t size);
 
 }  // namespace minnow::torchscript

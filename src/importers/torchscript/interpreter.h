@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a TorchScript program as if it ran, with tensors that are values of a graph: what depends on constants alone is decided on the
-// way, methods and submodules go in line, and what depends on data becomes If and Loop.
+// Interprets a TorchScript program with values of a graph as tensors. Decisions that depend only on constants are made at once, methods and
+// submodules are inlined, and decisions that depend on data become If and Loop.
 #pragma once
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@ namespace minnow::torchscript {
 struct Raised {
   std::string message;
 };
-/// Thrown where the importer must know how many dimensions a model input has: one of `ranks`, or any where that is empty.
+/// Thrown when the importer needs to know the rank of a model input: one of `ranks`, or any if that is empty.
 struct RankNeeded {
   std::string input;
   Ints ranks;
@@ -70,7 +70,7 @@ class Interpreter final : public Host {
     Item result;
     bool done = false;
   };
-  /// A graph inside the graph that is being built, and what following a block in it gave.
+  /// A graph inside the graph that is being built, and the results of following a block in it.
   struct Inner {
     std::unique_ptr<InnerGraph> body;
     std::unordered_map<std::string, Item> variables;

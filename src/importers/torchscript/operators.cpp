@@ -14,7 +14,7 @@ constexpr size_t kMostTextCharacters = 10'000;  // that a program may put togeth
 // Tensors.
 
 void Interpreter::refresh(const std::shared_ptr<TensorObject>& tensor) {
-  // From the tensor that is shown at last to this view, each where what it shows has changed.
+  // From the base to this view, refresh each view whose base has changed.
   std::vector<std::shared_ptr<TensorObject>> chain = {tensor};
   while (chain.back()->base) chain.push_back(chain.back()->base);
   for (size_t i = chain.size() - 1; i-- > 0;) {
@@ -348,7 +348,7 @@ void Interpreter::attach_views(Item& result, const Signature& signature, const I
     view->base = base;
     view->base_version = base->version;
     view->read = read;
-    // Where the elements of the whole come to lie in the view tells where those of the view belong.
+    // Apply the view to the element numbers of the base: the result shows where each element of the view belongs.
     view->write = [this, read](const Expr& whole, const Expr& part) {
       TypedBuilder& p = *p_;
       const Expr shape = p.shape_of(whole);

@@ -23,11 +23,11 @@ class ObjectStore {
   std::vector<std::shared_ptr<Object>> objects_;
 };
 
-/// The object in the entry `<folder>.pkl`; tensors lie in entries `<folder>/...`. They share the entry's bytes where these lie aligned and
-/// in order and have an owner, else they copy them. Throws InvalidModel.
+/// The object in the entry `<folder>.pkl`; its tensors are the entries `<folder>/...`. They share the entry's bytes if these have an owner
+/// and are aligned and contiguous, else they copy them. Throws InvalidModel.
 Item unpickle(Archive& archive, const std::string& folder, ObjectStore& store);
 
-/// PyTorch's number of a dtype as Minnow's; undefined for those that are none of ours. Quantized ones are their integers.
+/// Minnow's dtype for PyTorch's number; undefined if there is none. Quantized dtypes become their integers.
 DType dtype_of(int64_t scalar_type) noexcept;
 int64_t scalar_type_of(DType dtype) noexcept;  // -1 where there is none
 

@@ -11,8 +11,8 @@ namespace minnow::torchscript {
 class Program {
  public:
   explicit Program(Archive& archive) : archive_(archive) {}
-  /// By its whole name ("__torch__.torch.nn.modules.linear.Linear"); null where there is none. Throws InvalidModel for a file that is
-  /// wrong.
+  /// Finds a class by its whole name ("__torch__.torch.nn.modules.linear.Linear"); null if there is none. Throws InvalidModel for a wrong
+  /// file.
   std::shared_ptr<Class> find_class(const std::string& name);
   std::shared_ptr<Function> find_function(const std::string& name);
   std::shared_ptr<Function> find_method(const std::string& class_name, std::string_view method);

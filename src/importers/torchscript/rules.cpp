@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what becomes of TorchScript's operators: signatures with the defaults that files leave out, and builders. Operators that
-// write to their first argument ("relu_") are the ones without the line at the end, written back.
+// The one table of import rules for TorchScript's operators: signatures with the defaults that files omit, and builders. Operators that
+// write to their first argument ("relu_") use the rule without the underscore and write the result back.
 #include "importers/torchscript/rules.h"
 
 namespace minnow::torchscript {

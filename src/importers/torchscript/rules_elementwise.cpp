@@ -328,7 +328,7 @@ Item import_variance(Call& call, TypedBuilder& p) {
   const Expr mean = reduce(call, "ReduceMean", x, axes, true), difference = p.op("Sub", {x, mean});
   Expr variance = reduce(call, "ReduceMean", p.op("Mul", {difference, difference}), axes, keeps(call));
   if (correction != 0) {
-    // n / (n - correction), where n counts what is reduced.
+    // n / (n - correction); n is the number of reduced elements.
     const Expr all = p.shape_of(x);
     Expr taken = all;
     if (axes) {

@@ -84,7 +84,7 @@ Item import_index_add(Call& call, TypedBuilder& p) {
 }
 namespace {
 
-/// x[i, :, j] with tensors for some dimensions: those go to the front, and what they name comes out.
+/// x[i, :, j] with tensors for some dimensions: moves these dimensions to the front and gathers the indexed elements.
 struct Indexing {
   Ints perm;     // dimensions with indices first
   Expr indices;  // [broadcast..., count]

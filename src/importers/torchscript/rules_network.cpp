@@ -14,7 +14,7 @@ using Kind = Item::Kind;
 
 namespace {
 
-/// An image [N, C, spatial...]; where the program gives one without N, it gets one, and `was_single` is set.
+/// An image [N, C, spatial...]. If the program passes one without N, adds that axis and sets `was_single`.
 Expr batched(Call& call, const Expr& x, int64_t spatial, bool& was_single) {
   call.host.expect_rank(x, {spatial + 2, spatial + 1});
   const int64_t rank = call.p.rank(x);

@@ -575,7 +575,7 @@ Item import_append(Call& call, TypedBuilder& p) {
     x.as_list().sequence = p.op("SequenceInsert", {p.wrap(x.as_list().sequence), call.x("item")}).value();
     return x;
   }
-  // A tensor in a list stays what it is then; one that is written to later is the same.
+  // The list holds the tensor itself, so later in-place writes to the tensor show in the list.
   x.as_list().items.push_back(call["item"]);
   return x;
 }
@@ -774,7 +774,7 @@ Item import_range_length(Call& call, TypedBuilder& p) {
     const int64_t a = from.integer(), b = to.integer(), s = step.integer();
     if (s == 0) call.fail("a range has the step 0");
     if (s > 0 ? a >= b : a <= b) return Item::integer(0);
-    // Unsigned: two numbers of 64 bits may lie further apart than such a one tells.
+    // Unsigned: the difference of two i64 may overflow an i64.
     const auto unsigned_of = [](int64_t x) { return static_cast<uint64_t>(x); };
     const uint64_t span = s > 0 ? unsigned_of(b) - unsigned_of(a) : unsigned_of(a) - unsigned_of(b);
     const uint64_t count = 1 + (span - 1) / (s > 0 ? unsigned_of(s) : 0 - unsigned_of(s));

@@ -29,7 +29,7 @@ Scales scales_of(TypedBuilder& p, const Quantization& quantization, DType type) 
   return made;
 }
 
-/// True for averages, which are taken of the stored numbers less their zero point, so that what lies halfway is rounded to even.
+/// True for averages. They are computed from stored numbers less the zero point, so that ties round to even.
 bool works_in_steps(const Call& call, const Quantization& quantization) {
   return quantization.scales.empty() && call.rule.op.find("avg_pool") != std::string_view::npos;
 }
@@ -282,7 +282,7 @@ Item import_quantized_recurrent(Call& call, TypedBuilder& p) {
   return import_recurrent(call, p);
 }
 Item import_quantized_recurrent_cell(Call& call, TypedBuilder& p) {
-  // The biases are those that are packed with the weights; the arguments are what the cell was made with.
+  // The biases packed with the weights count; the arguments are those with which the cell was constructed.
   for (const auto& [name, bias] : {std::pair("w_ih", "b_ih"), std::pair("w_hh", "b_hh")}) {
     const Packed packed = packed_of(call, call[name]);
     argument(call, name) = call.host.keep(Item(dequantized(call, packed.weight)));

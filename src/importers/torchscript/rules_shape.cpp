@@ -81,7 +81,7 @@ Item import_view(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (call.takes("dtype")) call.refuse("the bits of a tensor seen as another dtype are not supported");
   const Items& wanted = call.items("shape");
-  // A size that is the input's own at this place is left to it: 0, so that one -1 is enough where sizes are open.
+  // Write 0 for a size that equals the input's at the same axis: then one -1 suffices even if sizes are open.
   bool known = true;
   Ints sizes;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -594,7 +594,7 @@ Item import_unfold_dimension(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x), axis = call.axis("dimension", rank), size = call.integer("size"), step = call.integer("step");
   if (size < 0 || step < 1) call.fail("windows of {} every {}", size, step);
-  // Where windows begin, and what lies in them.
+  // The beginnings of windows, and their elements.
   const int64_t length = p.dim(x, axis);
   Expr places;
   if (length >= 0) {

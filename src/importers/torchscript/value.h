@@ -18,7 +18,7 @@ namespace minnow::torchscript {
 struct Object {
   Object() : born(next()) {}
   virtual ~Object() = default;
-  /// A copy of what it holds, and back: for branches that are followed one after the other.
+  /// Copies and restores the contents, for branches that are followed one after the other.
   virtual std::shared_ptr<Object> copy() const = 0;
   virtual void assign(const Object& other) = 0;
   uint64_t born;  // counts objects: one made later has a larger number
@@ -45,9 +45,9 @@ class Item {
     dict,
     instance,
     function,       // of the file
-    class_name,     // a class of the file, or what lies in its folder
+    class_name,     // a class of the file, or a module path on the way to one
     uninitialized,  // never read
-    refused         // what an operator that is not supported would give: whatever is done with it goes on with it
+    refused         // the result of an unsupported operator; anything computed from it is refused too
   };
 
   Item() = default;
@@ -119,8 +119,8 @@ struct Quantization {
   int64_t axis = 0;
 };
 
-/// A tensor. `value` is what the graph has for it; a literal of the file gets a constant when it is first used. A view follows the tensor
-/// that it shows: what is written to either is seen in both.
+/// A tensor. `value` is its current value in the graph; a literal of the file gets a constant at its first use. A view shares elements with
+/// its base: a write to either shows in both.
 struct TensorObject final : Object {
   Value* value = nullptr;
   Value* imaginary = nullptr;  // of complex numbers, whose real parts are `value`
@@ -144,7 +144,7 @@ struct TensorObject final : Object {
 struct ListObject final : Object {
   Items items;
   Value* sequence = nullptr;  // instead of items
-  std::string element;        // its type as the file says, where it does
+  std::string element;        // its type, if the file gives it
   std::shared_ptr<Object> copy() const override { return std::make_shared<ListObject>(*this); }
   void assign(const Object& other) override { *this = static_cast<const ListObject&>(other); }
 };
