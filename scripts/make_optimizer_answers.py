@@ -36,7 +36,7 @@ def weights():
 
 
 def gradients(step, values, kind):
-    """Of step 0, 1 ...: noise around a direction, or of a sum of squares."""
+    """Return the gradients of step 0, 1 ...: noise around a direction, or those of a sum of squares."""
     result = {}
     for i, (name, shape) in enumerate(SHAPES.items()):
         count = int(np.prod(shape))

@@ -54,9 +54,9 @@ class MINNOW_API Schedule {
 
   /// The factor after t >= 0 steps.
   double at(int64_t t) const;
-  /// Tells "plateau" of a measurement; others ignore it.
+  /// Reports a measurement to "plateau"; other schedules ignore it.
   void observe(double metric);
-  /// What observe() changed, for saving; empty for schedules of t alone.
+  /// The state that observe() changes, for saving; empty for schedules that depend only on t.
   std::vector<double> state() const;
   void set_state(const std::vector<double>& state);
 

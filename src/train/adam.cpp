@@ -13,7 +13,7 @@ namespace minnow::train::HWY_NAMESPACE {
 namespace {
 #include "train/loops.inc"
 
-/// What most have in common: c[0] beta1, c[1] 1 - beta1, c[2] beta2, c[3] 1 - beta2; the moments are s[0] and s[1].
+/// The update of moments that most rules share. c[0] beta1, c[1] 1 - beta1, c[2] beta2, c[3] 1 - beta2; the moments are s[0] and s[1].
 template <class N>
 HWY_INLINE void follow(const N& g, N* s, const N* c) {
   s[0] = c[0] * s[0] + c[1] * g;

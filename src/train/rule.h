@@ -40,7 +40,7 @@ struct Loop {
   int (*operations)();  // for one element
 };
 
-/// What a rule computes coefficients from, once for each tensor, step and phase.
+/// The input for a rule's coefficients, which are computed once for each tensor, step and phase.
 struct Step {
   std::span<const double> settings;  // the row's own, in its order
   int64_t t;                         // the number of this step of the tensor, from 1

@@ -90,7 +90,7 @@ struct Slot {
   int64_t* t = nullptr;
   double* scalars = nullptr;
 
-  // Of the present step.
+  // The current step.
   bool active = false, is_prepared = false;
   bool is_accumulated = false, is_high = false;  // since the last step; after a step uphill
   void* w = nullptr;
@@ -452,7 +452,7 @@ void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
       for (size_t k = 0; k < kMostSums; ++k) slots_[task.slot].sums[k] += task.sums[k], all_sums_[k] += task.sums[k];
 }
 
-/// Of all gradients, clipped by value.
+/// The norm of all gradients, clipped by value.
 double RuleOptimizer::norm() {
   for (Slot& slot : slots_) {
     prelude(slot, scale_);
