@@ -20,7 +20,8 @@ void check_border(std::string_view function, Border border, bool wrap = false);
 /// Calls task(first, last) for strips of rows on several threads. A strip has `least` rows at least: what it costs to begin one.
 void for_strips(int64_t rows, int64_t row_cost, int64_t least, FunctionRef<void(int64_t first, int64_t last)> task);
 
-/// What a filter looks at for each pixel, and what lies beyond the border: `constant` (one pixel; nullptr: zeros) with Border::constant.
+/// The pixels that a filter looks at for each pixel, and those that lie beyond the border: `constant` (one pixel; nullptr: zeros) with
+/// Border::constant.
 struct Window {
   Size size;
   Point anchor;

@@ -165,7 +165,7 @@ void across_shift(const uint16_t* mid, int64_t step, const int16_t* weights, int
   });
 }
 
-// The upper and the lower bytes of the values are summed apart; each sum is below 2^16. What the sum of the lower ones has below 256
+// The upper and the lower bytes of the values are summed apart; each sum is below 2^16. The last 8 bits of the lower sum
 // cannot change the result, for which a multiple of 256 is added.
 void across_gauss(const uint16_t* mid, int64_t step, const int16_t* weights, int64_t taps, uint8_t* out, int64_t n) {
   const int64_t half = taps / 2;

@@ -85,7 +85,6 @@ enum class ThresholdFrom { given = 0, otsu = 8, triangle = 16 };
 enum class AdaptiveMethod { mean = 0, gaussian = 1 };
 
 /// The threshold that was used, and the picture. u8, u16, i16, f32 or f64; otsu: u8 or u16 of one channel, triangle: u8 of one channel.
-/// Where there is a mask, pixels of which it is 0 are those of `image`.
 /// Sources: Otsu, A threshold selection method from gray-level histograms, 1979; Zack, Rogers and Latt, 1977.
 MINNOW_API std::pair<double, Tensor> threshold(const ImageView& image, double threshold, double maximum, Threshold type,
                                                ThresholdFrom from = ThresholdFrom::given, Output output = {});
@@ -96,9 +95,9 @@ MINNOW_API Tensor adaptive_threshold(const ImageView& image, double maximum, Ada
                                      Output output = {});
 /// u8 of one channel.
 MINNOW_API Tensor equalize_hist(const ImageView& image, Output output = {});
-/// Equalization within tiles, its slope limited. u8 or u16 of one channel. Source: Zuiderveld, Contrast limited adaptive histogram
-/// equalization, 1994.
-MINNOW_API Tensor clahe(const ImageView& image, double clip_limit = 40, Size tiles = {8, 8}, Output output = {});
+/// Equalization within tiles, its slope limited; the last bit_shift bits do not count. u8 or u16 of one channel. Source: Zuiderveld,
+/// Contrast limited adaptive histogram equalization, 1994.
+MINNOW_API Tensor clahe(const ImageView& image, double clip_limit = 40, Size tiles = {8, 8}, int bit_shift = 0, Output output = {});
 
 // ---- Sums, distances, regions.
 

@@ -3,6 +3,24 @@
 
 namespace minnow::python {
 
+namespace {
+
+std::pair<double, Tensor> threshold(const vision::ImageView& image, double threshold, double maximum, int type, int from,
+                                    vision::Output output) {
+  return vision::threshold(image, threshold, maximum, static_cast<vision::Threshold>(type), static_cast<vision::ThresholdFrom>(from),
+                           std::move(output));
+}
+
+std::pair<int64_t, vision::Rect> flood_fill(const vision::MutableImageView& image, const vision::MutableImageView& mask,
+                                            const vision::Point& seed, const vision::Scalar4& color, const vision::Scalar4& lower,
+                                            const vision::Scalar4& upper, int connectivity, bool fixed_range, bool mask_only,
+                                            int mask_value) {
+  return vision::flood_fill(image, &mask, seed, color, lower, upper,
+                            {connectivity, fixed_range, mask_only, static_cast<uint8_t>(mask_value)});
+}
+
+}  // namespace
+
 void define_filters(nb::module_& m) {
   define(m, "blur", vision::blur, {"src", "ksize", "anchor", "borderType", "dst"});
   define(m, "box_filter", vision::box_filter, {"src", "ddepth", "ksize", "anchor", "normalize", "borderType", "dst"});
@@ -18,6 +36,21 @@ void define_filters(nb::module_& m) {
   define(m, "deriv_kernels", vision::deriv_kernels, {"dx", "dy", "ksize", "normalize", "ktype"});
   define(m, "gabor_kernel", vision::gabor_kernel, {"ksize", "sigma", "theta", "lambd", "gamma", "psi", "ktype"});
   define(m, "structuring_element", vision::structuring_element, {"shape", "ksize", "anchor"});
+  define(m, "morphology", vision::morphology, {"src", "op", "kernel", "anchor", "iterations", "borderType", "borderValue", "dst"});
+  define(m, "threshold", threshold, {"src", "thresh", "maxval", "type", "from", "dst"});
+  define(m, "threshold_value", vision::threshold_value, {"src", "thresh", "from"});
+  define(m, "adaptive_threshold", vision::adaptive_threshold,
+         {"src", "maxValue", "adaptiveMethod", "thresholdType", "blockSize", "C", "dst"});
+  define(m, "equalize_hist", vision::equalize_hist, {"src", "dst"});
+  define(m, "clahe", vision::clahe, {"src", "clipLimit", "tileGridSize", "bitShift", "dst"});
+  define(m, "integral", vision::integral, {"src", "sdepth"});
+  define(m, "integral_2", vision::integral_2, {"src", "sdepth", "sqdepth"});
+  define(m, "integral_3", vision::integral_3, {"src", "sdepth", "sqdepth"});
+  define(m, "distance_transform", vision::distance_transform, {"src", "distanceType", "maskSize", "dstType", "dst"});
+  define(m, "distance_transform_with_labels", vision::distance_transform_with_labels, {"src", "distanceType", "maskSize", "labelType"});
+  define(m, "flood_fill", flood_fill,
+         {"image", "mask", "seedPoint", "newVal", "loDiff", "upDiff", "connectivity", "fixed", "mask_only", "mask_value"});
+  define(m, "watershed", vision::watershed, {"image", "markers"});
 }
 
 }  // namespace minnow::python

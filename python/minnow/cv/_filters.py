@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from minnow.cv import _common
-from minnow.cv._common import BORDER_DEFAULT, CV_32F, CV_64F, MatLike, Point, Size, border_of, dtype_of
-from minnow._minnow import Var, to_arrays as _to_arrays
+from minnow.cv._common import BORDER_CONSTANT, BORDER_DEFAULT, CV_32F, CV_64F, MatLike, Point, Scalar, Size, border_of, dtype_of
+from minnow._minnow import InvalidArgument, Var, to_arrays as _to_arrays
 
 _vision = _common.vision
 
 MORPH_RECT, MORPH_CROSS, MORPH_ELLIPSE, MORPH_DIAMOND = range(4)
+MORPH_ERODE, MORPH_DILATE, MORPH_OPEN, MORPH_CLOSE, MORPH_GRADIENT, MORPH_TOPHAT, MORPH_BLACKHAT, MORPH_HITMISS = range(8)
+THRESH_BINARY, THRESH_BINARY_INV, THRESH_TRUNC, THRESH_TOZERO, THRESH_TOZERO_INV = range(5)
+THRESH_MASK, THRESH_OTSU, THRESH_TRIANGLE, THRESH_DRYRUN = 7, 8, 16, 128
+ADAPTIVE_THRESH_MEAN_C, ADAPTIVE_THRESH_GAUSSIAN_C = 0, 1
+DIST_MASK_PRECISE, DIST_MASK_3, DIST_MASK_5 = 0, 3, 5
+DIST_LABEL_CCOMP, DIST_LABEL_PIXEL = 0, 1
+FLOODFILL_FIXED_RANGE, FLOODFILL_MASK_ONLY = 1 << 16, 1 << 17
 
 
 def _filled(dst: Any, result: Var) -> Any:
@@ -22,6 +29,10 @@ def _filled(dst: Any, result: Var) -> Any:
         return result
     dst[...] = values
     return dst
+
+
+def _four(values: Scalar) -> Sequence[float]:
+    return [*(values if isinstance(values, Sequence) else [values]), 0, 0, 0, 0][:4]
 
 
 def blur(src: MatLike, ksize: Size, dst: MatLike | None = None, anchor: Point = (-1, -1), borderType: int = BORDER_DEFAULT) -> Any:
@@ -121,6 +132,168 @@ def getGaborKernel(ksize: Size, sigma: float, theta: float, lambd: float, gamma:
 def getStructuringElement(shape: int, ksize: Size, anchor: Point = (-1, -1)) -> Any:
     """A kernel for morphology: uint8 [height, width], 1 within MORPH_RECT, MORPH_CROSS (through the anchor), MORPH_ELLIPSE or MORPH_DIAMOND."""
     return _to_arrays(_vision.structuring_element(shape, ksize, anchor))
+
+
+def dilate(src: MatLike, kernel: MatLike | None, dst: MatLike | None = None, anchor: Point = (-1, -1), iterations: int = 1, borderType: int = BORDER_CONSTANT,
+           borderValue: Scalar | None = None) -> Any:
+    """The maximum over the kernel's elements that are not 0, `iterations` times; uint8, uint16, int16, float32 or float64 of any number of channels.
+    kernel None: 3 x 3. Without `borderValue`, pixels beyond the border do not count. Raises InvalidArgument for an anchor outside of the kernel.
+
+    >>> cv.dilate(minnow.Var([[0, 9, 0, 0]], "uint8"), None)
+    Var([[9, 9, 9, 0]], shape=(1, 4), dtype=uint8)
+    """
+    return _vision.morphology(src, MORPH_DILATE, kernel, anchor, iterations, border_of(borderType, "dilate"), borderValue, dst)
+
+
+def erode(src: MatLike, kernel: MatLike | None, dst: MatLike | None = None, anchor: Point = (-1, -1), iterations: int = 1, borderType: int = BORDER_CONSTANT,
+          borderValue: Scalar | None = None) -> Any:
+    """As dilate(), the minimum."""
+    return _vision.morphology(src, MORPH_ERODE, kernel, anchor, iterations, border_of(borderType, "erode"), borderValue, dst)
+
+
+def morphologyEx(src: MatLike, op: int, kernel: MatLike | None, dst: MatLike | None = None, anchor: Point = (-1, -1), iterations: int = 1,
+                 borderType: int = BORDER_CONSTANT, borderValue: Scalar | None = None) -> Any:
+    """erode() and dilate(), or what is made of them: MORPH_OPEN (eroded, then dilated), MORPH_CLOSE (dilated, then eroded), MORPH_GRADIENT (dilated less
+    eroded), MORPH_TOPHAT (src less opened), MORPH_BLACKHAT (closed less src), MORPH_HITMISS (255 where the kernel's ones are 255 and its minus ones 0;
+    uint8 of one channel). Source: Serra, Image Analysis and Mathematical Morphology, 1982."""
+    return _vision.morphology(src, op, kernel, anchor, iterations, border_of(borderType, "morphologyEx"), borderValue, dst)
+
+
+def threshold(src: MatLike, thresh: float, maxval: float, type: int, dst: MatLike | None = None) -> Any:
+    """The threshold and a picture: `maxval` where src is above the threshold, else 0 (THRESH_BINARY); the reverse (THRESH_BINARY_INV); the threshold
+    where src is above (THRESH_TRUNC); 0 where src is not above (THRESH_TOZERO), or above (THRESH_TOZERO_INV). With THRESH_OTSU (uint8 or uint16 of one
+    channel) or THRESH_TRIANGLE (uint8) the histogram gives the threshold. THRESH_DRYRUN: the picture is None. Sources: Otsu, 1979; Zack et al., 1977.
+
+    >>> cv.threshold(minnow.Var([[3, 200]], "uint8"), 127, 255, cv.THRESH_BINARY)
+    (127.0, Var([[0, 255]], shape=(1, 2), dtype=uint8))
+    """
+    kind, chosen = int(type) & THRESH_MASK, int(type) & ~THRESH_MASK & ~THRESH_DRYRUN
+    if chosen not in (0, THRESH_OTSU, THRESH_TRIANGLE):
+        raise InvalidArgument(f"threshold: the type is one of THRESH_BINARY to THRESH_TOZERO_INV, with THRESH_OTSU or THRESH_TRIANGLE, not {type}")
+    if int(type) & THRESH_DRYRUN:
+        return _vision.threshold_value(src, thresh, chosen), None
+    value, result = _vision.threshold(src, thresh, maxval, kind, chosen, None)
+    return value, _filled(dst, result)
+
+
+def adaptiveThreshold(src: MatLike, maxValue: float, adaptiveMethod: int, thresholdType: int, blockSize: int, C: float, dst: MatLike | None = None) -> Any:
+    """maxValue where a pixel is above the mean of the blockSize x blockSize pixels around it less C, else 0; THRESH_BINARY_INV: the reverse. uint8 of one
+    channel. adaptiveMethod: ADAPTIVE_THRESH_MEAN_C, or ADAPTIVE_THRESH_GAUSSIAN_C for weights of a Gauss curve. Raises InvalidArgument for an even size."""
+    return _vision.adaptive_threshold(src, maxValue, adaptiveMethod, thresholdType, blockSize, C, dst)
+
+
+def integral(src: MatLike, sum: MatLike | None = None, sdepth: int = -1) -> Any:
+    """Sums over all pixels above and to the left, [height + 1, width + 1, channels]: int32 of uint8, else float64, or CV_32F or CV_64F. Source: Crow,
+    Summed-area tables for texture mapping, 1984.
+
+    >>> cv.integral(minnow.Var([[1, 2], [3, 4]], "uint8"))
+    Var([[0, 0, 0],
+         [0, 1, 3],
+         [0, 4, 10]], shape=(3, 3), dtype=int32)
+    """
+    return _filled(sum, _vision.integral(src, dtype_of(sdepth, "integral")))
+
+
+def integral2(src: MatLike, sum: MatLike | None = None, sqsum: MatLike | None = None, sdepth: int = -1, sqdepth: int = -1) -> Any:
+    """integral(), and the same of squares, float64."""
+    sums, squares = _vision.integral_2(src, dtype_of(sdepth, "integral2"), dtype_of(sqdepth, "integral2"))
+    return _filled(sum, sums), _filled(sqsum, squares)
+
+
+def integral3(src: MatLike, sum: MatLike | None = None, sqsum: MatLike | None = None, tilted: MatLike | None = None, sdepth: int = -1, sqdepth: int = -1) -> Any:
+    """integral2(), and sums over triangles that open upwards at 45 degrees. Source: Lienhart and Maydt, 2002."""
+    sums, squares, triangles = _vision.integral_3(src, dtype_of(sdepth, "integral3"), dtype_of(sqdepth, "integral3"))
+    return _filled(sum, sums), _filled(sqsum, squares), _filled(tilted, triangles)
+
+
+def distanceTransform(src: MatLike, distanceType: int, maskSize: int, dst: MatLike | None = None, dstType: int = CV_32F) -> Any:
+    """The distance of each pixel from the nearest 0, float32, or uint8 with DIST_L1 and CV_8U. uint8 of one channel. distanceType: DIST_L1, DIST_L2 or
+    DIST_C; maskSize: 3, 5, or DIST_MASK_PRECISE (0) for exact distances. Sources: Borgefors, 1986; Felzenszwalb and Huttenlocher, 2004.
+
+    >>> cv.distanceTransform(minnow.Var([[0, 1, 1, 1]], "uint8"), cv.DIST_L1, 3)
+    Var([[0, 1, 2, 3]], shape=(1, 4), dtype=float32)
+    """
+    return _vision.distance_transform(src, distanceType, maskSize, dtype_of(dstType, "distanceTransform"), dst)
+
+
+def distanceTransformWithLabels(src: MatLike, distanceType: int, maskSize: int, dst: MatLike | None = None, labels: MatLike | None = None,
+                                labelType: int = DIST_LABEL_CCOMP) -> Any:
+    """distanceTransform() with the mask 5, and which 0 is the nearest, int32: regions of zeros have numbers, or pixels (DIST_LABEL_PIXEL)."""
+    distances, numbers = _vision.distance_transform_with_labels(src, distanceType, maskSize, labelType)
+    return _filled(dst, distances), _filled(labels, numbers)
+
+
+def floodFill(image: MatLike, mask: MatLike | None, seedPoint: Point, newVal: Scalar, loDiff: Scalar = 0, upDiff: Scalar = 0, flags: int = 4) -> Any:
+    """Fills the region around a pixel, in place: uint8, int32 or float32 of one or three channels. Gives its area, the picture, the mask and the region's
+    (x, y, width, height). A neighbour belongs to it that is at most loDiff below and upDiff above a pixel of it, or the first pixel
+    (FLOODFILL_FIXED_RANGE). flags: 4 or 8 neighbours, the mask's value << 8. The mask, uint8 [height + 2, width + 2], keeps pixels out where it is not 0,
+    and takes the region; FLOODFILL_MASK_ONLY: the picture stays."""
+    connectivity, only = int(flags) & 255, bool(int(flags) & FLOODFILL_MASK_ONLY)
+    lower, upper = _four(loDiff), _four(upDiff)
+    simple = mask is None and not only and not any(lower) and not any(upper)
+    height, width = image.shape[:2]  # type: ignore[union-attr]
+    if mask is None:
+        mask = _to_arrays(_vision.structuring_element(MORPH_RECT, (width + 2, height + 2), (-1, -1)))
+        mask[...] = 0
+    area, rect = _vision.flood_fill(image, mask, seedPoint, newVal, lower, upper, connectivity or 4, bool(int(flags) & FLOODFILL_FIXED_RANGE), only,
+                                    int(flags) >> 8 & 255 or 1)
+    return area, image, mask, rect
+
+
+def watershed(image: MatLike, markers: MatLike) -> Any:
+    """Grows the regions of the markers, int32 above 0, over a uint8 picture of three channels, in place: pixels between regions become -1. Source: Meyer,
+    Color image segmentation, 1992."""
+    _vision.watershed(image, markers)
+    return markers
+
+
+def equalizeHist(src: MatLike, dst: MatLike | None = None) -> Any:
+    """The picture with values spread so that their histogram becomes level; uint8 of one channel."""
+    return _vision.equalize_hist(src, dst)
+
+
+class CLAHE:
+    """Equalization of histograms within tiles, of which the slope is limited; createCLAHE() makes one. Source: Zuiderveld, 1994."""
+
+    def __init__(self, clipLimit: float = 40.0, tileGridSize: Size = (8, 8)) -> None:
+        self._limit, self._tiles, self._shift = clipLimit, tileGridSize, 0
+
+    def apply(self, src: MatLike, dst: MatLike | None = None) -> Any:
+        """The picture, uint8 or uint16 of one channel, equalized."""
+        result = _vision.clahe(src, self._limit, self._tiles, self._shift, None)
+        return _filled(dst, result if isinstance(src, Var) else _to_arrays(result))
+
+    def setClipLimit(self, clipLimit: float) -> None:
+        """How many times the mean a value may be counted; 0: no limit."""
+        self._limit = float(clipLimit)
+
+    def getClipLimit(self) -> float:
+        """As set."""
+        return self._limit
+
+    def setTilesGridSize(self, tileGridSize: Size) -> None:
+        """Tiles in a row and in a column."""
+        self._tiles = tuple(tileGridSize)
+
+    def getTilesGridSize(self) -> Any:
+        """As set."""
+        return tuple(self._tiles)
+
+    def setBitShift(self, bitShift: int) -> None:
+        """How many of the last bits do not count."""
+        self._shift = int(bitShift)
+
+    def getBitShift(self) -> int:
+        """As set."""
+        return self._shift
+
+    def collectGarbage(self) -> None:
+        """Nothing is held."""
+
+
+def createCLAHE(clipLimit: float = 40.0, tileGridSize: Size = (8, 8)) -> CLAHE:
+    """A CLAHE with this limit and these numbers of tiles."""
+    return CLAHE(clipLimit, tileGridSize)
 
 
 __all__ = _common.public(globals())

@@ -169,3 +169,180 @@ def structuring_element(random):
         for size in ((1, 1), (3, 3), (5, 5), (4, 7), (1, 6), (9, 2)):
             yield call(shape, size)
             yield call(shape, size, (0, 0))
+
+
+def kernels(random):
+    yield None
+    for size in ((3, 3), (5, 5), (1, 4), (2, 9)):
+        yield np.ones(size, np.uint8)
+    yield cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 7))
+    yield cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
+    yield random.integers(0, 2, (4, 5)).astype(np.uint8)
+
+
+def morphology(random, channels=(1, 3)):
+    for picture in images(random, dtypes=SOURCES, channels=channels):
+        for kernel in kernels(random):
+            for border in BORDERS:
+                yield call(picture, kernel, borderType=border)
+            yield call(picture, kernel, iterations=int(random.integers(0, 4)))
+            yield call(picture, kernel, anchor=(0, 0), borderValue=(7, 8, 9, 10))
+    yield call(picture, np.ones((31, 21), np.uint8))
+    yield call(picture, np.ones((3, 3), np.uint8), anchor=(3, 3))
+
+
+@function("dilate")
+def dilate(random):
+    yield from morphology(random)
+
+
+@function("erode")
+def erode(random):
+    yield from morphology(random)
+
+
+@function("morphologyEx")
+def morphology_ex(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for kernel in kernels(random):
+            for operation in range(8):
+                if operation == cv2.MORPH_HITMISS and (picture.dtype != np.uint8 or picture.ndim == 3):
+                    continue
+                yield call(picture, operation, kernel, iterations=int(random.integers(1, 3)))
+    for picture in images(random, channels=(1,)):
+        binary = (picture > 127).astype(np.uint8) * 255
+        for _ in range(5):
+            yield call(binary, cv2.MORPH_HITMISS, random.integers(-1, 2, (3, 3)).astype(np.int8))
+
+
+@function("threshold")
+def threshold(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        span = np.ptp(picture.astype(np.float64)) + 1
+        for kind in range(5):
+            for limit in (random.uniform(0, 1) * span + picture.min(), -1, -70000, 70000, 254, 255, 127.6):
+                yield call(picture, limit, random.uniform(0, 300), kind)
+    yield call(picture, 1, 1, 5)
+    yield call(picture, 1, 1, 8)
+
+
+@function("threshold")
+def threshold_chosen(random):
+    for smooth in (False, True):
+        for picture in images(random, dtypes=("uint8", "uint16"), channels=(1,), smooth=smooth):
+            for kind in range(5):
+                yield call(picture, 0, 255, kind | cv2.THRESH_OTSU)
+                yield call(picture, 0, 255, kind | cv2.THRESH_OTSU | cv2.THRESH_DRYRUN)
+                if picture.dtype == np.uint8:
+                    yield call(picture // 3 + 20, 0, 255, kind | cv2.THRESH_TRIANGLE)
+    yield call(np.zeros((4, 3, 3), np.uint8), 0, 255, cv2.THRESH_OTSU)
+    yield call(np.zeros((4, 3), np.uint8), 0, 255, cv2.THRESH_OTSU | cv2.THRESH_TRIANGLE)
+
+
+@function("adaptiveThreshold")
+def adaptive_threshold(random):
+    for smooth in (False, True):
+        for picture in images(random, channels=(1,), smooth=smooth):
+            for kind in (0, 1):
+                for size in (3, 5, 11, 15, 17, 31):
+                    yield call(picture, 255, cv2.ADAPTIVE_THRESH_MEAN_C, kind, size, float(random.integers(-3, 9)))
+                for size in (3, 5, 7, 11):
+                    yield call(picture, 200, cv2.ADAPTIVE_THRESH_GAUSSIAN_C, kind, size, random.uniform(-3, 9))
+            yield call(picture, 255, 0, 0, 4, 0)
+            yield call(picture, 255, 0, 2, 5, 0)
+
+
+@function("integral", relative=1e-6)
+def integral(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 2, 3, 4)):
+        yield call(picture)
+        yield call(picture, sdepth=cv2.CV_64F)
+
+
+@function("integral2", relative=1e-6)
+def integral_2(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        yield call(picture)
+
+
+@function("integral3", relative=1e-6)
+def integral_3(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        yield call(picture)
+
+
+def spots(random, height, width):
+    return (random.random((height, width)) < 0.9).astype(np.uint8)
+
+
+@function("distanceTransform", relative=1e-4)
+def distance_transform(random):
+    for height, width in SIZES:
+        for kind in (cv2.DIST_L1, cv2.DIST_L2, cv2.DIST_C):
+            for mask in (0, 3, 5):
+                picture = spots(random, height, width)
+                picture[height // 2, width // 2] = 0
+                yield call(picture, kind, mask)
+        yield call(picture, cv2.DIST_L1, 3, dstType=cv2.CV_8U)
+    yield call(picture, cv2.DIST_L2, 7)
+
+
+@function("distanceTransformWithLabels", relative=1e-4)
+def distance_transform_with_labels(random):
+    for height, width in SIZES:
+        for kind in (cv2.DIST_L1, cv2.DIST_L2, cv2.DIST_C):
+            for labels in (cv2.DIST_LABEL_CCOMP, cv2.DIST_LABEL_PIXEL):
+                picture = spots(random, height, width)
+                picture[height // 2, width // 2] = 0
+                yield call(picture, kind, 5, labelType=labels)
+
+
+@function("floodFill")
+def flood_fill(random):
+    for picture in images(random, dtypes=("uint8", "int32", "float32"), channels=(1, 3), smooth=True, views=False):
+        height, width = picture.shape[:2]
+        if picture.dtype == np.int32:
+            picture //= 400
+        size = 10 if picture.dtype != np.float32 else 0.1
+        for flags in (4, 8, 4 | cv2.FLOODFILL_FIXED_RANGE, 8 | cv2.FLOODFILL_FIXED_RANGE, 4 | cv2.FLOODFILL_MASK_ONLY | 200 << 8):
+            seed = int(random.integers(width)), int(random.integers(height))
+            yield call(picture.copy(), None, seed, (5, 6, 7), (size,) * 3, (size,) * 3, flags)
+            yield call((picture // (size * 6)).astype(picture.dtype), None, seed, (99, 98, 97), flags=flags)
+            yield call(picture.copy(), (random.random((height + 2, width + 2)) < 0.1).astype(np.uint8), seed, (5, 6, 7), (size,) * 3, (size / 2,) * 3, flags)
+    yield call(picture, None, (1000, 3), 5)
+    yield call(picture, None, (0, 3), 5, -1, 4)
+
+
+@function("watershed")
+def watershed(random):
+    for height, width in SIZES:
+        for smooth in (False, True):
+            for _ in range(3):
+                markers = np.where(random.random((height, width)) < 0.02, random.integers(-1, 6, (height, width)), 0).astype(np.int32)
+                yield call(image(random, height, width, 3, "uint8", smooth), markers)
+
+
+@function("equalizeHist")
+def equalize_hist(random):
+    for smooth in (False, True):
+        for picture in images(random, channels=(1,), smooth=smooth):
+            yield call(picture)
+            yield call(picture // 5 + 50)
+    yield call(np.full((5, 6), 7, np.uint8))
+
+
+def equalizers_apart(expected, found):
+    random = np.random.default_rng(1)
+    worst = 0.0
+    for smooth in (False, True):
+        for picture in images(random, dtypes=("uint8", "uint16"), channels=(1,), smooth=smooth):
+            worst = max(worst, near(expected.apply(picture), found.apply(picture)))
+    assert expected.getTilesGridSize() == found.getTilesGridSize() and expected.getClipLimit() == found.getClipLimit()
+    return worst
+
+
+@function("createCLAHE", within=1, judge=equalizers_apart)
+def clahe(random):
+    for limit in (0.0, 2.0, 40.0):
+        for tiles in ((8, 8), (1, 1), (3, 5)):
+            yield call(limit, tiles)

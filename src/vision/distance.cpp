@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distances from the nearest zero: by two passes with a mask of 3 x 3 or 5 x 5, or exact.
+#include <minnow/vision/filters.h>
+
+#include "vision/filter.h"
+
+namespace minnow::vision {
+namespace {
+
+constexpr int kShift = 16;
+
+/// Steps to a neighbour beside, across a corner, and a knight's move away, as numbers of 16 bits after the point.
+struct Steps {
+  uint32_t side, corner, knight;
+};
+
+Steps steps_of(Metric metric, int mask) {
+  const auto fixed = [](float x) { return static_cast<uint32_t>(std::lrint(x * (1 << kShift))); };
+  if (metric == Metric::chessboard) return {fixed(1), fixed(1), fixed(2)};
+  if (metric == Metric::l1) return {fixed(1), fixed(2), fixed(3)};
+  if (mask == 3) return {fixed(0.955f), fixed(1.3693f), 0};
+  return {fixed(1), fixed(1.4f), fixed(2.1969f)};
+}
+
+/// Distances in a frame of two pixels, and with `labels` which zero they lead to.
+class Chamfer {
+ public:
+  Chamfer(const ImageView& image, Steps steps, bool wide, int32_t* labels)
+      : width_(image.width()),
+        height_(image.height()),
+        row_(width_ + 4),
+        farthest_(std::numeric_limits<uint32_t>::max() - std::max(steps.corner, steps.knight)),
+        found_(static_cast<size_t>(row_ * (height_ + 4)), farthest_),
+        labels_(labels) {
+    const int64_t r = row_;
+    if (wide)
+      before_ = {{-2 * r - 1, steps.knight}, {-2 * r + 1, steps.knight}, {-r - 2, steps.knight}, {-r - 1, steps.corner},
+                 {-r, steps.side},           {-r + 1, steps.corner},     {-r + 2, steps.knight}, {-1, steps.side}};
+    else
+      before_ = {{-r - 1, steps.corner}, {-r, steps.side}, {-r + 1, steps.corner}, {-1, steps.side}};
+    for (int64_t y = 0; y < height_; ++y) {
+      const uint8_t* const from = image.row<uint8_t>(y);
+      uint32_t* const at = row(y);
+      for (int64_t x = 0; x < width_; ++x) {
+        if (from[x])
+          improve(at + x, y * width_ + x, 1);
+        else
+          at[x] = 0;
+      }
+    }
+    for (int64_t y = height_ - 1; y >= 0; --y) {
+      uint32_t* const at = row(y);
+      for (int64_t x = width_ - 1; x >= 0; --x)
+        if (at[x] > steps.side) improve(at + x, y * width_ + x, -1);
+    }
+  }
+  uint32_t* row(int64_t y) { return found_.data() + (y + 2) * row_ + 2; }
+
+ private:
+  void improve(uint32_t* at, int64_t pixel, int64_t sign) {
+    uint32_t best = *at;
+    int64_t from = 0;
+    for (const auto& [offset, step] : before_) {
+      const uint32_t distance = at[sign * offset] + step;
+      if (distance < best) best = distance, from = sign * offset;
+    }
+    *at = best;
+    if (labels_ && from) {
+      // The place of the neighbour among the labels, which have no frame.
+      const int64_t down = from > 0 ? (from + 2) / row_ : -((2 - from) / row_);
+      const int64_t neighbour = pixel + down * width_ + (from - down * row_);
+      labels_[pixel] = labels_[neighbour];
+    }
+  }
+
+  int64_t width_, height_, row_;
+  uint32_t farthest_;
+  std::vector<uint32_t> found_;
+  std::vector<std::pair<int64_t, uint32_t>> before_;
+  int32_t* labels_;
+};
+
+void write(Chamfer& chamfer, const MutableImageView& to) {
+  const float scale = 1.0f / (1 << kShift);
+  for (int64_t y = 0; y < to.height(); ++y) {
+    const uint32_t* const from = chamfer.row(y);
+    float* const out = to.row<float>(y);
+    for (int64_t x = 0; x < to.width(); ++x) out[x] = static_cast<float>(from[x]) * scale;
+  }
+}
+
+/// Exact: distances along columns, then the lower envelope of parabolas along rows.
+void exact(const ImageView& image, const MutableImageView& to) {
+  const int64_t width = image.width(), height = image.height();
+  constexpr float kFar = 1e15f;
+  const double farthest = 1e9;  // squared, beyond every picture
+  std::vector<int32_t> columns(static_cast<size_t>(width * height));
+  const int32_t none = 1 << 28;
+  for (int64_t y = 0; y < height; ++y) {
+    const uint8_t* const row = image.row<uint8_t>(y);
+    int32_t* const at = columns.data() + y * width;
+    const int32_t* const above = y ? at - width : nullptr;
+    for (int64_t x = 0; x < width; ++x) at[x] = row[x] ? (above ? std::min(above[x] + 1, none) : none) : 0;
+  }
+  for (int64_t y = height - 2; y >= 0; --y) {
+    int32_t* const at = columns.data() + y * width;
+    for (int64_t x = 0; x < width; ++x) at[x] = std::min(at[x], at[x + width] + 1);
+  }
+  for_rows(height, 16 * width, [&](int64_t first, int64_t last) {
+    const size_t n = static_cast<size_t>(width);
+    std::vector<double> heights(n), from(n + 1);
+    std::vector<int64_t> at(n);
+    for (int64_t y = first; y < last; ++y) {
+      const int32_t* const row = columns.data() + y * width;
+      for (size_t x = 0; x < n; ++x) heights[x] = row[x] >= none ? std::numeric_limits<double>::infinity() : double(row[x]) * row[x];
+      int64_t count = 0;
+      for (int64_t x = 0; x < width; ++x) {
+        const double h = heights[static_cast<size_t>(x)];
+        if (h == std::numeric_limits<double>::infinity()) continue;
+        double begin = -kFar;
+        while (count > 0) {
+          const int64_t p = at[static_cast<size_t>(count - 1)];
+          begin = (h - heights[static_cast<size_t>(p)] + double(x) * double(x) - double(p) * double(p)) * 0.5 / double(x - p);
+          if (begin > from[static_cast<size_t>(count - 1)]) break;
+          --count;
+        }
+        if (count == 0) begin = -kFar;
+        at[static_cast<size_t>(count)] = x;
+        from[static_cast<size_t>(count)] = begin;
+        ++count;
+      }
+      float* const out = to.row<float>(y);
+      if (count == 0) {
+        std::fill(out, out + width, static_cast<float>(std::sqrt(farthest)));
+        continue;
+      }
+      int64_t k = 0;
+      for (int64_t x = 0; x < width; ++x) {
+        while (k + 1 < count && from[static_cast<size_t>(k + 1)] < static_cast<double>(x)) ++k;
+        const int64_t p = at[static_cast<size_t>(k)];
+        out[x] = static_cast<float>(std::sqrt(double(x - p) * double(x - p) + heights[static_cast<size_t>(p)]));
+      }
+    }
+  });
+}
+
+void bytes(const ImageView& image, const MutableImageView& to) {
+  const int64_t width = image.width();
+  const auto next = [](int a) { return std::min(a + 1, 255); };
+  for (int64_t y = 0; y < image.height(); ++y) {
+    uint8_t* const out = to.row<uint8_t>(y);
+    const uint8_t* const above = y ? to.row<uint8_t>(y - 1) : nullptr;
+    int left = 255;
+    for (int64_t x = 0; x < width; ++x) {
+      left = image.row<uint8_t>(y)[x] ? std::min(next(left), above ? next(above[x]) : 255) : 0;
+      out[x] = static_cast<uint8_t>(left);
+    }
+  }
+  for (int64_t y = image.height() - 1; y >= 0; --y) {
+    uint8_t* const out = to.row<uint8_t>(y);
+    const uint8_t* const below = y + 1 < image.height() ? to.row<uint8_t>(y + 1) : nullptr;
+    int right = 255;
+    for (int64_t x = width - 1; x >= 0; --x) {
+      right = std::min({int{out[x]}, next(right), below ? next(below[x]) : 255});
+      out[x] = static_cast<uint8_t>(right);
+    }
+  }
+}
+
+void check(const ImageView& image, Metric metric, int mask) {
+  check_not_empty("distanceTransform", image);
+  check_dtype("distanceTransform", image, {DType::u8});
+  check_channels("distanceTransform", image, {1});
+  if (mask != 0 && mask != 3 && mask != 5)
+    throw InvalidArgument("distanceTransform: the mask is 3, 5 or DIST_MASK_PRECISE (0), not {}", mask);
+  if (metric < Metric::l1 || metric > Metric::chessboard)
+    throw InvalidArgument("distanceTransform: the distance is DIST_L1, DIST_L2 or DIST_C (1 to 3), not {}", static_cast<int>(metric));
+}
+
+/// Zeros that touch, at corners too, have one number, in the order of their first pixels.
+void label_zeros(const ImageView& image, int32_t* labels) {
+  const int64_t width = image.width(), height = image.height();
+  std::vector<int64_t> waiting;
+  int32_t count = 0;
+  for (int64_t i = 0; i < width * height; ++i) {
+    if (image.row<uint8_t>(i / width)[i % width] || labels[i]) continue;
+    labels[i] = ++count;
+    waiting.push_back(i);
+    while (!waiting.empty()) {
+      const int64_t x = waiting.back() % width, y = waiting.back() / width;
+      waiting.pop_back();
+      for (int64_t v = std::max<int64_t>(y - 1, 0); v <= std::min(y + 1, height - 1); ++v)
+        for (int64_t u = std::max<int64_t>(x - 1, 0); u <= std::min(x + 1, width - 1); ++u)
+          if (!image.row<uint8_t>(v)[u] && !labels[v * width + u]) {
+            labels[v * width + u] = count;
+            waiting.push_back(v * width + u);
+          }
+    }
+  }
+}
+
+}  // namespace
+
+Tensor distance_transform(const ImageView& image, Metric metric, int mask, DType dtype, Output output) try {
+  check(image, metric, mask);
+  if (dtype == DType::undefined) dtype = DType::f32;
+  const bool is_bytes = dtype == DType::u8 && metric == Metric::l1;
+  Result result("distanceTransform", output, is_bytes ? DType::u8 : DType::f32, image.height(), image.width(), 1, {&image});
+  if (is_bytes) {
+    bytes(image, result.view());
+  } else if (mask == 0 && metric == Metric::l2) {
+    exact(image, result.view());
+  } else {
+    if (metric != Metric::l2) mask = 3;
+    Chamfer chamfer(image, steps_of(metric, mask), mask == 5, nullptr);
+    write(chamfer, result.view());
+  }
+  return result.finish();
+} catch (...) {
+  throw_as_error();
+}
+
+std::pair<Tensor, Tensor> distance_transform_with_labels(const ImageView& image, Metric metric, int mask, LabelType type) try {
+  check(image, metric, mask);
+  if (type != LabelType::components && type != LabelType::pixels)
+    throw InvalidArgument("distanceTransform: the labels are DIST_LABEL_CCOMP or DIST_LABEL_PIXEL (0 or 1), not {}",
+                          static_cast<int>(type));
+  Tensor distances = new_image(DType::f32, image.height(), image.width(), 1);
+  Tensor labels = new_image(DType::i32, image.height(), image.width(), 1);
+  int32_t* const numbers = writable(labels).row<int32_t>(0);
+  std::fill(numbers, numbers + image.height() * image.width(), 0);
+  if (type == LabelType::components) {
+    label_zeros(image, numbers);
+  } else {
+    int32_t count = 0;
+    for (int64_t y = 0; y < image.height(); ++y)
+      for (int64_t x = 0; x < image.width(); ++x)
+        if (!image.row<uint8_t>(y)[x]) numbers[y * image.width() + x] = ++count;
+  }
+  Chamfer chamfer(image, steps_of(metric, 5), true, numbers);
+  write(chamfer, writable(distances));
+  return {std::move(distances), std::move(labels)};
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::vision

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integral pictures: sums over all pixels above and to the left.
+#include "vision/filter.h"
+#include "vision/morphology_loops.h"
+
+namespace minnow::vision {
+namespace {
+
+template <class T, class Sum>
+void upright(const ImageView& image, const MutableImageView& to, bool squares) {
+  const int64_t channels = image.channels(), n = image.width() * channels;
+  std::fill(to.row<Sum>(0), to.row<Sum>(0) + n + channels, Sum(0));
+  for (int64_t y = 0; y < image.height(); ++y) {
+    const T* const row = image.row<T>(y);
+    const Sum* const above = to.row<Sum>(y) + channels;
+    Sum* const below = to.row<Sum>(y + 1) + channels;
+    std::fill(below - channels, below, Sum(0));
+    if constexpr (std::is_same_v<T, uint8_t> && std::is_same_v<Sum, int32_t>) {
+      if (channels == 1 && !squares) {
+        morphology_loops().integral_u8(row, above - 1, below - 1, n);
+        continue;
+      }
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      Sum sum = 0;
+      for (int64_t x = c; x < n; x += channels) {
+        const Sum value = static_cast<Sum>(row[x]);
+        sum += squares ? value * value : value;
+        below[x] = above[x] + sum;
+      }
+    }
+  }
+}
+
+/// At (x, y): the sum of the pixels of a triangle that opens upwards from pixel (x - 1, y - 1) at 45 degrees. It is the triangle one row
+/// higher and the two diagonals that bound it.
+template <class T, class Sum>
+void tilted(const ImageView& image, const MutableImageView& to) {
+  const int64_t channels = image.channels(), width = image.width(), n = width * channels;
+  std::fill(to.row<Sum>(0), to.row<Sum>(0) + n + channels, Sum(0));
+  // The diagonals that end in the pixels -1 .. width of a row, from the upper left and from the upper right.
+  const size_t size = static_cast<size_t>(n + 2 * channels), step = static_cast<size_t>(channels);
+  std::vector<Sum> falling(size), rising(size);
+  for (int64_t y = 0; y < image.height(); ++y) {
+    const T* const row = image.row<T>(y);
+    for (size_t i = size - 1; i >= step; --i) falling[i] = falling[i - step];
+    for (size_t i = 0; i + step < size; ++i) rising[i] = rising[i + step];
+    for (size_t i = 0; i < step; ++i) falling[i] = 0, rising[size - 1 - i] = 0;
+    const Sum* const above = to.row<Sum>(y);
+    Sum* const out = to.row<Sum>(y + 1);
+    for (size_t i = 0; i < size - step; ++i) {
+      const Sum pixel = i < step ? Sum(0) : static_cast<Sum>(row[i - step]);
+      falling[i] += pixel;
+      rising[i] += pixel;
+      out[i] = above[i] + falling[i] + rising[i] - pixel;
+    }
+    for (size_t i = size - step; i < size; ++i) falling[i] = 0;
+  }
+}
+
+template <class F>
+void with_sums(std::string_view function, const ImageView& image, DType sum, F&& f) {
+  with_pixel(image.dtype(), [&](auto pixel) {
+    if (sum == DType::i32) return f(pixel, int32_t());
+    if (sum == DType::f32) return f(pixel, float());
+    if (sum == DType::f64) return f(pixel, double());
+    throw Unsupported("{}: sums are i32, f32 or f64, not {}", function, sum);
+  });
+}
+
+DType sum_dtype(const ImageView& image, DType dtype) {
+  if (dtype == DType::undefined) dtype = image.dtype() == DType::u8 ? DType::i32 : DType::f64;
+  if (dtype == DType::i32 && image.dtype() != DType::u8) throw Unsupported("integral: sums of {} are f32 or f64, not i32", image.dtype());
+  return dtype;
+}
+
+Tensor sums(const ImageView& image, DType dtype, bool squares) {
+  Tensor result = new_image(dtype, image.height() + 1, image.width() + 1, image.channels());
+  with_sums("integral", image, dtype,
+            [&](auto pixel, auto sum) { upright<decltype(pixel), decltype(sum)>(image, writable(result), squares); });
+  return result;
+}
+
+void check(const ImageView& image) {
+  check_not_empty("integral", image);
+  check_dtype("integral", image, {DType::u8, DType::u16, DType::i16, DType::f32, DType::f64});
+}
+
+}  // namespace
+
+Tensor integral(const ImageView& image, DType dtype) try {
+  check(image);
+  return sums(image, sum_dtype(image, dtype), false);
+} catch (...) {
+  throw_as_error();
+}
+
+std::pair<Tensor, Tensor> integral_2(const ImageView& image, DType dtype, DType square) try {
+  check(image);
+  return {sums(image, sum_dtype(image, dtype), false), sums(image, square == DType::undefined ? DType::f64 : square, true)};
+} catch (...) {
+  throw_as_error();
+}
+
+std::tuple<Tensor, Tensor, Tensor> integral_3(const ImageView& image, DType dtype, DType square) try {
+  check(image);
+  dtype = sum_dtype(image, dtype);
+  Tensor result = new_image(dtype, image.height() + 1, image.width() + 1, image.channels());
+  with_sums("integral", image, dtype, [&](auto pixel, auto sum) { tilted<decltype(pixel), decltype(sum)>(image, writable(result)); });
+  return {sums(image, dtype, false), sums(image, square == DType::undefined ? DType::f64 : square, true), std::move(result)};
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::vision

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions that grow: flood fill and watershed.
+#include <minnow/vision/filters.h>
+
+#include "vision/filter.h"
+
+namespace minnow::vision {
+namespace {
+
+/// A row's filled pixels from `left` to `right`, whose neighbours above and below have not been looked at.
+struct Span {
+  int y, left, right;
+};
+
+template <class T, int kChannels>
+class Fill {
+ public:
+  Fill(const MutableImageView& image, const MutableImageView& mask, Point seed, const Scalar4& lower, const Scalar4& upper,
+       const FloodFill& options)
+      : image_(image), mask_(mask), options_(options) {
+    for (size_t c = 0; c < kChannels; ++c) {
+      first_[c] = image.row<T>(seed.y)[seed.x * kChannels + static_cast<int>(c)];
+      if constexpr (std::is_integral_v<T>) {
+        low_[c] = -static_cast<Wide>(saturate<T>(std::floor(lower[c])));
+        high_[c] = static_cast<Wide>(saturate<T>(std::floor(upper[c])));
+      } else {
+        low_[c] = -static_cast<Wide>(lower[c]);
+        high_[c] = static_cast<Wide>(upper[c]);
+      }
+    }
+  }
+
+  std::pair<int64_t, Rect> run(Point seed, const Scalar4& color) {
+    if (marked(seed.y, seed.x)) return {0, {}};
+    T pixel[kChannels];
+    for (size_t c = 0; c < kChannels; ++c) pixel[c] = saturate<T>(color[c]);
+    const int reach = options_.connectivity == 8;
+    int64_t area = 0;
+    int left = seed.x, right = seed.x, top = seed.y, bottom = seed.y;
+    std::vector<Span> waiting;
+    waiting.push_back(grow(seed.y, seed.x, {-2, 0, -1}));
+    while (!waiting.empty()) {
+      const Span span = waiting.back();
+      waiting.pop_back();
+      area += span.right - span.left + 1;
+      left = std::min(left, span.left), right = std::max(right, span.right);
+      top = std::min(top, span.y), bottom = std::max(bottom, span.y);
+      for (const int y : {span.y - 1, span.y + 1}) {
+        if (y < 0 || y >= image_.height()) continue;
+        const int last = static_cast<int>(std::min<int64_t>(span.right + reach, image_.width() - 1));
+        for (int x = std::max(span.left - reach, 0); x <= last; ++x) {
+          if (marked(y, x) || !touches(y, x, span)) continue;
+          waiting.push_back(grow(y, x, span));
+          x = waiting.back().right + 1;
+        }
+      }
+      if (!options_.mask_only) {
+        T* const row = image_.row<T>(span.y);
+        for (int x = span.left; x <= span.right; ++x) std::copy(pixel, pixel + kChannels, row + x * kChannels);
+      }
+    }
+    return {area, {left, top, right - left + 1, bottom - top + 1}};
+  }
+
+ private:
+  using Wide = std::conditional_t<std::is_integral_v<T>, int64_t, float>;
+
+  bool marked(int y, int x) const { return mask_.row<uint8_t>(y + 1)[x + 1] != 0; }
+  void mark(int y, int x) { mask_.row<uint8_t>(y + 1)[x + 1] = options_.mask_value; }
+  const T* at(int y, int x) const { return image_.row<T>(y) + x * kChannels; }
+
+  bool alike(const T* a, const T* b) const {
+    if (options_.fixed_range) b = first_;
+    for (size_t c = 0; c < kChannels; ++c) {
+      const Wide difference = static_cast<Wide>(a[c]) - static_cast<Wide>(b[c]);
+      if (!(difference >= low_[c] && difference <= high_[c])) return false;
+    }
+    return true;
+  }
+  /// Whether a pixel is like one of a span in the row beside that it touches.
+  bool touches(int y, int x, const Span& span) const {
+    const int reach = options_.connectivity == 8;
+    for (int u = std::max(x - reach, span.left); u <= std::min(x + reach, span.right); ++u)
+      if (alike(at(y, x), at(span.y, u))) return true;
+    return false;
+  }
+  /// The span around a pixel, marked.
+  Span grow(int y, int x, const Span& beside) {
+    Span span{y, x, x};
+    mark(y, x);
+    while (span.left > 0 && !marked(y, span.left - 1) && alike(at(y, span.left - 1), at(y, span.left))) mark(y, --span.left);
+    while (span.right + 1 < image_.width() && !marked(y, span.right + 1) &&
+           (alike(at(y, span.right + 1), at(y, span.right)) || (beside.y >= 0 && touches(y, span.right + 1, beside))))
+      mark(y, ++span.right);
+    return span;
+  }
+
+  const MutableImageView image_, mask_;
+  const FloodFill options_;
+  T first_[kChannels];
+  Wide low_[kChannels], high_[kChannels];
+};
+
+}  // namespace
+
+std::pair<int64_t, Rect> flood_fill(const MutableImageView& image, const MutableImageView* mask, Point seed, const Scalar4& color,
+                                    const Scalar4& lower, const Scalar4& upper, const FloodFill& options) try {
+  check_not_empty("floodFill", image);
+  check_dtype("floodFill", image, {DType::u8, DType::i32, DType::f32});
+  check_channels("floodFill", image, {1, 3});
+  if (options.connectivity != 4 && options.connectivity != 8)
+    throw InvalidArgument("floodFill: the connectivity is 4 or 8, not {}", options.connectivity);
+  if (seed.x < 0 || seed.y < 0 || seed.x >= image.width() || seed.y >= image.height())
+    throw InvalidArgument("floodFill: the seed ({}, {}) is not within the picture of {} x {}", seed.x, seed.y, image.width(),
+                          image.height());
+  for (size_t c = 0; c < static_cast<size_t>(image.channels()); ++c)
+    if (!(lower[c] >= 0 && upper[c] >= 0)) throw InvalidArgument("floodFill: loDiff and upDiff are at least 0");
+  Tensor own;
+  MutableImageView used;
+  if (mask) {
+    used = *mask;
+    if (used.dtype() != DType::u8 || used.channels() != 1 || used.height() != image.height() + 2 || used.width() != image.width() + 2)
+      throw InvalidArgument("floodFill: the mask of {} is u8[{}, {}], not {}", to_string(image), image.height() + 2, image.width() + 2,
+                            to_string(used));
+  } else {
+    own = new_image(DType::u8, image.height() + 2, image.width() + 2, 1);
+    used = writable(own);
+    std::memset(used.data(), 0, static_cast<size_t>(used.height() * used.width()));
+  }
+  const int64_t width = used.width(), height = used.height();
+  for (const int64_t y : {int64_t{0}, height - 1}) std::fill(used.row<uint8_t>(y), used.row<uint8_t>(y) + width, uint8_t(1));
+  for (int64_t y = 0; y < height; ++y) used.row<uint8_t>(y)[0] = used.row<uint8_t>(y)[width - 1] = 1;
+  const auto fill = [&](auto element) {
+    using T = decltype(element);
+    if (image.channels() == 1) return Fill<T, 1>(image, used, seed, lower, upper, options).run(seed, color);
+    return Fill<T, 3>(image, used, seed, lower, upper, options).run(seed, color);
+  };
+  if (options.mask_value == 0) throw InvalidArgument("floodFill: the mask's value is not 0");
+  if (image.dtype() == DType::u8) return fill(uint8_t());
+  if (image.dtype() == DType::i32) return fill(int32_t());
+  return fill(float());
+} catch (...) {
+  throw_as_error();
+}
+
+void watershed(const ImageView& image, const MutableImageView& markers) try {
+  check_not_empty("watershed", image);
+  check_dtype("watershed", image, {DType::u8});
+  check_channels("watershed", image, {3});
+  if (markers.dtype() != DType::i32 || markers.channels() != 1 || markers.height() != image.height() || markers.width() != image.width())
+    throw InvalidArgument("watershed: the markers of {} are i32[{}, {}], not {}", to_string(image), image.height(), image.width(),
+                          to_string(markers));
+  constexpr int32_t kWaiting = -2, kBorder = -1;
+  const int width = static_cast<int>(image.width()), height = static_cast<int>(image.height());
+  // Pixels wait in 256 queues, those with the smallest difference first; `next` links the pixels of a queue.
+  std::vector<int32_t> next(static_cast<size_t>(width) * static_cast<size_t>(height), -1);
+  std::array<int32_t, 256> first, last;
+  first.fill(-1);
+  last.fill(-1);
+  const auto label = [&](int32_t pixel) -> int32_t& { return markers.row<int32_t>(pixel / width)[pixel % width]; };
+  const auto color = [&](int32_t pixel) { return image.row<uint8_t>(pixel / width) + 3 * (pixel % width); };
+  const auto difference = [&](int32_t a, int32_t b) {
+    const uint8_t *p = color(a), *q = color(b);
+    return std::max({std::abs(p[0] - q[0]), std::abs(p[1] - q[1]), std::abs(p[2] - q[2])});
+  };
+  const auto push = [&](int queue, int32_t pixel) {
+    const size_t k = static_cast<size_t>(queue);
+    next[static_cast<size_t>(pixel)] = -1;
+    if (last[k] >= 0)
+      next[static_cast<size_t>(last[k])] = pixel;
+    else
+      first[k] = pixel;
+    last[k] = pixel;
+    label(pixel) = kWaiting;
+  };
+  const std::array<int32_t, 4> neighbours = {-1, 1, -width, width};
+  for (int x = 0; x < width; ++x) markers.row<int32_t>(0)[x] = markers.row<int32_t>(height - 1)[x] = kBorder;
+  for (int y = 1; y < height - 1; ++y) {
+    markers.row<int32_t>(y)[0] = markers.row<int32_t>(y)[width - 1] = kBorder;
+    for (int x = 1; x < width - 1; ++x) {
+      const int32_t pixel = y * width + x;
+      int32_t& at = label(pixel);
+      if (at < 0) at = 0;
+      if (at != 0) continue;
+      int least = 256;
+      for (const int32_t step : neighbours)
+        if (label(pixel + step) > 0) least = std::min(least, difference(pixel, pixel + step));
+      if (least < 256) push(least, pixel);
+    }
+  }
+  int active = 0;
+  for (;;) {
+    while (active < 256 && first[static_cast<size_t>(active)] < 0) ++active;
+    if (active == 256) return;
+    const size_t k = static_cast<size_t>(active);
+    const int32_t pixel = first[k];
+    first[k] = next[static_cast<size_t>(pixel)];
+    if (first[k] < 0) last[k] = -1;
+    int32_t found = 0;
+    for (const int32_t step : neighbours) {
+      const int32_t other = label(pixel + step);
+      if (other > 0) found = found == 0 || found == other ? other : kBorder;
+    }
+    label(pixel) = found;
+    if (found == kBorder) continue;
+    for (const int32_t step : neighbours) {
+      if (label(pixel + step) != 0) continue;
+      const int apart = difference(pixel, pixel + step);
+      push(apart, pixel + step);
+      active = std::min(active, apart);
+    }
+  }
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::vision
