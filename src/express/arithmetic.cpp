@@ -38,7 +38,7 @@ Sides sides(Var&& a, Var&& b) {
   LazyValue x = required_value(std::move(a)), y = required_value(std::move(b));
   const DType p = output_of(x).dtype, q = output_of(y).dtype;
   if (p == q) {
-    promote(p, q);  // refuses what has no arithmetic
+    promote(p, q);  // refuses operands without arithmetic
     return {std::move(x), std::move(y), p};
   }
   const DType dtype = promote(p, q);

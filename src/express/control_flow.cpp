@@ -54,7 +54,7 @@ Recording record(FunctionRef<Vars()> function) {
   return made;
 }
 
-/// A subgraph and what it captures.
+/// A subgraph and the values that it captures.
 struct Recorded {
   std::shared_ptr<Graph> graph;
   std::shared_ptr<const OperatorSet> operators;  // with the custom ones inside
@@ -163,7 +163,7 @@ bool keeps_shapes(std::span<const LazyValue> formals, std::span<const LazyValue>
   return true;
 }
 
-// The results of the operator, a step of the states, whose next values it gives behind the first `carried` ones.
+// Calls the operator as a step of `states`; its outputs from number `carried` on are the states' next values.
 Vars call_with(std::string_view op, std::vector<LazyValue> inputs, Attributes attributes,
                std::vector<std::pair<std::string, Recorded>> bodies, size_t outputs, const std::vector<LazyValue>& states, size_t carried) {
   CallRequest request;

@@ -71,7 +71,7 @@ class Expression {
       if (root.node->mark == mark_) ++root.node->uses;
   }
 
-  /// A pending input that should be a constant of the plan; absent where there is none.
+  /// A pending input that should be a constant of the plan; absent if there is none.
   LazyValue unready_weight() const {
     for (const auto* node : nodes_)
       if ((*node)->op && (*node)->op->wants_constants)
@@ -178,7 +178,7 @@ class Expression {
       throw InvalidArgument("the placeholder \"{}\" is read but was given no value; assign() one", node.outputs[0].name);
   }
 
-  // A placeholder, a state and what is made of them have other values in the next run of the plan.
+  // Values that depend on a placeholder or a state may change at the next run of the plan.
   static bool can_be_weight(const LazyValue& value) { return !value.node->fed_by_others; }
   static bool is_pending(const LazyValue& value) { return value && !value.node->is_computed(); }
 
@@ -208,7 +208,7 @@ class Expression {
         if (weights && i > 0 && output_of(input).tensor && can_be_weight(input)) leaves_[at].weight = true;
       }
     }
-    // Wanted: the roots, what anything outside of this expression holds, and steps, which are computed once.
+    // Wanted: the roots, values held outside of this expression, and steps, which are computed only once.
     for (const auto* pointer : nodes_)
       if ((*pointer).use_count() > static_cast<long>((*pointer)->uses) || (*pointer)->kind == LazyNode::Kind::step)
         wanted_.push_back(pointer->get());

@@ -7,7 +7,7 @@
 
 namespace minnow::express {
 
-/// Computes what is not computed yet, all in one plan. Nodes on the way that something outside still holds keep their values too.
+/// Computes all pending parts in one plan. Intermediate values held outside of the expression are kept too.
 void evaluate(std::span<const LazyValue> roots);
 inline void evaluate(const LazyValue& root) {
   if (!root.node->is_computed()) evaluate(std::span<const LazyValue>(&root, 1));

@@ -15,12 +15,12 @@ inline constexpr int64_t kMostImmediateElements = 4096;
 /// Whether an operator on these inputs may run at once: few elements, all computed, and no placeholder, state or parameter behind them.
 bool may_run_now(const Operator& op, std::span<const LazyValue> inputs) noexcept;
 
-/// A prepared kernel for the options of one scope, one operator, one set of attributes, and inputs of given dtypes and shapes. Belongs to
-/// one thread.
+/// A prepared kernel for one operator with one set of attributes, inputs of given dtypes and shapes, and the options of one scope. Belongs
+/// to one thread.
 class Immediate {
  public:
-  /// `node` is a call whose outputs have known shapes. `graph` holds `made`, the node that schemes look at. Bit i of `contents`: the
-  /// contents of input i are always those of this call. Null where an expression has to compute the operator.
+  /// `node` is a call whose outputs have known shapes. `graph` holds `made`, the node for schemes to look at. Bit i of `contents`: the
+  /// contents of input i are always those of this call. Returns null if only an expression can compute the operator.
   static std::unique_ptr<Immediate> prepare(const LazyNode& node, uint64_t contents, std::unique_ptr<Graph> graph, const Node& made);
 
   /// A node with the computed outputs; null where the kernel failed. The error then comes when the expression is read.

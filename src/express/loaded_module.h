@@ -7,7 +7,7 @@ namespace minnow::express {
 
 class ModelModule : public Module {
  public:
-  /// Plans for inputs of these shapes, in the model's order, and packs weights now. Throws what planning throws.
+  /// Plans for inputs of these shapes, in the model's order, and packs weights now. Throws the errors of planning.
   virtual void prepare(std::span<const Shape> input_shapes) = 0;
   /// The same call as forward() with tensors, into memory of the caller that has the outputs' dtypes and shapes.
   virtual void run_into(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs) = 0;

@@ -197,8 +197,8 @@ constexpr int64_t kMostShapeElements = 64;
   return true;
 }
 
-// A custom operator sees shapes as plain numbers. Where they are open it is asked for shapes that they might be, as kinds and dtypes, which
-// an expression has to know, do not depend on sizes.
+// Custom operators get shapes as plain numbers. If shapes are open, the operator is asked with possible ones, because expressions need the
+// kinds and dtypes of outputs, and these do not depend on sizes.
 using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<Dim>>>>;
 [[gnu::cold]] OpenInputs open_inputs(const LazyNode& node, std::span<ValueInfo> infos) {
   OpenInputs open;
@@ -241,8 +241,8 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
 }
 
 struct Inference {
-  bool exact = true;      // what was found holds for all calls with the same key
-  uint64_t contents = 0;  // bit i: the contents of input i were looked at
+  bool exact = true;      // the result holds for all calls with the same key
+  uint64_t contents = 0;  // bit i: the operator read the contents of input i
   std::unique_ptr<Graph> graph;
   const Node* made = nullptr;
 };
@@ -362,7 +362,7 @@ KnownCall* find_known(std::span<const LazyValue> inputs) {
   return found == known_calls.end() ? nullptr : &found->second;
 }
 
-/// Keeps what was inferred under the key that the call was looked for with.
+/// Stores inferred types under the key of the failed lookup.
 [[gnu::cold]] KnownCall* keep(std::string key, const LazyNode& node, const Inference& found) {
   if (!found.exact || node.op->custom) return nullptr;
   if (known_calls.size() >= kMostKnownCalls) known_calls.clear();

@@ -75,10 +75,10 @@ struct LazyNode {
   // placeholder
   std::vector<int64_t> dims;
   bool any_rank = false;
-  bool is_formal = false;  // what a function of control flow is called with
+  bool is_formal = false;  // an argument with which a function of control flow is recorded
 
   std::unique_ptr<StateParts> state;
-  std::unique_ptr<std::vector<std::optional<std::vector<Dim>>>> open;  // what open_dims() found for each output
+  std::unique_ptr<std::vector<std::optional<std::vector<Dim>>>> open;  // the results of open_dims() for each output
 
   // While an expression is collected (by the one thread that has it).
   uint64_t mark = 0;
@@ -101,7 +101,7 @@ struct LazyNode {
   static uint64_t next_epoch() noexcept { return current_epoch.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   static std::atomic<uint64_t> next_id;
-  static std::atomic<uint64_t> current_epoch;  // counts what placeholders and states were given, and steps
+  static std::atomic<uint64_t> current_epoch;  // counts assignments to placeholders and states, and steps
 
  private:
   bool is_of_these_feeds() const noexcept {
@@ -126,7 +126,7 @@ struct Region {
   int part = 0;                  // of complex elements 1: the real, 2: the imaginary parts; the strides are of whole elements
   bool by_call = false;          // a call of an operator is better than a copy, which the planner might not need
   std::shared_ptr<Cell> parent;  // null: the base itself
-  /// The view's value as an expression of the parent's: what is not computed stays so.
+  /// The view's value as an expression of the parent's, for parents that are not computed.
   std::function<LazyValue(const LazyValue&)> of_parent;
 };
 
@@ -160,7 +160,7 @@ inline Output& output_of(const LazyValue& value) { return value.node->outputs[va
 const Operator& find_operator(std::string_view name);
 const Operator& find_operator(std::string_view name, std::shared_ptr<const OperatorSet>& operators);
 
-/// The one of two sets (either may be null) that has the custom operators of both. Throws Unsupported where neither has.
+/// The one of two sets (either may be null) that contains the custom operators of both. Throws Unsupported if neither does.
 const std::shared_ptr<const OperatorSet>& joined(const std::shared_ptr<const OperatorSet>& a, const std::shared_ptr<const OperatorSet>& b);
 
 /// The argument of the last use_operators(); null: only the built-in operators.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of what depends on placeholders whose dimensions are open.
+// Shapes of values that depend on placeholders with open dimensions.
 #pragma once
 #include "express/node.h"
 

@@ -102,7 +102,7 @@ bool is_complex(const LazyValue& x) {  // operators do not know these dtypes
 
 DType part_of(DType dtype) { return dtype == DType::complex64 ? DType::f32 : DType::f64; }
 
-// Where a region lies in its base's memory.
+// The position of a region in its base's memory.
 struct Place {
   DType dtype;
   int64_t offset;  // in elements of dtype
@@ -418,7 +418,7 @@ LazyValue written(const LazyValue& base, const Region& region, const LazyValue& 
     from = from.reshaped(leading);
     Output& output = output_of(base);
     const Place place(region, output.tensor);
-    // Nobody else holds the base's memory: it is written where it lies. The node is held by its variable and by `both`.
+    // If nobody else holds the base's memory, write in place. The node is held by its variable and by `both`.
     const bool ours = base.node.use_count() <= 2 && output.memory_is_ours && output.tensor.owner().use_count() == 1;
     Tensor to = ours ? std::move(output.tensor) : output.tensor.clone();
     if (shape.elements() == 0) return own(std::move(to));

@@ -39,7 +39,7 @@ std::shared_ptr<MemoryAccount> account_of(const ConvertOptions& options) {
                               : std::make_shared<MemoryAccount>(kLeastMemory, kBytesPerFileByte);
 }
 
-/// Converts on an account of its own. `source`: what the model is called in an error.
+/// Converts on a separate memory account. `source`: the model's name in errors.
 Model converted(const std::string& source, const ConvertOptions& options, FunctionRef<Model()> convert) try {
   const std::shared_ptr<MemoryAccount> account = account_of(options);
   const ChargeTo conversion(account);
@@ -85,8 +85,8 @@ ImportOptions import_options(const ConvertOptions& options, const Format& format
   return made;
 }
 
-/// Does the work of one model, which is these files. Errors that name none of them get the first one's name in front: deep in an importer
-/// or a pass nobody knows it.
+/// Runs the work on one model, which consists of these files. Errors that name none of them get the first file's name in front, because
+/// importers and passes often do not know it.
 template <class F>
 auto naming(const std::vector<std::string>& paths, F work) {
   const std::string source = name_of_file(paths[0]);
@@ -111,7 +111,7 @@ auto naming(const std::vector<std::string>& paths, F work) {
 
 struct Imported {
   std::unique_ptr<Graph> graph;
-  bool was_converted = false;  // the file is what a conversion wrote
+  bool was_converted = false;  // the file was written by a conversion
 };
 
 Imported finish_metadata(std::unique_ptr<Graph> graph, const Format& format, Sha256& hash) {
@@ -251,7 +251,7 @@ void fix_shapes(Graph& graph, const ConvertOptions& options, const OperatorSet& 
                             graph.inputs().size() == 1 ? "" : "s", options.shapes_in_order[i]);
     fix(*graph.inputs()[i], options.shapes_in_order[i]);
   }
-  if (changes)  // what the file says of other values was for its own shapes
+  if (changes)  // the file's types of other values assume its own shapes
     for_each_graph(graph, [](Graph& each) {
       for (Node& node : each.nodes())
         for (size_t i = 0; i < node.output_count(); ++i)
@@ -330,7 +330,7 @@ Model finish(Imported imported, const ConvertOptions& options) {
   progress(optimized);
   optimize_options.progress = {};
   if (before) {
-    const auto account = std::make_shared<MemoryAccount>(0);  // the caller asked for runs, which take what the model declares
+    const auto account = std::make_shared<MemoryAccount>(0);  // no limit: the caller asked for these runs, and the model decides their size
     const ChargeTo runs(account);
     verify_optimization(operators, *before, *graph, optimize_options);
   }

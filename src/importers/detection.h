@@ -10,7 +10,7 @@ namespace minnow {
 Expr filled_up(TypedBuilder& p, const Expr& x, const Expr& size);
 /// Column `i` of the last dimension, which stays.
 Expr column(TypedBuilder& p, const Expr& x, int64_t i);
-/// Indices [n, 3] (batch, class, box) of what is left, by score. boxes [1, n, 4], scores [1, classes, n].
+/// Indices [n, 3] (batch, class, box) of the remaining boxes, by score. boxes [1, n, 4], scores [1, classes, n].
 Expr suppressed(TypedBuilder& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least);
 
 /// TensorFlow's post-processing of detections.

@@ -48,7 +48,7 @@ class FlatTable {
   /// The root of a buffer, which must outlive all that is read from it. Throws Malformed.
   static FlatTable root(std::span<const std::byte> buffer);
   explicit operator bool() const noexcept { return vtable_size_ != 0; }
-  /// Where the table begins; tells tables apart.
+  /// The position of the table in the file, which identifies it.
   size_t position() const noexcept { return at_; }
 
   template <class T>

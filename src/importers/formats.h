@@ -10,14 +10,14 @@ namespace minnow {
 /// An operator of a foreign format that its importer reads.
 struct ForeignOperator {
   std::string_view name;
-  std::string_view notes;  // a phrase: how it is read, what is left out; may be empty
+  std::string_view notes;  // a phrase about how it is read and what is left out; may be empty
 };
 
 struct Format {
   std::string_view name;
   /// True where `head`, a file's first few kilobytes (all of a short one), looks like it.
   bool (*recognize)(std::span<const std::byte> head);
-  /// The files of one model, of which at least one was recognized.
+  /// Reads the files of one model; at least one of them was recognized.
   std::unique_ptr<Graph> (*import_files)(const std::vector<std::string>& paths, const ImportOptions& options);
   /// The same from memory; null where a model is several files.
   std::unique_ptr<Graph> (*import_memory)(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -37,8 +37,8 @@ struct ImportOptions {
   std::string signature;
 };
 
-/// Reads an ONNX model of any opset into a graph of today's operators. Weights are used in place where they lie aligned, so the graph keeps
-/// the file mapped. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with their nodes.
+/// Reads an ONNX model of any opset into a graph of today's operators. Aligned weights are used in place, so the graph keeps the file
+/// mapped. Throws IoError; InvalidModel for a wrong file; Unsupported for missing operators, with all their names and nodes.
 std::unique_ptr<Graph> import_onnx(const std::string& path, const ImportOptions& options = {});
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options = {});
@@ -84,7 +84,7 @@ std::unique_ptr<Graph> import_tensorflow(const std::string& path, const ImportOp
 /// The same from memory, which is copied.
 std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                          const ImportOptions& options = {});
-/// True where the bytes look like such a graph.
+/// True if the bytes look like such a graph.
 bool looks_like_tensorflow(std::span<const std::byte> bytes);
 
 /// Reads a TorchScript archive (torch.jit.save) of a traced or scripted module: forward() and everything it calls. The ranks and dtypes of

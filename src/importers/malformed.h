@@ -4,7 +4,7 @@
 
 namespace minnow {
 
-/// Thrown by readers of FlatBuffers and of protobuf's wire format: what is wrong with the bytes. The importer adds the file's name.
+/// A fault in the bytes of a FlatBuffer or a protobuf message; the importer adds the file's name.
 struct Malformed {
   std::string_view what;
 };

@@ -9,7 +9,7 @@ namespace minnow {
 /// Names of values that were given: foreign files may have one name twice, a graph may not.
 class UniqueNames {
  public:
-  /// The name, with a number behind it where it was given before.
+  /// The name; a number is appended if it was used before.
   std::string make(std::string name);
   /// False, and nothing done, where the name was given before.
   bool take(const std::string& name) { return next_.emplace(name, 1).second; }

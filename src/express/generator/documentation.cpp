@@ -5,7 +5,7 @@ namespace minnow {
 namespace {
 
 const std::vector<Documentation> kRows = {
-    // operator, shape of the result, source, what only the data reveals, examples
+    // operator, shape of the result, source, errors that depend on data, examples
     {"Abs", "", "", "", {{"expr.abs([-1.5, 2.0])", "Var([1.5, 2. ], shape=(2,), dtype=float64)"}}},
     {"Add", "", "", "", {{"expr.add([1.0, 2.0], [[10.0], [20.0]])", "Var([[11., 12.],\n     [21., 22.]], shape=(2, 2), dtype=float64)"}}},
     {"AffineGrid",

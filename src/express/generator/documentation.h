@@ -8,14 +8,14 @@
 namespace minnow {
 
 struct Example {
-  std::string_view code, output;  // an expression over `expr` and `minnow`, and what Python shows of it
+  std::string_view code, output;  // an expression over `expr` and `minnow`, and its representation in Python
 };
 
 struct Documentation {
   std::string_view op;
   std::string_view shape;   // of the result; empty for elementwise operators, whose definition says so
   std::string_view source;  // where the operator's own text names none
-  std::string_view error;   // what InvalidArgument is raised for when the result is read
+  std::string_view error;   // the reasons for an InvalidArgument when the result is read
   std::vector<Example> examples;
 };
 

@@ -436,7 +436,7 @@ class Writer {
       parameters.push_back({"const " + options + "&", "options", " = {}"});
     }
 
-    // One required output and optional others: the function gives the first, and NAME_outputs gives as many as are wanted.
+    // With one required output and optional others, the function returns the first, and NAME_outputs returns as many as requested.
     size_t required_outputs = 0;
     bool variadic_outputs = false;
     for (const OutputSpec& output : op.outputs) {

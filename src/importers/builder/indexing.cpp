@@ -238,7 +238,7 @@ Expr segment(TypedBuilder& p, const Expr& x, const Expr& ids, const Expr& count,
     const Expr shape = p.concat({p.constant({-1}), p.shape_of(x, rank_ids)}, 0);
     rows = p.reshape(x, shape);
   }
-  // One row more takes what has a negative id.
+  // An additional row receives elements with negative ids.
   const Expr flat = p.vector(p.i64(ids)), many = p.reshape(p.i64(count), Ints{1});
   const Expr safe = p.op("Where", {p.op("Less", {flat, p.constant({0})}), many, flat});
   const Expr shape = p.concat({p.op("Add", {many, p.constant({1})}), p.shape_of(x, rank_ids)}, 0);

@@ -31,7 +31,7 @@ Expr transpose_by(TypedBuilder& p, const Expr& x, const Expr& perm);
 Expr reverse(TypedBuilder& p, const Expr& x, const Ints& axes);
 /// Rows of `x` with equal ids are joined; rows with negative ids are left out. `count`: i64 of one element.
 Expr segment(TypedBuilder& p, const Expr& x, const Expr& ids, const Expr& count, SegmentJoin join);
-Expr scatter_nd(TypedBuilder& p, const Expr& indices, const Expr& updates, const Expr& shape);  // sums what meets
+Expr scatter_nd(TypedBuilder& p, const Expr& indices, const Expr& updates, const Expr& shape);  // sums updates of equal indices
 Expr dynamic_update_slice(TypedBuilder& p, const Expr& x, const Expr& update, const Expr& start);
 
 }  // namespace minnow

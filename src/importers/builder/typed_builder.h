@@ -20,7 +20,7 @@ class TypedBuilder : public GraphBuilder {
   const OperatorSet& operators() const noexcept { return *operators_; }
   SizeTable& sizes() const noexcept { return *sizes_; }
 
-  // Nodes, with the types of what they make.
+  // Nodes. The types of their outputs are inferred.
   Expr op(std::string_view name, const Exprs& inputs, Attributes attributes = {});
   Exprs ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes = {});
   Expr reals(const Shape& shape, std::span<const double> values, DType dtype = DType::f32);  // a constant

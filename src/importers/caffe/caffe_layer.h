@@ -23,7 +23,7 @@ class CaffeLayer : public ForeignNode {
   const Message& parameters(std::string_view name) const { return layer.message.message(name); }
   size_t blob_count() const noexcept { return blobs_ ? blobs_->size() : 0; }
   const Blob& blob(size_t i) const;
-  /// The blob as a constant of that shape; an entry of -1 takes what is left. Another number of elements is an error.
+  /// The blob as a constant of that shape; -1 stands for the remaining size. Another number of elements is an error.
   Expr weights(size_t i, Ints shape) const;
   /// The rank of bottom 0 and an axis of it, which may count from the end.
   int64_t rank() const;

@@ -48,7 +48,7 @@ class Importer : private ImportDriver {
   std::unordered_map<std::string, Expr> values_;
   std::vector<std::string> order_;           // of tops, as they were made last
   std::unordered_set<std::string> read_;     // tops that a later layer reads
-  std::unordered_set<std::string> ignored_;  // labels and what training computes from them
+  std::unordered_set<std::string> ignored_;  // labels, and values that training computes from them
 };
 
 void Importer::add_input(TypedBuilder& builder, const std::string& name, const Ints& shape) {
@@ -152,7 +152,7 @@ std::unique_ptr<Graph> Importer::run() {
       import_layer(builder, layer);
   }
   throw_refusals();
-  // Outputs are what no later layer reads.
+  // Values that no later layer reads are outputs.
   for (const std::string& top : order_) {
     if (read_.contains(top)) continue;
     Value& output = *builder.own(values_.at(top)).value();

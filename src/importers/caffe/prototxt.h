@@ -38,7 +38,7 @@ class Message {
   std::vector<std::string> texts(std::string_view name) const;
   std::vector<int64_t> integers(std::string_view name) const;
   std::vector<double> reals(std::string_view name) const;
-  /// The first message of that name; an empty one where there is none.
+  /// The first message of that name; an empty one if there is none.
   const Message& message(std::string_view name) const;
   std::vector<const Message*> messages(std::string_view name) const;
 };

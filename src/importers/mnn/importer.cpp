@@ -24,7 +24,7 @@ struct OpenSizes {
   bool batch = false, image = false;
 };
 
-/// A subgraph where it is used: the tensors' values. The graph may be shared with an outer scope, where a subgraph's nodes are put in line.
+/// The values of a subgraph's tensors at one use. The graph may belong to an outer scope, into which the subgraph's nodes are inlined.
 struct Scope {
   Scope(TypedBuilder& p, const GraphInfo& graph_info, std::string name_prefix)
       : builder(p),
@@ -67,7 +67,7 @@ class Importer final : public Host, private ImportDriver {
   void bind(Scope& scope, const OpInfo& op, size_t output, Expr value, Layout layout);
   void import_constant(Scope& scope, const OpInfo& op, const MnnNode& node);
   void read_inputs(Scope& scope, const OpInfo& op, MnnNode& node);
-  /// MNN's shapes come from chains of constants: such outputs become constants. Nodes that nothing uses are removed.
+  /// Folds outputs computed from constants, because MNN's shapes are chains of such nodes. Unused nodes are removed.
   void compute_constants(TypedBuilder& builder, const Node* before, Exprs& made);
   void refuse(Scope& scope, const OpInfo& op, const std::string& name);
   std::string tensor_name(const Scope& scope, const OpInfo& op, size_t output) const;
@@ -99,7 +99,7 @@ void Importer::import_ops(Scope& scope) {
   });
 }
 
-/// A tensor that the engine keeps as integers of 8 bits, rounded so; an input that comes as such integers, as the numbers they stand for.
+/// Rounds a tensor that the engine stores as i8 in the same way. An input given as i8 is dequantized.
 Expr Importer::as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input) {
   TypedBuilder& p = scope.builder;
   const auto found = scope.info.quantization.find(tensor);
@@ -476,7 +476,7 @@ void Importer::add_outputs(Scope& scope) {
         throw InvalidModel("{}: output \"{}\" is made by no operator", source_, name.substr(0, 200));
       tensors.push_back(found->second);
     }
-  } else {  // what nobody reads
+  } else {  // values that nobody reads
     std::vector<bool> read(scope.info.tensors.size());
     for (const OpInfo& op : scope.info.ops)
       for (size_t i = 0; i < op.inputs.size(); ++i)

@@ -85,7 +85,7 @@ class MnnNode : public ForeignNode {
   /// The input as truth values.
   Expr truth(size_t i) const;
   Exprs all_inputs() const;
-  /// Integers of one dtype: i64 where one of them is.
+  /// Converts integers to a common dtype: i64 if one of them has it.
   Exprs alike(Exprs values) const;
   /// Elements of an integer input that must be a constant, and the same where it is one.
   Ints ints(size_t i) const;
@@ -100,7 +100,7 @@ class MnnNode : public ForeignNode {
   Expr from_image(const Expr& y) const;
 };
 
-/// `value`, of the field `what`, which must be at least `least` and at most a million.
+/// Checks that `value`, of the field `what`, is at least `least` and at most a million.
 int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int64_t least);
 
 /// The rules in order of their numbers.

@@ -128,19 +128,19 @@ DType dtype_of(int32_t number);
 /// The file. Tables are checked while they are read; throws Malformed, and InvalidModel with `source`.
 class ModelFile {
  public:
-  /// `external` gives pieces of the file of weights beside the model, `weights_name` is that file's name where the model names none.
+  /// `external` reads the weight file beside the model; `weights_name` is that file's name if the model gives none.
   ModelFile(SharedBytes bytes, std::string source, std::unique_ptr<onnx::ExternalData> external, std::string weights_name);
 
   const std::string& source() const noexcept { return source_; }
   const GraphInfo& main() const noexcept { return main_; }
-  /// Null where there is none of that name.
+  /// Null if there is no subgraph of that name.
   const GraphInfo* subgraph(std::string_view name) const;
   std::vector<std::string_view> output_names() const { return root_.texts(4); }
   std::string_view version() const { return root_.table(2).text(2); }
   /// caffe 0, tensorflow 1, tflite 2, onnx 3, torch 4
   int source_kind() const { return root_.number<int8_t>(6, 0); }
 
-  /// A constant of a table Blob; shares the file's memory where it can. `where` begins errors.
+  /// A constant from a table Blob; shares the file's memory if possible. Errors begin with `where`.
   Tensor blob(const FlatTable& blob, const OpInfo& op, const std::string& where);
   /// Piece `index` (1: the first) of a table's external data, which `field` lists: [offset, bytes, bytes, ...]; empty where it has none.
   SharedBytes piece(const FlatTable& table, size_t field, size_t index, const OpInfo& op, const std::string& where);
@@ -151,7 +151,7 @@ class ModelFile {
   SharedBytes in_file(std::span<const std::byte> bytes) const { return bytes_.part(bytes); }
   /// A tensor over bytes of the file or of a piece; copied where they are not aligned.
   Tensor share(DType dtype, const Shape& shape, const SharedBytes& bytes);
-  /// Takes `cost` bytes off what may be allocated for a file of this size; the same bytes may be pointed at again and again.
+  /// Subtracts `cost` bytes from the budget for a file of this size, because a file may refer to the same bytes many times.
   void spend(uint64_t cost);
 
  private:
@@ -169,7 +169,7 @@ class ModelFile {
   uint64_t budget_;
 };
 
-/// True where the bytes look like the root table of such a file, which has no magic number.
+/// True if the bytes look like the root table of an MNN model, which has no magic number.
 bool looks_like_model(std::span<const std::byte> bytes);
 
 }  // namespace minnow::mnn

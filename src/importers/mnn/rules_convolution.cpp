@@ -475,7 +475,7 @@ Exprs import_pooling(MnnNode& node, TypedBuilder& p) {
   const int64_t height = p.dim(image.x, 2), width = p.dim(image.x, 3);
   Attributes attributes;
   if (height > 0 && width > 0) {
-    // A window is no larger than the padded image; with ceiling the last window may lie wholly beyond it.
+    // A window is no larger than the padded image. With ceil_mode the last window may lie entirely beyond it.
     Ints beyond(2);
     bool average = false;
     for (size_t i = 0; i < 2; ++i) {

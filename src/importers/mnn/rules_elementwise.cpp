@@ -11,7 +11,7 @@ namespace {
 
 /// The activation that BinaryOp, convolutions and Eltwise may hold.
 Expr rounded_half_away(TypedBuilder& p, const Expr& x) {
-  // Round goes to even where two integers are equally near; MNN goes away from zero.
+  // Round rounds ties to even; MNN rounds them away from zero.
   const Expr even = p.op("Round", {x}), tie = p.op("Equal", {p.op("Abs", {p.op("Sub", {x, even})}), p.scalar(0.5)});
   return p.op("Where", {tie, p.op("Add", {x, p.op("Mul", {p.op("Sign", {x}), p.scalar(0.5)})}), even});
 }

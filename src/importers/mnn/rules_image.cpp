@@ -28,7 +28,7 @@ const Colours& colours_of(const MnnNode& node, int64_t number, std::string_view 
   return *found;
 }
 
-/// Sums of red, green and blue in 1 << bits parts, and what is added to the quotient.
+/// Weights of red, green and blue with `bits` fractional bits, and the offset added to the quotient.
 struct Mixture {
   int64_t red, green, blue, added;
 };

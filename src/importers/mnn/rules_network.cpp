@@ -235,8 +235,8 @@ Exprs import_gated_norm(MnnNode& node, TypedBuilder& p) {
 }
 
 Exprs import_fused_linear(MnnNode& node, TypedBuilder& p) {
-  // convs 0, act_silu_mul 1, has_ln 2, ln 3. Convolutions of one input, which with ln is the norm of the sum of both inputs -> the result
-  // of each, or one, gated by the first; with ln the sum behind them.
+  // convs 0, act_silu_mul 1, has_ln 2, ln 3. Several convolutions of one input; with ln the input is the norm of the sum of both inputs.
+  // The outputs are the results of all, or one, gated by the first; with ln they are followed by the sum.
   const FlatTables convs = node.parameter().tables(0);
   const bool gates = node.flag(1), adds = node.flag(2);
   if (gates ? convs.size() != 2 : convs.size() == 0) node.fail("{} convolutions are not valid", convs.size());

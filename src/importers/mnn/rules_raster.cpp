@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raster: regions of the inputs copied to places of the output, what is left of layout operators in files that were prepared ahead.
+// Raster copies regions of the inputs to places of the output. It replaces layout operators in files that were prepared ahead of time.
 #include <algorithm>
 
 #include "base/saturating.h"

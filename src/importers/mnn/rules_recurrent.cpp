@@ -184,7 +184,7 @@ Exprs import_tensor_array_write(MnnNode& node, TypedBuilder& p) {
     elements[static_cast<size_t>(*known)] = value;
     return {p.op("SequenceConstruct", elements)};
   }
-  // At the end or in place of what is there.
+  // Append at the end, or replace the element at `place`.
   const Expr longer = p.op("SequenceInsert", {array, value, place});
   const Expr length = p.op("SequenceLength", {array});
   const Expr behind = p.op("Less", {place, length});

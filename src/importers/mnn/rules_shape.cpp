@@ -50,7 +50,7 @@ Exprs import_convert_tensor(MnnNode& node, TypedBuilder& p) {
   const bool from_last = node.channels_last(), to_last = target == Layout::channels_last;
   node.output_layouts.assign(node.output_layouts.size(), target);
   if (from_last == to_last) return {x};
-  // Only images are turned, so what has no rank in the file is one.
+  // Only images change their layout, so a tensor without a rank in the file is an image.
   if (p.rank(x) < 0 && !x.value()->constant()) x.value()->type.dims = std::vector<Dim>(4);
   const int64_t rank = node.rank(0);
   if (rank <= 2) return {x};
@@ -59,7 +59,7 @@ Exprs import_convert_tensor(MnnNode& node, TypedBuilder& p) {
 
 Exprs import_reshape(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
-  // Old files reshape in channels-last order what they keep packed.
+  // In old files, Reshape works on packed tensors in channels-last order.
   const bool turned = node.layout(0) == Layout::packed && node.integer<int8_t>(1) == 1 && node.info.kind == kReshape;
   if (node.input_count() > 1) {
     const auto known = node.known_ints(1);
@@ -157,7 +157,7 @@ Exprs import_transpose(MnnNode& node, TypedBuilder& p) { return {p.transpose(nod
 Exprs import_concat(MnnNode& node, TypedBuilder& p) {
   Exprs parts;
   for (const Expr& x : node.all_inputs()) {
-    // MNN leaves out what is empty, whatever its other dimensions are.
+    // MNN ignores empty inputs, whatever their other dimensions are.
     const auto shape = p.shape(x);
     if (shape && shape->size() == 1 && (*shape)[0] == 0 && node.input_count() > 1) continue;
     parts.push_back(x);
@@ -349,7 +349,7 @@ Exprs import_gather_nd(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0), indices = p.i64(node.input(1));
   const int64_t batch = node.info.kind == kAxis ? node.integer(0) : 0;
   if (batch == 0) return {p.op("GatherND", {x, indices})};
-  // Leading dimensions in common: indices count from the beginning of all of them, in elements of what an index chooses.
+  // With batch dimensions, MNN's indices count from the beginning of all batches, in units of the slices that they select.
   const auto shape = p.shape(x);
   const int64_t depth = p.dim(indices, -1);
   if (!shape || depth < 1) node.refuse("leading dimensions in common are not supported for tensors of unknown shape");
@@ -509,7 +509,7 @@ Exprs import_unique(MnnNode& node, TypedBuilder& p) {
 }
 
 Exprs import_where(MnnNode& node, TypedBuilder& p) {
-  // Places of what is greater than zero, a row each.
+  // The indices of elements greater than zero, one per row.
   const Expr x = node.any(0);
   const Expr truth = p.dtype(x) == DType::boolean ? x : p.op("Greater", {x, p.scalar(0, p.dtype(x))});
   return {p.cast(p.transpose(with_rank(p.op("NonZero", {truth}), 2), {1, 0}), DType::i32)};

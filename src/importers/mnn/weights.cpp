@@ -104,7 +104,7 @@ Tensor read_indexed(ModelFile& file, Bytes bytes, bool wide, const std::string& 
   return tensor;
 }
 
-/// Places of what is not zero as steps from one to the next; `alpha` as in the file.
+/// Reads non-zero weights stored with the distances between them; `alpha` as in the file.
 Tensor read_sparse(ModelFile& file, Bytes bytes, bool wide, const Floats& alpha, const std::string& where) {
   const Header header = read_header(bytes, wide, where);
   const uint64_t count = bytes.number<uint32_t>();

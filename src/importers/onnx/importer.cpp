@@ -21,7 +21,7 @@ namespace minnow::onnx {
 namespace {
 
 constexpr size_t kMaxAttributes = 1000;            // of a node; the list is searched in order
-constexpr size_t kNodeCost = 300;                  // what a node takes besides its text, in bytes, roughly
+constexpr size_t kNodeCost = 300;                  // the approximate bytes of a node beside its text
 constexpr size_t kMaxExpanded = size_t{16} << 20;  // text of function bodies, beyond eight times the file
 
 struct Scope;
@@ -223,7 +223,7 @@ void Importer::read_attributes(const NodeMessage& message, Scope& scope, Attribu
     }
     if (attribute.type >= AttributeType::tensors && !attribute.unreadable && attribute.type != AttributeType::sparse_tensor &&
         attribute.type != AttributeType::type)
-      continue;  // an empty list of what nothing reads
+      continue;  // an empty list that nothing reads
     attributes.set(name, attribute_value(attribute, *bound.scope, scope.graph, where));
   }
 }
@@ -506,7 +506,7 @@ std::unique_ptr<Graph> Importer::run() {
     }
   settle_training(*graph_);
   check_operators(*graph_);
-  for_each_graph(*graph_, [](Graph& each) { each.remove_unused_constants(); });  // what rules have read, or made anew in another form
+  for_each_graph(*graph_, [](Graph& each) { each.remove_unused_constants(); });  // those that rules have read or converted
   infer_types(operators_, *graph_);
 
   Metadata& metadata = graph_->metadata;

@@ -82,7 +82,7 @@ class Sorter {
     return true;
   }
 
-  /// Depth first, from each node in the file's order to what it needs.
+  /// Depth first, from each node in the file's order to its inputs.
   std::vector<size_t> sorted() const {
     enum : uint8_t { kWaiting, kOpen, kDone };
     std::vector<uint8_t> states(nodes_.size(), kWaiting);

@@ -80,7 +80,7 @@ int64_t OnnxNode::rank(const Expr& x) const {
     if (made->op() == "Reshape" && made->input(1) && made->input(1)->type.is_static() && made->input(1)->type.dims->size() == 1)
       return (*made->input(1)->type.dims)[0].size;
     if (!keeps_rank(made->op())) return -1;
-    // Broadcasting: the larger rank wins, so an operand that is a vector or a scalar tells nothing.
+    // With broadcasting the larger rank wins, so a constant vector or scalar says nothing about the rank.
     const Value* next = made->input(0);
     if (made->input_count() > 1 && next && next->constant()) next = made->input(1);
     if (made->op() == "Add" || made->op() == "Mul" || made->op() == "Sub" || made->op() == "Div" || made->op() == "Sum") {

@@ -36,7 +36,7 @@ class OnnxNode : public ForeignNode {
   bool has_output(size_t i) const { return i < outputs.size() && !outputs[i].empty(); }
   bool has_attribute(std::string_view name) const { return attributes.find(name) != nullptr; }
 
-  // Attributes: the value, or `fallback` where there is none; another type is an error.
+  // Attributes: the value, or `fallback` if it is absent; another type is an error.
   int64_t integer(std::string_view name, int64_t fallback) const;
   float real(std::string_view name, float fallback) const;
   std::string text(std::string_view name, std::string_view fallback) const;
@@ -50,7 +50,7 @@ class OnnxNode : public ForeignNode {
     return *value;
   }
 
-  /// The same node of today's operators: all inputs, outputs and attributes as they are now, except that its name may be another.
+  /// Copies the node to today's operators with its current inputs, outputs and attributes; its name may change.
   Exprs copy() { return copy(op); }
   Exprs copy(std::string_view as);
   /// One node with the outputs that this one has.
@@ -59,7 +59,7 @@ class OnnxNode : public ForeignNode {
   void integers_to_input(std::string_view attribute, size_t i);
 
   DType dtype(const Expr& x) const { return x ? x.value()->type.dtype : DType::undefined; }
-  /// The number of dimensions, where the file or the producers tell; else -1.
+  /// The rank, if the file or the producers determine it; else -1.
   int64_t rank(const Expr& x) const;
   /// A scalar of the dtype of `like`, also where that is not known while importing.
   Expr scalar_like(double value, const Expr& like) const;

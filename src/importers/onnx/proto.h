@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field numbers and enumerations of ONNX's messages (onnx.proto, IR version 13). Only what is read or written is named.
+// Field numbers and enumerations of ONNX's messages (onnx.proto, IR version 13), as far as they are read or written.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -65,7 +65,7 @@ Exprs import_legacy_broadcast(OnnxNode& node, GraphBuilder& g) {
 }
 
 Exprs import_prelu_1(OnnxNode& node, GraphBuilder& g) {
-  // One slope a channel (axis 1), or one in all. Later opsets broadcast the slope as it is.
+  // One slope per channel (axis 1), or a single one. Later opsets broadcast the slope.
   const Expr slope = node.required_input(1);
   if (node.rank(slope) != 1) return node.copy();
   const std::vector<Dim>* dims = slope.value()->type.dims ? &*slope.value()->type.dims : nullptr;

@@ -17,7 +17,7 @@ Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g) {
   if (rank >= 0 && axis < 0) axis += rank;
   bool last = axis == -1 || (rank >= 0 && axis == rank - 1);
   if (!last && axis >= 0 && rank >= 0 && x.value()->type.dims) {
-    // Behind the axis only ones: the same as along the axis alone.
+    // If all later dimensions are 1, this is the same as along the axis alone.
     last = true;
     for (int64_t i = axis + 1; i < rank; ++i) last = last && (*x.value()->type.dims)[static_cast<size_t>(i)].size == 1;
   }

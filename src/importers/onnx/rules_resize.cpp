@@ -10,7 +10,7 @@ Expr resized(OnnxNode& node, const Expr& x, const Expr& scales, const std::strin
   return last ? node.make("Resize", {x, Expr(), scales}, attributes)[0] : op("Resize", {x, Expr(), scales}, attributes);
 }
 
-/// Before opset 11 output coordinate i lay at i / scale, and "nearest" rounded down where the axis grew and up where it shrank.
+/// Before opset 11, output coordinate i was at i / scale, and "nearest" rounded down along growing axes and up along shrinking ones.
 Exprs legacy_resize(OnnxNode& node, const Expr& scales) {
   const Expr x = node.required_input(0);
   std::string mode = node.text("mode", "nearest");

@@ -12,7 +12,7 @@ namespace minnow::tensorflow {
 namespace {
 
 constexpr int kMostDeep = 64;              // loops and branches in each other
-constexpr size_t kMostVisits = 4'000'000;  // of nodes, by all loops and branches; what they share is visited, and copied, for each
+constexpr size_t kMostVisits = 4'000'000;  // of nodes, by all loops and branches; shared nodes are visited, and copied, for each
 
 std::string_view node_of(std::string_view reference) {
   if (reference.starts_with('^')) reference.remove_prefix(1);
@@ -55,7 +55,7 @@ class Rewriter {
   struct Loop {
     std::string_view frame;
     std::vector<Variable> variables;
-    std::vector<size_t> constants;  // Enter nodes of what stays the same
+    std::vector<size_t> constants;  // Enter nodes of loop-invariant values
   };
   struct Branches {
     std::vector<size_t> merges;  // of one condition
@@ -170,7 +170,7 @@ class Rewriter {
     return loops;
   }
 
-  /// Merges that end branches, together where they lie in one scope of names and end the same condition.
+  /// Merges that end branches, grouped if they are in one name scope and end the same condition.
   std::vector<Branches> find_branches() {
     std::vector<Branches> list;
     std::unordered_map<std::string, size_t> by_scope;
@@ -236,7 +236,7 @@ class Rewriter {
 
   bool rewrite(Loop& loop) {
     std::vector<std::string_view> next, starts;
-    std::vector<size_t> at_condition, at_body;  // what stands for the arguments, in the order of `starts`
+    std::vector<size_t> at_condition, at_body;  // the nodes that stand for the arguments, in the order of `starts`
     std::string_view condition;
     for (const Variable& variable : loop.variables) {
       // A value that nothing in the loop reads may have no Switch of its own.
@@ -307,7 +307,7 @@ class Rewriter {
     return {};
   }
 
-  /// The inputs of a Merge in the order of the branches, and what chooses.
+  /// The inputs of a Merge in the order of the branches; `choice` gets the condition.
   std::vector<std::string_view> in_order(const NodeDef& merge, Choice& choice) const {
     std::vector<std::string_view> inputs, ordered, left;
     for (std::string_view each : merge.inputs)

@@ -15,7 +15,7 @@ namespace minnow::tensorflow {
 void make_functional(GraphDef& graph, const std::string& source);
 
 std::span<const std::string_view> control_flow_operators() noexcept;
-/// True for the operators of such circles: a node that reads one of them after make_functional computes nothing that can be asked for.
+/// True for the operators of such loops and branches. After make_functional(), results of their readers cannot be outputs.
 bool is_control_flow(std::string_view op) noexcept;
 
 }  // namespace minnow::tensorflow

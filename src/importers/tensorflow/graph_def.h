@@ -36,7 +36,7 @@ struct FunctionDef {
   std::string_view name;
   std::vector<std::string_view> inputs, outputs;  // argument names
   std::vector<NodeDef> nodes;
-  std::map<std::string_view, std::string_view> results;  // output argument -> where it comes from
+  std::map<std::string_view, std::string_view> results;  // output argument -> its source
 };
 
 struct GraphDef {

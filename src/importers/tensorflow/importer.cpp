@@ -88,7 +88,7 @@ class Importer final : public Host, private ImportDriver {
   Source from_;
   const GraphDef& def_;
   std::map<std::string_view, TableContents> tables_;
-  std::unordered_map<const Value*, Table> table_of_;  // by what stands for them
+  std::unordered_map<const Value*, Table> table_of_;  // by the values that stand for them
   std::map<std::string, std::vector<int64_t>> shapes_;
   Scope* scope_ = nullptr;  // where the current node stands
 };
@@ -118,7 +118,7 @@ Expr Importer::value(Scope& scope, std::string_view text, const std::string& whe
   return found->second[at];
 }
 
-/// Nodes stand in any order: what a node needs is imported before it.
+/// Imports the inputs of each node before the node, because files list nodes in any order.
 void Importer::import_with_inputs(Scope& scope, size_t first) {
   std::vector<std::pair<size_t, size_t>> stack = {{first, 0}};  // node, next input
   std::unordered_set<size_t> open = {first};
@@ -219,7 +219,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
   else
     name_outputs(p, before, *made,
                  [&](size_t i) { return scope.prefix + std::string(def.name) + (i ? ":" + std::to_string(i) : std::string()); });
-  // Where an unknown shape hides the dtype, most operators' T still tells it.
+  // If an unknown shape hides the dtype, the attribute T of most operators still gives it.
   for (const Expr& x : *made)
     if (x && node.rule && x.value()->type.kind == ValueType::Kind::tensor && x.value()->type.dtype == DType::undefined)
       x.value()->type.dtype = node.type("T");
@@ -302,7 +302,7 @@ std::vector<bool> unchanged(const FunctionDef& body) {
 
 Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::string_view body_name) {
   const FunctionDef &condition_function = named(node, condition_name), &body_function = named(node, body_name);
-  // The body sees the value outside, a constant perhaps, where it gives an argument back as it came.
+  // If the body returns an argument unchanged, it reads the outer value, possibly a constant.
   const std::vector<bool> same = unchanged(body_function);
   std::vector<LoopValue> values;
   for (size_t i = 0; i < node.inputs.size(); ++i)

@@ -103,7 +103,7 @@ Exprs dequantize(TfNode& node, TypedBuilder& p) {
 
 // Images.
 
-/// The image with channels last, and what was done turned back.
+/// Returns the image with channels last; turned_back() undoes this.
 Expr image_of(TfNode& node, TypedBuilder& p, const Expr& x, int64_t rank = 4) {
   if (p.rank(x) < 0) x.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
   return node.channels_first() ? channels_last(p, x) : x;
@@ -478,7 +478,7 @@ Exprs dynamic_partition(TfNode& node, TypedBuilder& p) {
     made.push_back(p.op("Compress", {x, p.op("Equal", {parts, p.scalar(static_cast<double>(i), p.dtype(parts))})}, {{"axis", int64_t{0}}}));
   return made;
 }
-/// Rows at the places that indices name; what stands later wins.
+/// Puts rows at the given indices; for equal indices the last row wins.
 Exprs dynamic_stitch(TfNode& node, TypedBuilder& p) {
   const size_t count = node.input_count() / 2;
   if (count == 0 || node.input_count() % 2 != 0) node.fail("has {} inputs", node.input_count());

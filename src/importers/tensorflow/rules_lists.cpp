@@ -70,7 +70,7 @@ Expr reserved(TypedBuilder& p, const Expr& count, const Dims& dims, DType dtype)
   const Expr length = p.vector(p.i64(count));
   if (dims && std::find(dims->begin(), dims->end(), -1) == dims->end())
     return split(p, p.fill(p.concat({length, p.constant(*dims)}, 0), 0, dtype));
-  // A vector comes and goes, so that nobody who infers shapes takes the list for one of scalars: ONNX does, in loops as well.
+  // Insert and erase a vector, so that shape inference does not take the list for one of scalars, as ONNX's does, also in loops.
   const Expr first = p.scalar(0, DType::i64), vector = p.fill(p.constant({1}), 0, dtype);
   return p.op("SequenceErase", {p.op("SequenceInsert", {split(p, p.fill(length, 0, dtype)), vector, first}), first});
 }

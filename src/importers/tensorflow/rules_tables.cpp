@@ -54,7 +54,7 @@ Exprs table_find(TfNode& node, TypedBuilder& p) {
     const Expr within = p.op("Min", {p.op("Max", {x, number(first - 1)}), number(last + 1)});
     return {p.gather(p.constant(chosen(table.values, places, *missing)), p.op("Sub", {within, number(first - 1)}), 0)};
   }
-  // The last key that is not above x, or the first one; behind the keys lie the largest numbers there are.
+  // Find the last key that is not above x, or the first key. The places after the keys hold INT64_MAX.
   size_t width = 1;
   while (width < keys.size()) width *= 2;
   Ints sorted(width, INT64_MAX), places(width, order.back());

@@ -52,7 +52,7 @@ std::map<std::string_view, TableContents> find_tables(const GraphDef& graph) {
     const FunctionDef& function = found->second;
     if (std::none_of(function.nodes.begin(), function.nodes.end(), [](const NodeDef& inner) { return fills_table(inner.op); })) continue;
     const Nodes nodes(function.nodes);
-    // The call's input that an argument is; empty where it is none.
+    // The call's input for an argument of the function; empty for other references.
     const auto given = [&](std::string_view reference) -> std::string_view {
       const auto place = static_cast<size_t>(std::find(function.inputs.begin(), function.inputs.end(), parse_reference(reference).node) -
                                              function.inputs.begin());

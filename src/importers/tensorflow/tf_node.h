@@ -63,7 +63,7 @@ class TfNode : public ForeignNode {
   std::vector<float> reals(std::string_view name) const;
   std::string_view function(std::string_view name) const;
   std::vector<std::string_view> functions(std::string_view name) const;
-  /// A shape attribute: nothing where it or its rank is not known, -1 for unknown sizes.
+  /// A shape attribute: empty if it is absent or its rank is unknown; -1 for unknown sizes.
   std::optional<Ints> shape(std::string_view name) const;
   bool has(std::string_view name) const { return def.attributes.contains(name); }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostSignatures = 100;  // that are looked at
 
-/// A subgraph where it is used: the tensors' values. `graph` may be shared with an outer scope, where a subgraph's nodes are put in line.
+/// The values of a subgraph's tensors at one use. `graph` may belong to an outer scope, into which the subgraph's nodes are inlined.
 struct Scope {
   Scope(TypedBuilder& p, const SubgraphInfo& graph_info, std::string name_prefix)
       : builder(p), info(graph_info), prefix(std::move(name_prefix)), raw(graph_info.tensors.size()), real(graph_info.tensors.size()) {}
@@ -359,7 +359,7 @@ Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t bo
     LoopValue& value = values.emplace_back();
     if (!(value.start = node.raw[i])) continue;
     const TensorInfo& tensor = body_info.tensors[static_cast<size_t>(body_info.inputs[i])];
-    // A dimension that the file fixes and that is so at the beginning stays; others may change from one iteration to the next.
+    // A dimension stays fixed if the file fixes it to the initial size; others may change between iterations.
     value.type = tensor.has_rank && p.rank(value.start) == static_cast<int64_t>(tensor.shape.size())
                      ? carried_type(p, value.start, tensor.shape)
                      : ValueType::tensor(p.dtype(value.start));

@@ -8,7 +8,7 @@ namespace minnow::tflite {
 /// The graph of a TFLite file. Throws InvalidModel, Unsupported, OutOfMemory.
 std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source);
 
-/// Labels of the classes, from the files that metadata tools append to a model as a zip archive; empty where there are none.
+/// Labels of the classes, from files that metadata tools append to a model as a zip archive; empty if there are none.
 std::vector<std::string> read_labels(std::span<const std::byte> bytes);
 
 }  // namespace minnow::tflite

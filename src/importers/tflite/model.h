@@ -118,7 +118,7 @@ class ModelFile {
   std::vector<Code> codes_;
   std::vector<SubgraphInfo> subgraphs_;
   std::map<std::string_view, std::span<const std::byte>> metadata_;
-  size_t budget_;  // what tables may still add up to; the same table may be pointed at again and again
+  size_t budget_;  // remaining bytes for tables, because a file may refer to one table many times
 };
 
 }  // namespace minnow::tflite

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of what becomes of TFLite's operators, in order of their numbers.
+// The one table of import rules for TFLite's operators, in order of their numbers.
 #include "importers/tflite/rules.h"
 
 #include <algorithm>

@@ -309,7 +309,7 @@ Exprs import_space_to_batch(TfliteNode& node, TypedBuilder& p) { return {space_t
 Exprs import_embedding_lookup(TfliteNode& node, TypedBuilder& p) { return {p.gather(node.input(1), node.input(0), 0)}; }
 
 Exprs import_hashtable_lookup(TfliteNode& node, TypedBuilder& p) {
-  // Lookups [n], keys [m], values [m, ...]: the values whose key is looked up, zeros where there is none; and which there were.
+  // Lookups [n], keys [m], values [m, ...]: the values of the keys that are looked up, zeros for missing keys, and which keys were found.
   const Expr lookup = node.input(0), keys = node.input(1), values = node.input(2);
   const int64_t rank = p.rank(values);
   if (rank < 1) node.refuse("values of unknown rank are not supported");

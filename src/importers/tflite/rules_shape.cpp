@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes, slices, gathers, reductions: what moves or counts elements.
+// Shapes, slices, gathers, reductions: operators that move or count elements.
 #include <algorithm>
 #include <limits>
 

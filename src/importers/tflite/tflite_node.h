@@ -36,7 +36,7 @@ class Host {
 
 /// How a rule takes tensors that stand for real numbers.
 enum class Values : uint8_t {
-  raw,    // as stored; the rule does what is needed
+  raw,    // as stored; the rule does the rest
   real,   // dequantized; its results are quantized as the file says
   moves,  // as stored where its tensors are quantized alike, else as real
 };
@@ -110,15 +110,15 @@ Expr quantize(TypedBuilder& p, const Expr& real, const TensorInfo& to);
 Expr rounded_as(TypedBuilder& p, const Expr& real, const TensorInfo& as);
 /// Scale and zero point of one element, of a symmetric tensor.
 Expr rounded_with(TypedBuilder& p, const Expr& real, float scale, int64_t zero_point, DType dtype);
-/// x rounded as kernels with weights of 8 bits round the numbers that meet them: to 8 bits by the range of each item (all elements but the
-/// first dimension's have one scale), which is widened to contain 0. Symmetric: 127 steps to either side of 0. A product of such numbers
-/// and weights of 8 bits is exact in float as long as the sums stay below 2^24 steps, so that the product itself need not be one of
+/// x rounded like the inputs of kernels with 8-bit weights: to 8 bits, by the range of each item (all elements at one
+/// index of the first dimension share a scale), widened to contain 0. Symmetric: 127 steps to either side of 0. Sums of
+/// products with 8-bit weights are exact in float as long as they stay below 2^24 steps, so the product need not use
 /// integers.
 Expr rounded_by_item(TypedBuilder& p, const Expr& x, bool symmetric);
 
 /// The rules: builtins in order of their numbers, then custom operators.
 std::span<const Rule> all_rules();
-/// Null where there is none.
+/// Null if there is no such rule.
 const Rule* find_rule(int32_t code, std::string_view custom);
 /// "CONV_2D" for 3; a number where the code is unknown.
 std::string operator_name(int32_t code, std::string_view custom);

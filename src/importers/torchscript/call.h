@@ -84,7 +84,7 @@ class Call : public ForeignNode {
 
   const Item& operator[](std::string_view name) const;
   bool has(std::string_view name) const { return !(*this)[name].is_none(); }
-  /// True where this overload has such an argument, given or not.
+  /// True if this overload has such an argument, given or not.
   bool takes(std::string_view name) const;
   /// A tensor; of a number, a tensor of one element without dimensions.
   Expr x(std::string_view name) { return tensor((*this)[name]); }

@@ -137,7 +137,7 @@ struct Interpreter::Joiner {
     if (a.is(Kind::text) && b.is(Kind::text)) return a.text() == b.text() ? a : Item::text("");
     if (a.kind() == b.kind() && (a.is_none() || a.is(Kind::class_name) || a.is(Kind::function))) return a;
     if (++depth > 50) throw Unsupported("{}: containers lie in each other very deep", interpreter.source_);
-    interpreter.spend(16);  // what is held several times is met several times
+    interpreter.spend(16);  // a shared object is visited once per reference
     Item made = container(a, b);
     --depth;
     return made;
@@ -276,7 +276,7 @@ Expr Interpreter::raised_rank(Inner& inner, const Expr& nothing, const Expr& oth
 
 void Interpreter::branch(const Statement& statement, Frame& frame) {
   const Item decider = evaluate(*statement.values[0], frame);
-  if (decider.is(Kind::refused)) {  // only to find what else is refused
+  if (decider.is(Kind::refused)) {  // go on only to find other refusals
     try {
       return run(statement.body, frame);
     } catch (const Raised&) {
@@ -461,7 +461,7 @@ struct Interpreter::LoopShape {
 
 Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string& label) {
   if (label.size() > 2000) throw Unsupported("{}: containers lie in each other very deep", source_);
-  spend(16);  // what is held several times is met several times
+  spend(16);  // a shared object is visited once per reference
   const auto slot_of = [&]() -> LoopShape::Slot& { return shape.slots[label]; };
   const auto take = [&](const Expr& begin, const ValueType& type) {
     if (!shape.inner) return p_->wrap(shape.taken_result(source_).value());
@@ -703,7 +703,7 @@ bool Interpreter::gather_state(const Object& before, const Object& after, LoopSh
   return true;
 }
 
-/// Follows the body once with what is thought to change; true when that holds, and then the Loop stands in the graph.
+/// Follows the body once, assuming that `shape` says what changes. Returns true if that holds; then the graph contains the Loop.
 bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& count, LoopShape& shape) {
   const bool is_counted = statement.kind == Statement::Kind::counted;
   shape.initial.clear();

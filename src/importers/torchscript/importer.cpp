@@ -167,7 +167,7 @@ Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& 
 
 void Importer::add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth) {
   if (depth > 20) throw Unsupported("{}: its result has tuples in each other very deep", source_);
-  interpreter.spend(64);  // what is held several times is met several times
+  interpreter.spend(64);  // a shared object is visited once per reference
   const auto next = [&](const std::string& given) { return given.empty() ? "output" + std::to_string(outputs_++) : given; };
   switch (item.kind()) {
     case Kind::none:
@@ -421,7 +421,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
     refusals.throw_if_any(source_);
     throw InvalidModel("{}: its program raises an error whatever the data are: {}", source_, raised.message.substr(0, 300));
   } catch (const InvalidModel&) {
-    refusals.throw_if_any(source_);  // what they left out may be why
+    refusals.throw_if_any(source_);  // the missing results of refused operators may have caused the error
     throw;
   }
   for_each_graph(*graph, remove_unused);

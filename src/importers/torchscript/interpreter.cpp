@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements, expressions and calls of functions, and what is taken back of their changes.
+// Statements, expressions and function calls, and the journal that undoes their changes.
 #include "importers/torchscript/interpreter.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace minnow::torchscript {
 using Kind = Item::Kind;
 using Form = Syntax::Kind;
 
-// Statements and expressions in each other, through all calls, each of which takes up to 2 KB of stack. Models take 20.
+// Nesting of statements and expressions, across all calls; each level takes up to 2 KB of stack. Models reach 20.
 constexpr int kMostNesting = 200;
 constexpr size_t kMostSteps = 8'000'000;  // of work in all
 

@@ -74,7 +74,7 @@ class Interpreter final : public Host {
   struct Inner {
     std::unique_ptr<InnerGraph> body;
     std::unordered_map<std::string, Item> variables;
-    std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> changes;  // an object, and what it holds then
+    std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> changes;  // objects and their contents afterwards
     bool raised = false;
     std::string message;
   };
@@ -141,7 +141,7 @@ class Interpreter final : public Host {
   TypedBuilder root_;
   TypedBuilder* p_ = nullptr;
   Items constants_;
-  std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> journal_;  // an object, and what it held before
+  std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> journal_;  // objects and their contents before
   std::vector<std::unordered_map<const Object*, size_t>> marks_;                      // the journal's entries since each mark
   std::vector<size_t> mark_starts_;
   UniqueNames names_;
@@ -151,7 +151,7 @@ class Interpreter final : public Host {
   uint32_t line_ = 0;
 
   void mark();
-  /// Takes everything back since the last mark and returns what the objects held.
+  /// Undoes all changes since the last mark and returns the objects with the contents that were undone.
   std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> roll_back();
 };
 

@@ -118,7 +118,7 @@ Expr Interpreter::folded(const Expr& x) {
 
 void Interpreter::fold(Item& item, int depth) {
   if (depth > 100) throw InvalidModel("lists, tuples or dictionaries hold each other more than 100 deep, or themselves");
-  if (depth > 1) spend(1);  // what is held several times is met several times
+  if (depth > 1) spend(1);  // a shared object is visited once per reference
   if (item.is(Kind::tensor)) {
     TensorObject& tensor = item.as_tensor();
     if (!tensor.value || tensor.imaginary || tensor.value->constant() || tensor.quantization) return;
@@ -326,7 +326,7 @@ Item Interpreter::apply_rule(const Signature& signature, Items arguments, const 
   return keep(result);
 }
 
-/// Ties what shows a tensor differently to that tensor.
+/// Connects views in a result to the tensors that they show.
 void Interpreter::attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& where) {
   const std::shared_ptr<TensorObject> base = arguments[0].tensor_object();
   const auto rest = std::make_shared<Items>(arguments);

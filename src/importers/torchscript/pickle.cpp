@@ -366,7 +366,7 @@ Item Unpickler::tensor(const Items& arguments, bool quantized) {
   if (sizes.size() != strides.size() || sizes.size() > kMaxRank) fail("a tensor has {} sizes and {} strides", sizes.size(), strides.size());
   auto made = std::make_shared<TensorObject>();
   const uint64_t item = storage.type->bytes, held = storage.bytes.size() / item;
-  // Everything is checked in elements, against what the storage has.
+  // All checks count elements and compare them with the storage.
   uint64_t elements = 1, last = 0;
   bool in_order = true, is_empty = false;
   for (int64_t size : sizes) is_empty = is_empty || size == 0;

@@ -6,7 +6,7 @@
 
 namespace minnow::torchscript {
 
-/// Every object that was made, so that what refers to itself, or is nested very deeply, can be let go of.
+/// All objects ever made, so that cyclic and very deeply nested objects can be freed.
 class ObjectStore {
  public:
   ObjectStore() = default;

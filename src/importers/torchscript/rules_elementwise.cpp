@@ -45,7 +45,7 @@ Item import_log_base(Call& call, TypedBuilder& p) {
   return p.op("Mul", {p.op("Log", {x}), scalar_like(call, 1 / std::log(call.rule.target == "2" ? 2.0 : 10.0), x)});
 }
 Item import_log1p(Call& call, TypedBuilder& p) {
-  // log(1 + x) loses what is small: corrected by x / ((1 + x) - 1).
+  // log(1 + x) loses the low bits of small x: correct it by x / ((1 + x) - 1).
   const Expr x = real_of(call, call.x("self")), one = scalar_like(call, 1, x);
   const Expr u = p.op("Add", {x, one}), gone = p.op("Sub", {u, one});
   const Expr none = p.op("Equal", {gone, scalar_like(call, 0, x)});
@@ -53,7 +53,7 @@ Item import_log1p(Call& call, TypedBuilder& p) {
   return p.op("Where", {none, x, p.op("Mul", {p.op("Log", {u}), p.op("Div", {x, safe})})});
 }
 Item import_expm1(Call& call, TypedBuilder& p) {
-  // tanh(x / 2) * (exp(x) + 1) keeps what is small; beyond its range exp(x) - 1 does.
+  // For small x, tanh(x / 2) * (exp(x) + 1) is accurate; for others exp(x) - 1 is.
   const Expr x = real_of(call, call.x("self")), one = scalar_like(call, 1, x);
   const Expr small = p.op("Mul", {p.op("Tanh", {p.op("Mul", {x, scalar_like(call, 0.5, x)})}), p.op("Add", {p.op("Exp", {x}), one})});
   const Expr far = p.op("Greater", {p.op("Abs", {x}), one});

@@ -35,7 +35,7 @@ Item import_scatter(Call& call, TypedBuilder& p) {
   const std::string_view from = call.takes("src") ? "src" : "value";
   if (call[from].is(Kind::tensor) && p.rank(call.x(from)) > 0) {
     source = p.cast(call.x(from), p.dtype(x));
-    // Only what the indices name is taken.
+    // Use only the elements that the indices cover.
     const int64_t rank = call.rank(index);
     const auto a = p.shape(source), b = p.shape(index);
     if (!a || !b || *a != *b)
@@ -165,7 +165,7 @@ Indexing indexing_of(Call& call, TypedBuilder& p, const Expr& x) {
   made.perm = axes;
   for (int64_t i = 0; i < rank; ++i)
     if (std::find(axes.begin(), axes.end(), i) == axes.end()) made.perm.push_back(i);
-  // Neighbouring indices give their dimensions where they stand, others in front.
+  // The dimensions of adjacent indices stay in their place; those of others move to the front.
   bool together = true;
   for (size_t i = 1; i < axes.size(); ++i) together = together && axes[i] == axes[i - 1] + 1;
   made.first = together ? axes[0] : 0;

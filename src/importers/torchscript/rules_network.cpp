@@ -324,7 +324,7 @@ Item padded(Call& call, TypedBuilder& p, const Expr& x, const Items& pad, std::s
   for (const Item& item : before) none = none && item.is_known() && item.integer() == 0;
   if (none) return x;
   if (const int64_t rank = p.rank(x); rank >= 0) {
-    // All dimensions in order: what passes look for.
+    // Write the padding of all dimensions in order, the form that passes recognize.
     if (rank < count) call.fail("{} dimensions of a tensor of {} are padded", count, rank);
     Items all(static_cast<size_t>(2 * rank), Item::integer(0));
     for (int64_t i = 0; i < count; ++i) {
@@ -425,7 +425,7 @@ Item import_embedding(Call& call, TypedBuilder& p) {
   return p.gather(call.x("weight"), p.i64(index), 0);
 }
 Item import_embedding_bag(Call& call, TypedBuilder& p) {
-  // Bags of one length as rows of a matrix are what models use; others depend on data.
+  // Support bags of one length, given as rows of a matrix, which is what models use; others depend on data.
   const Expr w = call.x("weight"), index = call.x("indices");
   call.host.expect_integers(index);
   const auto offsets = p.ints(call.x("offsets"));

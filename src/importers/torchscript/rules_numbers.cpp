@@ -96,7 +96,7 @@ Item number_result(Call& call, std::string_view what, const Item& a, const Item&
   return number_of(call, is_comparison(what) || logic ? Kind::boolean : real ? Kind::real : Kind::integer, result);
 }
 
-/// `call` counts the work: what is held several times is met several times.
+/// `call` counts the work, because a shared object is visited once per reference.
 bool equal_items(Call& call, const Item& a, const Item& b, int depth = 0) {
   if (a.is_known() && b.is_known()) return a.is(Kind::real) || b.is(Kind::real) ? a.real() == b.real() : a.integer() == b.integer();
   if (a.kind() != b.kind()) return false;
@@ -231,7 +231,7 @@ Item import_compare(Call& call, TypedBuilder& p) {
   }
   if (what != "Equal" && what != "NotEqual") call.refuse("{} and {} are compared", describe(a), describe(b));
   if (all_known(call, a) && all_known(call, b)) return Item::boolean(equal_items(call, a, b) == (what == "Equal"));
-  // Lists of numbers of which some are computed.
+  // Lists of numbers, some of which the graph computes.
   if (a.kind() == b.kind() && (a.is(Kind::list) || a.is(Kind::tuple)) &&
       !(a.is(Kind::list) && (a.as_list().sequence || b.as_list().sequence))) {
     const Items &x = a.is(Kind::list) ? a.as_list().items : a.as_tuple().items,

@@ -101,8 +101,8 @@ Ints setting(Call& call, const Packed& packed, std::string_view name) {
   return made;
 }
 
-/// The bias as the engine adds it that such weights are made for; the file does not name it. QNNPACK, whose weights have one scale, rounds
-/// it to integers in units of x's scale * that scale; FBGEMM, whose weights have a scale for each channel, does not.
+/// The bias as added by the engine for which the weights were packed; the file does not name it. QNNPACK, whose weights have one scale,
+/// rounds the bias to integers in units of x's scale * that scale; FBGEMM, with a scale per channel, does not.
 Expr bias_of(Call& call, const Packed& packed) {
   if (packed.bias.is_none()) return {};
   TypedBuilder& p = call.p;

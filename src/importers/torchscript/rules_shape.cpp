@@ -292,7 +292,7 @@ Item import_roll(Call& call, TypedBuilder& p) {
   if (shifts.size() != std::max<size_t>(dims.size(), 1)) call.fail("it has {} shifts for {} dimensions", shifts.size(), dims.size());
   const auto rolled = [&](const Expr& y, const Item& by, int64_t axis) {
     const int64_t size = p.dim(y, axis);
-    if (!by.is_known()) {  // what lies behind the cut goes to the front; without a shift that is all of it
+    if (!by.is_known()) {  // elements after the cut move to the front; without a shift these are all elements
       const Expr cut = p.op("Neg", {p.op("Mod", {call.one(by), p.shape_of(y, axis, axis + 1)})}), place = p.constant({axis});
       return p.concat({p.op("Slice", {y, cut, p.constant({kEnd}), place}), p.op("Slice", {y, p.constant({0}), cut, place})}, axis);
     }
@@ -319,7 +319,7 @@ Item import_expand(Call& call, TypedBuilder& p) {
   const Items& wanted = call.items("size");
   const int64_t rank = p.rank(x);
   if (rank >= 0 && static_cast<int64_t>(wanted.size()) < rank) call.fail("{} dimensions are spread to {}", rank, wanted.size());
-  // -1 keeps the size: 1 spreads to what is there.
+  // -1 keeps the size: expanding to 1 does.
   Items sizes = wanted;
   bool changes = rank < 0 || static_cast<int64_t>(wanted.size()) != rank;
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -22,8 +22,8 @@ struct Syntax {
   std::string text;  // name; attribute; text
   int64_t integer = 0;
   double real = 0;
-  // negative, attribute, index: one or two; slice: what, from, to (null: absent); call: the function, then arguments;
-  // list, tuple: items; dict: keys and values in turn.
+  // negative, attribute, index: one or two; slice: object, from, to (null: absent); call: the function, then arguments;
+  // list, tuple: items; dict: keys and values alternately.
   std::vector<SyntaxPtr> parts;
   std::vector<std::string> keywords;  // call: the names of the last arguments
 };

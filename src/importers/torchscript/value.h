@@ -14,7 +14,7 @@
 
 namespace minnow::torchscript {
 
-/// Something with an identity that may change: what refers to it sees the change.
+/// Something with an identity: all references to it see its changes.
 struct Object {
   Object() : born(next()) {}
   virtual ~Object() = default;
