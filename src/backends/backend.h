@@ -24,8 +24,8 @@ namespace minnow {
 /// `high`: no Winograd beyond F(2x2), no Strassen. `normal`: both allowed. `low`: bf16 or f16 arithmetic allowed.
 enum class Precision : uint8_t { high, normal, low };
 
-/// How a tensor lies in memory. packed: [N][C / c][spatial...][c] with c = Device::pack, the channels being axis 1 of a tensor of rank 2 or
-/// more. Where C is not a multiple of c, the lanes beyond are unspecified (NaN too): nobody may let them influence other lanes.
+/// The memory layout of a tensor. packed: [N][C / c][spatial...][c] with c = Device::pack; the channels are axis 1 of a tensor of rank 2 or
+/// more. If C is not a multiple of c, the remaining lanes are unspecified, possibly NaN, and must not influence other lanes.
 enum class Layout : uint8_t { plain, packed };
 
 /// The machine, as estimates and kernels know it.
@@ -37,7 +37,7 @@ struct Device {
   bool low_memory = false;  // schemes that pack weights into more than their plain bytes decline
   double flops = 10e9;      // f32 operations a second of one thread, a multiply-add counting two
   double l1_bandwidth = 100e9, l2_bandwidth = 50e9, l3_bandwidth = 30e9, memory_bandwidth = 10e9;  // bytes a second of one thread
-  double far_scaling = 0.5;  // what each further thread adds to the bandwidth of the last cache and of memory
+  double far_scaling = 0.5;  // the bandwidth of the last cache and of memory that each further thread adds
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
   /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.
   double flop_time(double operations, double efficiency = 1) const { return operations / (flops * efficiency * threads); }
@@ -73,7 +73,7 @@ struct Estimate {
   // may then let them share memory; the kernel copies only parts that are elsewhere.
   bool joins = false, parts = false;
   std::string declined;      // not empty: this scheme cannot serve, because ...
-  bool unavailable = false;  // declined because this machine or build lacks what the scheme needs, whatever the node is
+  bool unavailable = false;  // declined because this machine or build lacks a requirement of the scheme, for any node
 
   Estimate() = default;
   Estimate(double seconds) : seconds(seconds) {}
@@ -103,8 +103,8 @@ struct PackingParameter {
 };
 using PackingParameters = std::vector<PackingParameter>;
 
-/// How a weight is packed: everything that the packed bytes depend on, beside the weight's own contents, dtype and shape. Packed weights
-/// are shared where this is equal, in memory and in the file of a weight cache.
+/// The packing of a weight: everything that the packed bytes depend on besides the weight's contents, dtype and shape. Weights with equal
+/// packings share their packed form, in memory and in the file of a weight cache.
 struct Packing {
   std::string form;    // names the code that packs
   std::string device;  // Device::name, which has the instruction set
@@ -136,8 +136,8 @@ class PrepareContext {
   const Device& device() const { return *device_; }
   Layout input_layout(size_t i) const { return estimate_->input_layout(i); }
   Layout output_layout(size_t i) const { return estimate_->output_layout(i); }
-  /// The packed form of a constant input. `form` names the code of `pack`, `parameters` are all values that it reads beside the weight
-  /// and the instruction set: a value that is forgotten here lets two kernels share weights that fit one of them. tests/backends/cpu/
+  /// The packed form of a constant input. `form` names the code of `pack`; `parameters` are all values that it reads besides the weight
+  /// and the instruction set. If one is missing, two kernels may share a form that suits only one of them. tests/backends/cpu/
   /// packing_test.cpp compares the packed bytes of equal keys.
   std::shared_ptr<const void> packed(size_t input, std::string_view form, PackingParameters parameters, size_t bytes,
                                      FunctionRef<void(const TensorView& weight, void* out)> pack) {
@@ -178,13 +178,13 @@ class RunContext {
   void parallel_for(size_t tasks, FunctionRef<void(size_t task, size_t runner)> task) const noexcept {
     ThreadPool::process().run(tasks, threads, task);
   }
-  /// The run stops after this kernel, and Session::run throws the sentence as InvalidArgument. The first failure counts. Where there is no
+  /// Stops the run after this kernel; Session::run throws the sentence as InvalidArgument. Only the first failure counts. If there is no
   /// memory for the sentence, the run throws OutOfMemory.
   template <class... Args>
   void fail(std::string_view pattern, const Args&... args) noexcept {
     fail_with(pattern, erase(args...));
   }
-  /// The same with what Session::run throws.
+  /// The same with an exception for Session::run to throw.
   void fail(std::exception_ptr exception) noexcept {
     if (!has_failed()) thrown = std::move(exception);
   }
@@ -204,7 +204,7 @@ class RunContext {
   void fail_with(std::string_view pattern, std::span<const FormatArg> args) noexcept;
 };
 
-/// A prepared computation. run allocates nothing, locks nothing, looks at no string or shape logic where all shapes were known.
+/// A prepared computation. If all shapes were known, run() allocates nothing, takes no lock, and executes no string or shape logic.
 struct Kernel {
   virtual void run(RunContext& context) noexcept = 0;
   virtual ~Kernel() = default;
@@ -233,8 +233,8 @@ class Backend {
   virtual std::span<const Scheme> schemes() const = 0;
   /// Whether it serves every operator by the operator's own reference, so that it comes last.
   virtual bool is_fallback() const { return false; }
-  /// Memory that its kernels read and write. On the host unless the backend says otherwise. The schemes of custom operators, which work on
-  /// host memory, are rows of such backends.
+  /// Whether its kernels read and write host memory. If so, the schemes of custom operators, which work on host memory, are part of its
+  /// table.
   virtual bool uses_host_memory() const { return true; }
   virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
   virtual void copy_from_host(void* to, const void* from, size_t bytes);
@@ -242,7 +242,7 @@ class Backend {
   /// Operations a second that this machine really does when it does nothing but f32 multiply-adds, on the backend's threads; takes about
   /// 50 ms. 0: not known.
   virtual double measure_peak() { return 0; }
-  /// Waits for what was enqueued.
+  /// Waits for all enqueued work.
   virtual void finish() {}
 };
 

@@ -7,7 +7,7 @@
 
 namespace minnow {
 
-/// A copy of a view, with a copy of what is known of the node's inputs and outputs.
+/// A copy of a view, including the information about the node's inputs and outputs.
 class NodeCopy {
  public:
   explicit NodeCopy(const NodeView& node);

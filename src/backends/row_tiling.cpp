@@ -24,8 +24,8 @@ struct Tile : RowStage {
   RowKernel::Reading reading;
   size_t row;                   // bytes of a row of all channels
   size_t at_once = 0;           // rows
-  size_t kept = 0, offset = 0;  // rows of the ring, and where it lies in scratch
-  // The end of the input rows that output rows up to `end` are made from.
+  size_t kept = 0, offset = 0;  // rows of the ring, and its offset in the scratch
+  // The end of the input rows from which output rows up to `end` are computed.
   size_t read_end(size_t end, size_t in_height) const noexcept {
     const size_t at = (end - 1) * reading.stride + reading.extent;
     return std::min(in_height, at > reading.pad ? at - reading.pad : 0);
@@ -94,7 +94,7 @@ class Chain final : public Kernel {
     size_t done[kMostStages];  // rows of each stage's output
   };
 
-  // Computes the stage's output up to that row, and what it reads of the stages before.
+  // Computes the stage's output up to that row, including the rows of earlier stages that it reads.
   void advance(size_t i, size_t row, Progress& progress, RunContext& context) const noexcept {
     const Tile& t = tiles_[i];
     const bool last = i + 1 == tiles_.size();

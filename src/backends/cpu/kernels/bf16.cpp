@@ -64,7 +64,7 @@ HWY_INLINE void store_pairs(V low, V high, float* to, size_t) {
 #include "backends/cpu/kernels/bf16_form.inc"
 }  // namespace widening
 
-// The machine's own products, where a function may use them although its target does not have them.
+// The machine's own products, if a function may use them although its target does not include them.
 #undef MINNOW_BF16
 #if HWY_TARGET == HWY_AVX3
 #define MINNOW_BF16 __attribute__((target(HWY_TARGET_STR ",avx512bf16")))

@@ -15,7 +15,7 @@ struct Bf16Forms {
 bool has_bf16_products();
 /// The form that this machine should take.
 const LowPrecisionKernels& bf16_kernels(const Bf16Forms& forms);
-/// Multiply-adds a second of that form beside those of f32 tiles on this machine.
+/// Multiply-adds per second of that form, relative to those of f32 tiles on this machine.
 double bf16_speed(const Bf16Forms& forms);
 
 }  // namespace minnow::cpu

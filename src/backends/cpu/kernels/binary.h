@@ -31,7 +31,7 @@ enum class BinaryForm : uint8_t {
   count
 };
 
-/// y may be a or b, where those have as many elements. NaN stays NaN.
+/// y may be a or b if these have as many elements. NaN stays NaN.
 using BinaryFunction = void (*)(const float* a, const float* b, float* y, size_t count);
 
 /// y[i] = condition[i] != 0 ? a[i] : b[i]; y may be any of them.

@@ -24,7 +24,7 @@ enum class Combination : uint8_t {
   less_equal
 };
 
-/// y[i] = a[i] op b[i]; comparisons give bytes of 0 and 1. y may be a or b where the elements have one size.
+/// y[i] = a[i] op b[i]; comparisons give bytes of 0 and 1. y may be a or b if the elements have the same size.
 using CombinationLoop = void (*)(const void* a, const void* b, size_t count, void* y);
 
 enum class Mapping : uint8_t { negate, absolute, bit_not, logical_not };

@@ -73,7 +73,7 @@ class Conv3d {
       a.x = arguments.x + from * in_slice_;
       a.w = arguments.w + tap * sum_.weight_floats();
       (tap == last ? last_ : sum_).run(unit % each, a, scratch);
-      a.bias = nullptr;  // what was added to the first sums is in y
+      a.bias = nullptr;  // the first sums in y already contain it
       a.add = a.y;
     }
   }

@@ -50,9 +50,9 @@ inline size_t share(size_t total, size_t parts, size_t i) noexcept {
 }
 inline size_t ceil_div(size_t a, size_t b) noexcept { return (a + b - 1) / b; }
 
-/// How threads share a layer out: into how many parts its pixels are cut, a divisor of their number; the channels into threads / parts.
-/// A thread that takes the same pixels in layer after layer finds them in its own caches, but reads the weights of all its channels; one
-/// that takes a few channels reads all pixels. It should read about as much of both.
+/// How threads divide a layer: the number of parts of its pixels, a divisor of the number of threads; the channels are divided into threads
+/// / parts. A thread that computes the same pixels in layer after layer finds them in its own caches, but reads the weights of all
+/// channels; a thread that computes a few channels reads all pixels. It should read about as much of both.
 inline size_t pixel_parts(size_t threads, size_t pixels, size_t in_channels, size_t out_channels, size_t taps = 1) noexcept {
   const double weights = static_cast<double>(in_channels * out_channels * taps);
   const double data = static_cast<double>(pixels * (in_channels + out_channels));

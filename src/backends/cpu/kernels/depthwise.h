@@ -28,7 +28,7 @@ struct WindowDepthwiseRows {
   const float* x;
   float* y;
   const float* w;         // [tap][lane]
-  const ptrdiff_t* taps;  // of every tap: what it adds to x
+  const ptrdiff_t* taps;  // the offset of every tap from x
   size_t tap_count;
   const float* bias = nullptr;
   const float* add = nullptr;

@@ -16,7 +16,7 @@ class DepthwiseConv {
   struct Options {
     size_t threads = 1;
     size_t l1 = 32 << 10, l2 = 1 << 20;  // bytes
-    std::optional<Slices> slices = {};   // of what x, y and the weights are slices, if of anything
+    std::optional<Slices> slices = {};   // the 3-D tensors of which x, y and the weights are slices, if any
   };
   struct Arguments {
     const float* x;     // packed
@@ -48,8 +48,8 @@ class DepthwiseConv {
   /// Whether images can be computed row by row (cut_rows), and whether then the input may be a ring.
   bool has_rows() const noexcept { return direct_ && slices_.in == shape_.in_h * shape_.in_w; }
   bool reads_ring() const noexcept { return true; }
-  /// From now on units are in the order of the rows of an image, units_of_row() each. In images that are rings of rows, row r lies where
-  /// row r % input, or r % output, of an image of that height would.
+  /// Orders units by the rows of an image, units_of_row() each. In images that are rings of rows, row r is stored as row r % input, or
+  /// r % output, of an image of that height.
   void cut_rows(size_t input, size_t output) noexcept {
     blocks_ = shape_.out_h;
     rows_first_ = true;
@@ -72,7 +72,7 @@ class DepthwiseConv {
   bool rows_first_ = false;  // units are in the order of blocks of rows, not of vectors
   size_t in_ring_, y_ring_;  // rows of the images, or of the rings that they are
   Window window_;
-  // How the lanes of input vectors become those of each vector of outputs and each channel of the group; not used where they are the same.
+  // How the lanes of input vectors map to those of each output vector, for each channel of the group; unused if they are the same.
   bool identity_;
   struct Source {
     size_t first, count;  // vectors of input channels that the lanes come from

@@ -7,7 +7,7 @@
 
 namespace minnow::cpu {
 
-/// y = after(min(max(sum + add, low), high)). Clamping happens in registers; `after` is a pass over what a tile has just written.
+/// y = after(min(max(sum + add, low), high)). Clamping happens in registers; `after` is another pass over the output of a tile.
 struct Epilogue {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
   UnaryFunction after = nullptr;  // null: nothing

@@ -145,7 +145,7 @@ struct Totals {
     V sum[R][N];
     MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] =
         hn::LoadU(D(), at + (r * N + n) * kLanes);
-    // Zero times what is not finite is NaN. Here, as an activation may hide it.
+    // Zero times infinity or NaN is NaN. Check here, because an activation may hide it.
     float32x4_t odd[4] = {};
     MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) odd[(r * N + n) % 4] =
         vfmaq_n_f32(odd[(r * N + n) % 4], sum[r][n].raw, 0);

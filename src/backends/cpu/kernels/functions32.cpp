@@ -154,8 +154,8 @@ HWY_INLINE hn::Mask<D> is_normal_positive(V x) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-// Logarithms by sixteenths of 3/4 ... 3/2, in the order of a fraction's upper bits: reciprocals, none of them of what is next to 1, and
-// their logarithms to base 2 and 10, which are so close to floats that rounding loses little.
+// Logarithms for sixteenths of 3/4 ... 3/2, in the order of a fraction's upper bits: reciprocals (exactly 1 next to 1), and their
+// logarithms to base 2 and 10, chosen so close to floats that rounding loses little.
 constexpr float kReciprocals[16] = {
     1,           0.913514793f, 0.866652012f, 0.822740912f, 0.778705776f, 0.745189726f, 0.712168634f, 0.680350125f,
     1.30854821f, 1.25747347f,  1.20739293f,  1.16539598f,  1.11813903f,  1.08659244f,  1.05061388f,  1};
@@ -330,7 +330,7 @@ struct Arcsin {
     const auto near = hn::Lt(size, constant(0.5f));
     const V z = hn::IfThenElse(near, hn::Mul(x, x), half), s = hn::IfThenElse(near, size, root);
     const V rest = hn::Mul(s, arcsine_rest(z)), pi_half = constant(kHalfPi), two = twice(s);
-    // Near 1 pi/2 less twice the angle of the root; what the first difference loses is added again.
+    // Near 1: pi/2 less twice the angle of the root. Add the rounding error of the first difference.
     const V sum = hn::Sub(pi_half, two), lost = hn::Sub(hn::Sub(pi_half, sum), two);
     const V far = hn::Add(sum, hn::NegMulAdd(constant(2), rest, hn::Add(lost, constant(kHalfPiRest))));
     return hn::CopySign(hn::IfThenElse(near, hn::Add(s, rest), far), x);
@@ -366,8 +366,8 @@ struct CubeRoot {
 };
 
 #if HWY_TARGET == HWY_AVX3
-// The hyperbolic tangent by quarters of octaves from 1/16 to 16, of which the first is all below, too: middles, whose tangents are close to
-// floats, and polynomials of the distance, with the least relative error.
+// The hyperbolic tangent for quarters of octaves from 1/16 to 16; the first one also covers all smaller numbers. Each has a midpoint, whose
+// tangent is close to a float, and a polynomial of the distance from it with the least relative error.
 constexpr float kTangents[7][32] = {{0,
                                      0.0860791653f,
                                      0.101899028f,

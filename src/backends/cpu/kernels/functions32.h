@@ -25,7 +25,7 @@ enum class Binary32 : uint8_t {
 /// y[i] = f(a[i], b[i]).
 using Binary32Function = void (*)(const float* a, const float* b, size_t count, float* y);
 
-/// Null where there are no such vectors: functions of doubles serve as well.
+/// Null on machines without such vectors: functions of doubles serve as well.
 struct Functions32Kernels {
   const Unary32Function* unary;    // by MoreUnary
   const Binary32Function* binary;  // by Binary32

@@ -20,8 +20,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #include "backends/cpu/kernels/math64.inc"
 
-/// a / b of numbers that are neither large nor small, to one unit in the last place. For functions that divide and take roots more than
-/// once: one division passes beside all else.
+/// a / b to one unit in the last place, for numbers that are neither large nor small. For functions with several divisions and roots: only
+/// a single division overlaps with other instructions.
 HWY_INLINE V quotient(V a, V b) {
 #if HWY_TARGET == HWY_AVX3
   V y{_mm512_rcp14_pd(b.raw)};

@@ -58,8 +58,8 @@ class GemmConv {
     return shape_.groups == 1 && !low_precision_ && y_pixel_ == lanes_ && y_plane_ == shape_.out_h * shape_.out_w * lanes_;
   }
   bool reads_ring() const noexcept { return flat_; }
-  /// From now on units are in the order of the rows of an image, units_of_row() each. In images that are rings of rows, row r lies where
-  /// row r % input, or r % output, of an image of that height would.
+  /// Orders units by the rows of an image, units_of_row() each. In images that are rings of rows, row r is stored as row r % input, or
+  /// r % output, of an image of that height.
   void cut_rows(size_t input, size_t output);
   size_t units_of_row() const noexcept { return blocks_ / shape_.out_h * chunks_; }
   const ConvShape& shape() const noexcept { return shape_; }
@@ -95,7 +95,7 @@ class GemmConv {
   size_t out_vectors_;          // of one group
   bool direct_;                 // tiles read the image itself
   Window window_;
-  size_t height_, width_;                        // of the output as tiles see it: one long row where it is flat
+  size_t height_, width_;                        // of the output as tiles see it: one long row if it is flat
   size_t in_row_, in_plane_;                     // floats: between the inputs of neighbouring output rows; between planes of the image
   size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   std::vector<ptrdiff_t> taps_[2];               // for the two heights of blocks, because windows differ

@@ -40,8 +40,8 @@ HWY_INLINE V broadcast(const uint8_t* x) {
   return hn::Set(D(), group);
 }
 
-// Sums of products of neighbouring 16-bit numbers: one instruction on x86 and WebAssembly; on ARM the lower half of a vector goes to the
-// first sum and the upper one to the second, each product in a lane of its own.
+// Sums of products of neighbouring 16-bit numbers: one instruction on x86 and WebAssembly. On ARM the lower half of a vector is added to
+// the first sum and the upper one to the second, with each product in its own lane.
 HWY_INLINE void add_pairs(V a, V b, V (&sum)[kSums]) {
   const D16 d16;
   V other = hn::Zero(D());

@@ -26,7 +26,7 @@ inline constexpr size_t group_bytes(IntegerForm form) { return form == IntegerFo
 /// the first of (rows + 1) / 2. Distances are in bytes.
 struct IntegerTile {
   const uint8_t* x[2];
-  const ptrdiff_t* taps;  // of every tap: what it adds to x
+  const ptrdiff_t* taps;  // the offset of every tap from x
   size_t tap_count = 1;
   size_t groups = 0;           // of channels per tap
   ptrdiff_t row_stride = 0;    // of x; in matrices rows are next to each other, and one beyond either run may be read

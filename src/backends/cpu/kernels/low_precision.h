@@ -10,17 +10,17 @@ namespace minnow::cpu {
 
 enum class LowPrecisionFormat : uint8_t { bf16, f16 };
 
-/// Two neighbouring channels in 16 bits each, the first in the lower half, take the place of a float: what moves images and weights of f32
-/// moves pairs as well, the image then having half as many channels. Sums, bias and results are f32.
+/// Two neighbouring channels in 16 bits each, the first in the lower half, occupy the place of a float. So code that moves images and
+/// weights of f32 also moves pairs, as an image of half as many channels. Sums, bias and results are f32.
 struct LowPrecisionKernels {
   TileKernels tile;  // `packed`, and in forms by an instruction `plain`
-  /// Pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, as pixels of `lanes` pairs, in `parts`
-  /// planes. Channels from `channels` on become zero, whatever they hold. `to` is `low` at most where there is one part.
+  /// Converts pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, to pixels of `lanes` pairs, in
+  /// `parts` planes. Channels from `channels` on become zero, whatever they hold. `to` may be `low` only if there is one part.
   void (*pack_pixels)(const float* low, const float* high, size_t pixels, size_t channels, float* to);
   /// `count` floats of two planes (`high` null: of one) as pairs.
   void (*pack_planes)(const float* low, const float* high, size_t count, float* to);
-  /// At most two vectors of floats of each of `rows` rows, `stride` floats apart, as a vector of pairs each, in `parts` planes; what is
-  /// beyond becomes zero.
+  /// Converts at most two vectors of floats of each of `rows` rows, `stride` floats apart, to a vector of pairs each, in `parts` planes,
+  /// filled up with zeros.
   void (*pack_rows)(const float* from, size_t stride, size_t rows, size_t count, float* to);
   LowPrecisionFormat format;  // of the tile's weights
   float divisor = 1;          // of an image's floats when they become pairs; products are multiplied by it again

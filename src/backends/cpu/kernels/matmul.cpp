@@ -111,7 +111,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
   for (size_t slice = 0; slice < slices_; ++slice) {
     const size_t begin = slice_begin(slice), depth = slice_begin(slice + 1) - begin;
     const bool is_last = slice + 1 == slices_;
-    // Later slices add what is there already.
+    // Later slices add to the sums of earlier ones.
     const float* all_add = slice ? arguments.y : arguments.add;
     t.blocks = depth / lanes_;
     t.rest = depth % lanes_;

@@ -20,8 +20,8 @@ class MatMul {
     size_t l2 = 1 << 20;  // bytes
     const LowPrecisionKernels* low_precision =
         nullptr;  // factors are rounded to 16 bits; a is not transposed, b as low_precision_weights makes them along k
-    // Where b is read again for every block of rows, this much of k at a time: a panel of it and a block of a then fit L2 (4096x4096x4096:
-    // 1.9 s -> 1.2 s). More would gain nothing, less would read and write y more often. SIZE_MAX: all, for a b that pack_b has not packed.
+    // The depth of a slice of k, if b is read for several blocks of rows: a panel of b and a block of a then fit L2 (4096x4096x4096: 1.9 s
+    // -> 1.2 s). Deeper slices gain nothing, shallower ones access y more often. SIZE_MAX: all of k, for a b that pack_b() has not packed.
     size_t depth = 1024;
   };
   struct Arguments {
@@ -60,7 +60,7 @@ class MatMul {
   const Kernels* kernels_;
   size_t lanes_, vectors_;
   size_t blocks_ = 1, chunks_ = 1;  // of rows; of panels
-  size_t slices_ = 1;               // of k: what is multiplied at a time
+  size_t slices_ = 1;               // of k, multiplied one after another
   size_t scratch_floats_;
 };
 

@@ -46,7 +46,7 @@ struct Loops {
     constexpr size_t kChains = 4;
     const D d;
     const T* x = static_cast<const T*>(from);
-    if (count < kLanes) {  // with the first element in what is left of a vector
+    if (count < kLanes) {  // fill the vector with copies of the first element
       T lanes[kLanes];
       for (size_t i = 0; i < kLanes; ++i) lanes[i] = x[i < count ? i : 0];
       return reduce(lanes, kLanes, flip, to);
@@ -62,7 +62,7 @@ struct Loops {
     };
     MINNOW_UNROLL for (size_t j = 0; j < kChains; ++j) best[j] = hn::Xor(hn::LoadU(d, x), turn), sum[j] = hn::Zero(d);
     size_t i = 0;
-    // Two pages at a time, as memory is prefetched for both, where little is left behind them.
+    // Read two pages at a time, so that both are prefetched, if little is left after them.
     constexpr size_t kPage = 4096 / sizeof(T);
     const size_t apart = HWY_ARCH_X86 && kFloat && count >= 2 * kPage && count % (2 * kPage) < 8 * kLanes ? kPage : 2 * kLanes;
     for (; i + 2 * apart <= count; i += apart)
@@ -136,7 +136,7 @@ constexpr MinMaxLoops loops_of() {
 
 extern const MinMaxKernels kMinMaxKernels;
 const MinMaxKernels kMinMaxKernels{{
-#if MINNOW_SMALL  // what networks have
+#if MINNOW_SMALL  // the dtypes of networks
     {},
     {},
     {},

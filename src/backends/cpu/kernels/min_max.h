@@ -22,13 +22,13 @@ struct MinMax {
   uint64_t flip = 0;
 };
 
-/// The row of a table over signed integers of 8, 16, 32 and 64 bits, f32 and f64 in which elements of a dtype are looked at, unsigned ones
-/// as signed; kNumberRows of a dtype that is none of these.
+/// The row for a dtype in tables over signed integers of 8, 16, 32 and 64 bits, f32 and f64. Unsigned integers use the rows of signed ones.
+/// kNumberRows for other dtypes.
 constexpr size_t kNumberRows = 6;
 size_t number_row(DType dtype) noexcept;
 
 struct MinMaxKernels {
-  MinMaxLoops loops[kNumberRows];  // null where there are none
+  MinMaxLoops loops[kNumberRows];  // null for missing ones
   MinMax of(DType dtype, bool largest) const noexcept;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of one element, beside those that operators have, for which there are kernels of f32 (functions32.h) and of f64
-// (unary64.h).
+// Functions of one element that have kernels of f32 (functions32.h) and of f64 (unary64.h), in addition to those of
+// operators.
 #pragma once
 #include <cstdint>
 

@@ -15,7 +15,7 @@ struct CellRows {
 struct RecurrentKernels {
   /// Gates input, output, forget, new: c becomes sigmoid(f) c + sigmoid(i) tanh(n), h becomes sigmoid(o) tanh(c).
   void (*lstm)(const CellRows& cell, float* c, float* h);
-  /// Gates update, reset, new, and what reset scales: next = (1 - u) tanh(n + sigmoid(r) s) + u h, with u = sigmoid(update).
+  /// Gates update, reset, new, and s, which reset scales: next = (1 - u) tanh(n + sigmoid(r) s) + u h, with u = sigmoid(update).
   void (*gru)(const CellRows& cell, const float* h, float* next);
   /// scaled = sigmoid(reset) h, where the state is scaled before it is multiplied; the fourth vector becomes 0.
   void (*reset)(const CellRows& cell, const float* h, float* scaled);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted sums of rows and of pixels: what separable interpolation is made of.
+// Weighted sums of rows and of pixels, the steps of separable interpolation.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -273,7 +273,7 @@ StrassenConv::Target StrassenConv::Target::quarter(size_t rows, size_t vectors, 
   if (level >= std::min(levels_, kStrassenLevels)) return multiply_tiles(work, left, to, rows);
   const Work::Buffers& buffers = work.buffers[level];
   const size_t half_vectors = work.vectors >> (level + 1), half_rows = level == 0 ? work.part.second - work.part.first : rows / 2;
-  const size_t inner = levels_ - 1 - level;  // the place of this level's sums: they come before those of the levels around
+  const size_t inner = levels_ - 1 - level;  // the position of this level's sums: before those of the outer levels
   for (const Product& p : kSteps) {
     const bool right = p.to == kC12 || p.to == kC22, bottom = p.to == kC21 || p.to == kC22;
     Target target{};

@@ -126,7 +126,7 @@ HWY_INLINE void four_steps(const float* x0, const float* x1, const float* w, V (
 // Read in place of factors that a sum does not have.
 alignas(64) constexpr float kNoWeights[4 * 2 * 16] = {};
 
-// Weights of four input channels, as sums; `at`: where they lie in their panel.
+// Weights of four input channels, as sums; `at`: their offset in the panel.
 template <int N>
 HWY_INLINE void make_weights(const TileWeights& m, size_t at) {
   static_assert(4 * N * kLanes <= std::size(kNoWeights));
@@ -150,7 +150,7 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   MINNOW_UNROLL for (int s = 1; s < kSets; ++s) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[s][0][n] = hn::Zero(D());
   const float* w = t.w;
   const char* prefetch = t.prefetch;
-  const TileWeights make = kSums ? t.make : TileWeights{};                // in registers: what is written might be the tile itself
+  const TileWeights make = kSums ? t.make : TileWeights{};                // in registers, because stores might alias the tile itself
   constexpr int kAsked = static_cast<int>(asked_bytes(kLanes)) * 4 / 64;  // lines for four channels
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const float* x0 = t.x[0] + t.taps[tap];

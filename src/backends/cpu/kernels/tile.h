@@ -36,7 +36,7 @@ struct TileWeights {
 /// image row in each. Distances are in floats. Nothing needs to be aligned.
 struct Tile {
   const float* x[2] = {};      // the first pixel of each run
-  const ptrdiff_t* taps = {};  // of every tap: what it adds to x
+  const ptrdiff_t* taps = {};  // the offset of every tap from x
   size_t tap_count = 1;
   size_t blocks = 0;           // whole vectors of input channels per tap
   size_t rest = 0;             // channels beyond them; lanes beyond those are not read
@@ -45,7 +45,7 @@ struct Tile {
   float* y[2] = {};
   ptrdiff_t pixel_stride = 0, vector_stride = 0;  // of y and of `add`
   const float* bias = nullptr;                    // [n], or null: zero
-  bool accumulate = false;                        // start from what y holds instead of the bias
+  bool accumulate = false;                        // start from y instead of the bias
   bool finish = false;                            // add `add`, then clamp
   const float* add[2] = {};                       // the other arm of a residual block, or null
   float low = 0, high = 0;

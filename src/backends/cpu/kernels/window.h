@@ -23,9 +23,9 @@ class Window {
   /// Where tap (ky, kx) of the output at the upper left finds its input.
   size_t tap(size_t ky, size_t kx) const noexcept { return ky * dilation_h_ * row_ + tap_columns_[kx]; }
 
-  /// Copies what the rows [first, first + rows) of output need from the plane `image` to `out`.
+  /// Copies the part of the plane `image` that the output rows [first, first + rows) read to `out`.
   void copy(const float* image, size_t first, size_t rows, float* out) const noexcept;
-  /// The same of all `channels` of an image that has them last, for planes of one float a pixel, which lie plane(rows) apart.
+  /// The same for all `channels` of a channels-last image; the resulting planes of one float per pixel are plane(rows) apart.
   void copy_channels(const float* image, size_t channels, size_t first, size_t rows, float* out) const noexcept;
 
  private:

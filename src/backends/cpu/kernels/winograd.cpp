@@ -20,8 +20,8 @@ constexpr size_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/clamp.inc"
 
-// A positions: zero (where their number is even), pairs of points, infinity. Forms of the same number share the code; the points are in
-// the coefficients, which stay in registers, or on the stack where these are few.
+// A positions: zero (if their number is even), pairs of points, infinity. Forms with the same number share the code; the points are in the
+// coefficients, which stay in registers, or on the stack of machines with few registers.
 template <int A>
 struct Points {
   static constexpr int kPairs = (A - 1) / 2, kZero = (A - 1) % 2;

@@ -120,7 +120,7 @@ struct WinogradWeights {
 struct WinogradKernels {
   /// From lines of inputs to lines of positions, one vector each.
   void (*input[kMostWinogradPositions + 1])(const WinogradLines& lines, const float* x, float* y);
-  /// From lines of positions to lines of outputs. finish: null, or what is done to them.
+  /// From lines of positions to lines of outputs. finish: null, or the operation applied to the outputs.
   void (*output[kMostWinogradPositions + 1])(const WinogradLines& lines, const float* x, float* y, const WinogradFinish* finish);
   /// Transforms weights along one axis, at [taps that meet points]: from as many vectors as there are taps, x_value apart, to as many as
   /// there are positions, y_value apart; and so for `lines` neighbouring vectors. `outputs`: the positions of points.

@@ -24,8 +24,8 @@ double difference_product(const Numbers& points, const std::vector<size_t>& memb
   return n;
 }
 
-// By what weights are divided at a finite point. Without a zero among the points, the negative point of a pair has the sign of the other,
-// so that both share their even and their odd taps.
+// The divisor of weights at a finite point. If zero is not among the points, the negative point of a pair gets the sign of the positive
+// one, so that both share their even and their odd taps.
 double normal_of(const Numbers& points, size_t point) {
   std::vector<size_t> all(points.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;

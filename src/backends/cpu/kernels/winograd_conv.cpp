@@ -96,7 +96,7 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   if (keeps_columns_) fitting = std::max(fitting, tiles);
   size_t blocks = ceil_div(tiles, fitting);
   cut(tiles, blocks);
-  // Threads that take blocks of their own transform what they need, and wait for nobody; but each reads all weights.
+  // Threads with blocks of their own transform their inputs themselves and wait for nobody; but each thread reads all weights.
   const size_t even_blocks = ceil_div(blocks, options.threads) * options.threads;
   const bool own_blocks = options.threads > 1 && weights <= options.l3 / 3 && tiles / even_blocks >= most;
   if (own_blocks && blocks != even_blocks) {
@@ -366,8 +366,8 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
         kernels_->weights[numbers_of(across_.form).met()](made_lines, w + row * taps * panel, made);
       if (count == 0) continue;
       t.w = keeps_columns_ ? made + column * panel : w + position * panel;
-      // Weights that come next are asked for while this position computes, shared out over the tiles: those of the next position, or a
-      // share of the next row's taps.
+      // Prefetch the next weights while this position computes, distributed over the tiles: those of the next position, or a share of the
+      // next row's taps.
       const size_t all = taps * lines, first = keeps_columns_ ? share(all, width, column) : 0;
       const size_t asked = keeps_columns_ ? share(all, width, column + 1) - first : lines;
       const float* next = keeps_columns_ ? w + (row + 1) * taps * panel + first * line / sizeof(float) * in : w + (position + 1) * panel;

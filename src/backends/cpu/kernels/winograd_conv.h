@@ -80,7 +80,7 @@ class WinogradConv {
   void run(size_t unit, const Arguments& arguments, const float* shared, float* scratch) const noexcept;
 
  private:
-  // Where a tile's first output lies, and whether it is a border tile of fewer columns, of fewer rows.
+  // The first output of a tile, and whether it is a border tile with fewer columns or fewer rows.
   struct Place {
     size_t image, y, x;
     bool narrow, low;

@@ -103,8 +103,8 @@ class ArgKernel final : public Kernel {
     return scratch;
   }
 
-  // row(k): element k of each of `width` lines. A place counts from 1, from the end that loses, so that the largest count is the one wanted
-  // and 0 says that nothing equals the maximum, which then is NaN.
+  // row(k): element k of each of `width` lines. Positions count from 1, from the end that loses ties, so the largest count is the wanted
+  // one. 0 means that no element equals the maximum, which then is NaN.
   template <class Row>
   void search_columns(Row row, size_t width, int64_t* y) const noexcept {
     float best[kColumns], count[kColumns], equals[kColumns];

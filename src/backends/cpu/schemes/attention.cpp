@@ -69,8 +69,8 @@ class AttentionKernel final : public Kernel {
     const NodeView& node = context.node();
     keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
     key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
-    // A block's scores take a third of the second-level cache at most. Where heads are few for the threads, blocks are more; only where
-    // later keys are not looked at do sums depend on the block, and results must not depend on the number of threads.
+    // A block's scores take at most a third of the second-level cache. With few heads per thread there are more blocks. If later keys are
+    // ignored, sums depend on the block size, so it must not depend on the number of threads then.
     const size_t most = size(tile_of(value_low_precision_).rows[kPair]), threads = size(context.device().threads),
                  all_heads = size(a_.batch * a_.q_heads);
     rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
@@ -118,7 +118,7 @@ class AttentionKernel final : public Kernel {
     return {data + head * length * width, size(width)};
   }
 
-  // A panel of keys [head][lanes of the panel] with the scale, or of values [key][lanes of the panel]; what is beyond is zero.
+  // A panel of keys [head][lanes of the panel] with the scale, or of values [key][lanes of the panel], filled up with zeros.
   void pack(RunContext& context, size_t head, size_t part) const noexcept {
     float* key_panels = context.scratch_at<float>(keys_offset_) + head * key_floats_;
     float* value_panels = context.scratch_at<float>(values_offset_) + head * value_floats_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the inputs of an elementwise operator meet its output: rows, strides, what is broadcast.
+// How the inputs of an elementwise operator correspond to its output: rows, strides, broadcasting.
 #pragma once
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ struct ElementwiseGeometry {
   int64_t rows = 1, row = 1;
   bool long_rows = true;  // a block is a piece of one row; else it is several whole rows
 
-  /// The plain layout: any broadcasting. Gives the reason where it cannot be.
+  /// The plain layout, with any broadcasting. Returns the reason if that is impossible.
   std::string plain(const NodeView& node);
   /// The packed layout of four-byte elements: inputs of the output's shape, single elements, values per channel.
   std::string packed(const NodeView& node, int64_t lanes);

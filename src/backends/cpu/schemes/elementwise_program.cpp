@@ -158,7 +158,7 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::power(const NodeVie
   return binary(Binary::power, x, operands[1]);
 }
 
-// ln(1 + x) without cancellation: the sum is rounded, and what is lost of x divided by it is the rest of the logarithm. Infinity has none.
+// ln(1 + x) without cancellation: adds the rounding error of the sum, divided by the sum, to its logarithm. Infinity has no such error.
 ElementwiseProgram::Value ElementwiseProgram::log_of_one_more(Value x) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
   const Value finite = unary(Unary::clip, x, -kInfinity, kMost), sum = unary(Unary::scale, finite, 1, 1);

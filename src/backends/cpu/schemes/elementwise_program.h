@@ -63,7 +63,7 @@ class ElementwiseProgram {
     Value a = -1, b = -1;     // that it reads; of a store: that it writes
     bool parameters = false;  // instead of a and b constants, from this one on
     uint32_t constant = 0;
-    bool held = false;  // a is what the chain keeps
+    bool held = false;  // a is the held value
   };
   /// The data that a step reads from an input or writes to the result, each block at another position.
   struct Moving {
@@ -71,7 +71,7 @@ class ElementwiseProgram {
     const float* ChainStep::*from;  // null where the step writes
     Value value;
   };
-  /// Instructions [first, last), of which the tiles are done by steps [step, step_end), if there are any.
+  /// Instructions [first, last). Steps [step, step_end), if there are any, compute their whole tiles.
   struct Part {
     size_t first, last, step, step_end;
   };

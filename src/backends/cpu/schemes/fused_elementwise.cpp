@@ -23,7 +23,7 @@ using Form = ElementwiseProgram::Form;
 
 bool is_f32_or_boolean(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
 
-/// The program of a node, and for a fused one of the nodes in its body. Nothing where an operator or a dtype has no place in a program.
+/// The program of a node or, for a fused one, of the nodes in its body. Empty if programs do not support an operator or a dtype.
 std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& kernels, const std::vector<Source>& sources) {
   std::vector<Form> forms;
   for (const Source& source : sources) forms.push_back(source.form);

@@ -87,7 +87,7 @@ constexpr Combined kCombined[] = {{"Add", Combination::add},
                                   {"LessOrEqual", Combination::less_equal},
                                   {"GreaterOrEqual", Combination::less_equal}};
 
-/// Null where there is none for the operator and the dtype.
+/// Null if there is none for the operator and the dtype.
 RowFunction function_of(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   const std::string& op = node.op();
@@ -269,7 +269,7 @@ constexpr CastRow kCasts[] = {{DType::f32, DType::f16, converted<float, uint16_t
                               {DType::f32, DType::i64, integers<int64_t>},
                               {DType::f32, DType::i32, integers<int32_t>}};
 
-/// Null where there is none.
+/// Null if there is none.
 CastFunction cast_function(const NodeView& node, const Device& device) {
   const DType from = node.input_dtype(0), to = node.output(0).dtype;
   const CombineKernels& kernels = *cpu_device(device).kernels->combine;

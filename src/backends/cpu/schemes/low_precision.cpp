@@ -31,7 +31,7 @@ const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels&
 
 double speed_of(Factors factors, const Kernels& kernels) {
   if (factors == Factors::f32) return 1;
-  return factors == Factors::bf16 ? bf16_speed(*kernels.bf16) : 1.8;  // twice the products an instruction, less what the sums in f32 take
+  return factors == Factors::bf16 ? bf16_speed(*kernels.bf16) : 1.8;  // twice the products per instruction, less the cost of sums in f32
 }
 
 std::string_view suffix_of(Factors factors) noexcept {

@@ -20,7 +20,7 @@ enum class Factors : uint8_t { f32, bf16, f16 };
 Estimate refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
 /// The kernels that multiply them; null for f32.
 const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels);
-/// Multiply-adds a second beside those of f32 tiles on this machine.
+/// Multiply-adds per second, relative to those of f32 tiles on this machine.
 double speed_of(Factors factors, const Kernels& kernels);
 /// In the names of packings: "", " bf16", " f16".
 std::string_view suffix_of(Factors factors) noexcept;

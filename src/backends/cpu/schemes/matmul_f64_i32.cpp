@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices of f64 (MatMul, Gemm) and of 32-bit integers (MatMul): B in panels of two vectors, A in strips of a tile's rows, a
-// slice of k at a time, whose sums are added to what y has.
+// Matrix products of f64 (MatMul, Gemm) and of 32-bit integers (MatMul): B in panels of two vectors, A in strips of a tile's rows, one
+// slice of k at a time; the sums of a slice are added to y.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>

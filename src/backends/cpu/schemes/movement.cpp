@@ -136,7 +136,7 @@ size_t axis_of(const NodeView& node, int64_t fallback, size_t rank) {
   return node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", fallback}), rank);
 }
 
-// With one slice before the axis, the parts lie behind each other as wholes.
+// With one slice before the axis, each part is contiguous.
 bool is_outermost(const Shape& shape, size_t axis) { return shape.product(0, axis) == 1; }
 
 Estimate estimate_concat(const NodeView& node, const Device& device) {

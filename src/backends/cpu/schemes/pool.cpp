@@ -164,7 +164,7 @@ class PlainPool3dKernel final : public Kernel {
         else if (largest != to)
           std::copy_n(largest, width, to);
       }
-      // Windows within the rows, of all rows at once: the largest from every place on, of which some are taken.
+      // Windows within the rows, for all rows at once: compute the maximum from every position on, then pick some of them.
       const size_t taps = size(w_.kernel[2]), step = size(w_.dilation[2]), all = height * width;
       Stop stop;
       for (size_t tap = 1; tap < taps && tap * step < all && !stop.after(all / 8); ++tap)
@@ -177,7 +177,7 @@ class PlainPool3dKernel final : public Kernel {
  private:
   size_t plane() const noexcept { return size(w_.input[1] * w_.input[2]); }
 
-  // The largest of the slices of `count` floats that output `at` of an axis meets: one of them or `out`; null where it meets none.
+  // The maximum of the slices of `count` floats in the window of output `at`: a slice itself, or `out`; null if the window is empty.
   const float* join(size_t axis, size_t at, const float* x, size_t count, float* out) const noexcept {
     const float* most = nullptr;
     Stop stop;

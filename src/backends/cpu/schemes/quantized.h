@@ -10,7 +10,7 @@ namespace minnow::cpu {
 
 /// Inputs of minnow.QuantizedConv, minnow.QuantizedMatMul and the QLinear forms.
 enum QuantizedInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
-/// Where a node has its factors and their zero points: ConvInteger and MatMulInteger, which give the sums as i32, have them elsewhere.
+/// The inputs of a node with its factors and their zero points. ConvInteger and MatMulInteger, whose sums are i32, have other ones.
 struct FactorInputs {
   bool raw;  // the sums are wanted
   size_t x = 0, x_zero = 2, w, w_zero;
@@ -48,8 +48,8 @@ class IntegerWeights {
   /// The panel of a pair of vectors of a group.
   const uint8_t* panel(size_t group, size_t pair) const noexcept { return data() + (group * pairs_ + pair) * panel_bytes_; }
   size_t panel_bytes() const noexcept { return panel_bytes_; }
-  /// Packs the weights (shared with other plans where their zero points are 0) and takes the zero point of X into the biases, where it
-  /// is constant.
+  /// Packs the weights (shared with other plans if their zero points are 0) and folds the zero point of X into the biases if it is
+  /// constant.
   void prepare(PrepareContext& context, Requantization& requantization);
 
   /// At the beginning of a run: X as this run finds it (`from` is set, the zero point read), and the biases that belong to it.
@@ -73,7 +73,7 @@ class IntegerWeights {
 
 /// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty where they can.
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
-/// Multiply-adds of these schemes beside those of f32.
+/// Multiply-adds of these schemes, relative to those of f32.
 double integer_speed(const Kernels& kernels);
 
 }  // namespace minnow::cpu

@@ -144,7 +144,7 @@ class QuantizedConvKernel final : public Kernel {
     copy_window(x, first, rows, window);
     const size_t place = lanes_ * (raw_ ? sizeof(int32_t) : 1), y_plane = s_.out_h * s_.out_w * place;  // bytes
     y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * place;
-    const bool flat = s_.taps() == 1;  // the pixels of all rows lie one behind the other
+    const bool flat = s_.taps() == 1;  // the pixels of all rows are contiguous
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), in_row = step_h_ * row_,
                  in_pixel = step_w_ / phases_ * pixel_;

@@ -68,7 +68,7 @@ class QuantizedMatMulKernel final : public Kernel {
   void run_block(const ByteSource& x, const int32_t* biases, uint8_t* y, size_t block, size_t chunk, uint8_t* rows) const noexcept {
     const size_t first = share(m_, blocks_, block), count = share(m_, blocks_, block + 1) - first, lanes = kernels_.lanes;
     const IntegerForm form = weights_.form();
-    // Vectors of a row that lie `stride` bytes apart, `pieces` of them side by side: in the form matrices those of a group of channels.
+    // Vectors of a row that are `stride` bytes apart, `pieces` of them adjacent: in the form matrices, those of a group of channels.
     const bool matrices = form == IntegerForm::matrices;
     const size_t piece = lanes * (form == IntegerForm::words ? 2 : 1), whole = k_ / lanes, rest = k_ % lanes;
     const size_t pieces = matrices ? group_bytes(form) / piece : 1, row = matrices ? group_bytes(form) : row_, group = count * row;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and RNN: the products with the inputs of all steps as one matrix product, then step by step the products with the state,
-// straight into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so
-// that a cell is finished while its sums are in the first-level cache. In f32, or with constant weights in 16 bits: then inputs and states
-// are rounded to bf16 or f16 before they are multiplied; sums, cells and states stay f32.
+// LSTM, GRU and RNN: one matrix product computes the products with the inputs of all steps. Then, step by step, the products with the state
+// are added to the sums of the gates. The gates of a vector of hidden units are adjacent ([units / lanes][4 gates][lanes]), so that a cell
+// is finished while its sums are in the first-level cache. Computes in f32 or, with constant weights in 16 bits, rounds inputs and states
+// to bf16 or f16 before they are multiplied; sums, cells and states stay f32.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -207,8 +207,8 @@ class RecurrentKernel final : public Kernel {
   }
 
  private:
-  // h before and after a step, c, h scaled by the reset gate (GRU) or c before a step that not every sequence has (LSTM), pairs of what is
-  // multiplied next.
+  // h before and after a step, c, h scaled by the reset gate (GRU) or c before a step that some sequences lack (LSTM), pairs of the next
+  // factors.
   static constexpr size_t kStates = 5;
 
   /// Constants are packed once, others in every run.
@@ -238,7 +238,7 @@ class RecurrentKernel final : public Kernel {
   void pack_input_weights(const float* w, float* to, size_t block) const noexcept { pack_gates(w, input_, r_.slots, block, to); }
   void pack_recurrent_weights(const float* r, float* to, size_t block) const noexcept { pack_gates(r, hidden_, r_.gates, block, to); }
 
-  // The biases of both products are added to the inputs' sums; what the reset gate scales keeps its own.
+  // The biases of both products are added to the inputs' sums, except for the bias of the product that the reset gate scales.
   void pack_bias(const float* b, float* to, size_t block) const noexcept {
     const size_t gates = r_.gates * r_.hidden, unit = block % blocks_ * lanes_;
     const bool gru = r_.gates == 3, scaled = gru && !r_.reset_before;

@@ -38,8 +38,8 @@ std::optional<Lines> lines_of(const NodeView& node) {
                static_cast<size_t>(shape.product(last, shape.rank()))};
 }
 
-/// How the work is shared out: columns, and where these are few, or the rows long, parts of the length, whose results are joined then. Both
-/// depend on the shape alone.
+/// How threads divide the work: by columns or, if these are few or the rows long, into parts of the length, whose results are joined. Both
+/// depend only on the shape.
 class Shares {
  public:
   /// `size`: bytes of a result.
@@ -115,7 +115,7 @@ class ReduceKernel final : public Kernel {
       : reduce_(kernels.rows->reduce[static_cast<size_t>(row.reduction)]),
         transpose_(kernels.layout->transpose),
         reduce_columns_(kernels.rows->reduce_columns[static_cast<size_t>(row.reduction)]),
-        // Parts join as what they are: a square was taken already.
+        // The results of parts are joined without squaring them again.
         join_(kernels.rows->reduce_columns[static_cast<size_t>(row.reduction == Reduction::product ? Reduction::product : Reduction::sum)]),
         scale_(row.mean ? (*kernels.unary)[Unary::scale] : nullptr),
         then_(row.then == Unary::copy ? nullptr : (*kernels.unary)[row.then]),

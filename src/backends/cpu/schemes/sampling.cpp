@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GridSample and RoiAlign on the packed layout: which pixels take part, and with which weights, is the same for all channels, and what is
-// left are weighted sums of pixels.
+// GridSample and RoiAlign on the packed layout. The sampled pixels and their weights are the same for all channels, so the rest are
+// weighted sums of pixels.
 #include <algorithm>
 
 #include "backends/cpu/cpu_device.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend's one table: the rows that each file of this folder gives to it. A new scheme is a file, or a row in one, and for a new file
-// a line here and in schemes.cpp.
+// The backend's one table: the rows of all files in this folder. To add a scheme, add a row to a file, or a new file with a line here and
+// in schemes.cpp.
 #pragma once
 #include <algorithm>
 #include <array>

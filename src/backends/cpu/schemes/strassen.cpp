@@ -28,8 +28,8 @@ double seconds_of(const ConvShape& s, const Device& device, bool adds, const Str
   // Each tile adds to and from other products: as much as about six channels.
   const double products = std::pow(7.0 / 8, levels), depth = in / slices * std::pow(0.5, levels), tiles = 1 + 6 * levels / depth;
   const double paired = options.levels == 1 ? conv.paired_pixels() : pixels;
-  // Sums of weights, of two to four quarters each, are read and written while the first tile that uses them computes. The longer that takes
-  // beside them, the more of them it hides: measured on Zen 4, 0.3 to 0.5 with tiles of 6 rows (AVX2), 0.6 to 0.8 with 14 (AVX-512).
+  // Sums of weights, of two to four quarters each, are read and written while the first tile that uses them computes. Slower tiles hide
+  // more of that cost. Measured on Zen 4: 0.3 to 0.5 with tiles of 6 rows (AVX2), 0.6 to 0.8 with 14 (AVX-512).
   const double made = 15 / device.l2_bandwidth, tile = 2.0 * cpu_device(device).kernels->tile->rows[2] / device.flops;  // of a sum
   const double making = 1.4 * made / (made + tile) * made * conv.sums_made() * in * split / 4 / threads;
   const double compute = waiting * (device.flop_time(2 * in * (paired * split * products * tiles + pixels * (all - split)), 0.9) + making);
