@@ -129,7 +129,8 @@ Tensor Tensor::of_i64(const Shape& shape, std::span<const int64_t> values) {
 }
 
 MutableTensorView Tensor::writable() {
-  if (!allocated_ || owner_.use_count() != 1) throw InvalidArgument("a tensor that shares its memory cannot be written; clone() it first");
+  const bool ours = allocated_ || std::get_deleter<AlignedFree>(owner_);  // memory of a tensor's, or a picture's
+  if (!ours || owner_.use_count() != 1) throw InvalidArgument("a tensor that shares its memory cannot be written; clone() it first");
   return MutableTensorView(dtype(), shape(), const_cast<void*>(data()));
 }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/image.h"
 
+#include <cstdlib>
+#include <memory>
+
+#include "base/memory.h"
+
 namespace minnow::vision {
 
 ImageView::ImageView(const TensorView& tensor) : dtype_(tensor.dtype()), data_(tensor.data()) {
@@ -84,7 +89,22 @@ bool overlap(const ImageView& a, const ImageView& b) {
 
 }  // namespace
 
-Tensor new_image(DType dtype, int64_t height, int64_t width, int64_t channels) { return Tensor(dtype, shape_of(height, width, channels)); }
+// A picture's memory is not set, and comes from the heap, which gives the same pages again. Tensors of more than 2 MiB take new pages each
+// time, and set them to 0: that took 0.3 ms for u8[1080, 1920, 3] (EPYC, 2026-11-23), as long as flipping it.
+Tensor new_image(DType dtype, int64_t height, int64_t width, int64_t channels) {
+  constexpr size_t kAlignment = 64;
+  const Shape shape = shape_of(height, width, channels);
+  const size_t bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);
+  check_memory(bytes, "a picture");
+  AlignedFree free{current_account(), bytes};
+  if (free.account) free.account->charge(bytes);
+  void* const memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  if (!memory) {
+    if (free.account) free.account->refund(bytes);
+    throw OutOfMemory("the system refused {} bytes of memory", bytes);
+  }
+  return Tensor(dtype, shape, memory, std::shared_ptr<const void>(memory, std::move(free)));
+}
 MutableImageView writable(Tensor& image) { return image.writable(); }
 
 Result::Result(std::string_view function, const Output& output, DType dtype, int64_t height, int64_t width, int64_t channels,
