@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned memory, the limit that every large allocation is checked against, and accounts of what a session's runs have taken.
+// Aligned memory, the limit for every large allocation, and accounts of the memory that a session's runs hold.
 #pragma once
 #include <atomic>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors where memory is out: reporting one allocates nothing.
+// Errors for exhausted memory; reporting one allocates nothing.
 #pragma once
 #include <exception>
 

@@ -12,8 +12,8 @@ namespace minnow {
 struct SmallFloat {
   int exponent_bits, mantissa_bits, bias;
   uint32_t max_code;       // code of the largest finite magnitude
-  uint32_t infinity_code;  // magnitude code of infinity, or nan_code where there is none
-  uint32_t nan_code;       // magnitude code of NaN (with the sign bit where negative zero is NaN)
+  uint32_t infinity_code;  // magnitude code of infinity, or nan_code if there is none
+  uint32_t nan_code;       // magnitude code of NaN (with the sign bit if negative zero is NaN)
 };
 inline constexpr SmallFloat kF16{5, 10, 15, 0x7bff, 0x7c00, 0x7e00};
 inline constexpr SmallFloat kBf16{8, 7, 127, 0x7f7f, 0x7f80, 0x7fc0};
@@ -76,7 +76,7 @@ void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcep
 /// `value` as the nearest element of a floating dtype holds it; ties to even, overflow to infinity (NaN where the format has none).
 double rounded(DType dtype, double value) noexcept;
 
-/// Toward zero; what does not fit becomes the nearest i64 (in u64's upper half: its bits), NaN becomes 0.
+/// Rounds toward zero and saturates to i64 (in u64's upper half: its bits); NaN becomes 0.
 int64_t truncate(double value) noexcept;
 
 /// The smallest and the largest value of an integer dtype (u64's largest as i64's).

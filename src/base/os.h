@@ -41,7 +41,7 @@ class NewFile {
   /// The system's descriptor, for writing. This object closes it.
   int descriptor() const noexcept { return fd_; }
   void write(std::span<const std::byte> piece);
-  /// Replaces what has the name.
+  /// Replaces the file of that name.
   void publish();
 
  private:
@@ -71,8 +71,8 @@ size_t physical_memory_bytes();
 /// Bytes of this process that are in memory now, and their peak; 0 if the system does not report them.
 size_t resident_bytes();
 size_t peak_resident_bytes();
-/// Lets go of the memory behind bytes of a MappedFile that are not needed for now (whole pages only; they are read again when touched).
-/// Does nothing for other memory.
+/// Releases the memory of bytes of a MappedFile (whole pages only; they are read again when touched). Does nothing for other
+/// memory.
 void release_mapped(const void* data, size_t bytes) noexcept;
 /// Asks for pages of kHugePage bytes behind [memory, memory + bytes), which begins at a multiple of that. Only a wish.
 void prefer_huge_pages(void* memory, size_t bytes) noexcept;

@@ -303,7 +303,7 @@ const ArmFeatures& arm_features() noexcept {
   return found;
 }
 
-// "model name" on x86; on ARM, where there is none, the numbers of maker and part.
+// "model name" on x86; on ARM, which lacks it, the numbers of implementer and part.
 std::string processor_name() {
   std::FILE* file = std::fopen("/proc/cpuinfo", "r");
   if (!file) return {};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostCores = 4096;
 
-// The first line of a file, short as all of these are; empty where there is none.
+// The first line of a short file; empty if there is none.
 std::string line_of(const std::string& path) {
   std::string line;
   if (std::FILE* file = std::fopen(path.c_str(), "r")) {

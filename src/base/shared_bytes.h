@@ -10,8 +10,8 @@
 
 namespace minnow {
 
-/// A span and the object that keeps it alive. File readers make their tensors from this type alone: a tensor shares the owner of exactly
-/// the bytes it points to, so it cannot outlive them.
+/// A span and the object that keeps it alive. File readers make tensors only from this type: a tensor shares the owner of exactly the bytes
+/// to which it points, so it cannot outlive them.
 class SharedBytes {
  public:
   SharedBytes() = default;

@@ -152,7 +152,7 @@ void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t, size_t)
   if (!wait_actively(kYieldAfter, done))
     while (!done()) {
       std::this_thread::yield();
-      if (watch) watch->should_stop();  // the workers see what it finds
+      if (watch) watch->should_stop();  // makes the answer visible to the workers
     }
   busy_.store(false, std::memory_order_release);
 }

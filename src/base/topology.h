@@ -10,14 +10,14 @@ namespace minnow::os {
 struct Core {
   int number = 0;     // the system's
   double speed = 1;   // beside the others': 1 is the fastest
-  bool first = true;  // of the threads of its core that the process may use; all are where the system does not tell
+  bool first = true;  // of the hardware threads of its core that the process may use; true for all if the system does not report them
   friend bool operator==(const Core&, const Core&) = default;
 };
 
 /// Numbers of the online cores in this process's affinity mask. Empty if the system does not report them.
 std::vector<int> allowed_cores();
-/// Reads the system's files about these cores, in order. Speed is `root`/cpuN/cpu_capacity, else cpufreq/cpuinfo_max_freq, if every one
-/// of them has it, and topology/thread_siblings_list names the threads of a core. Files that are absent or nonsense: all are alike.
+/// Reads the system's files about these cores, in order. Speed is `root`/cpuN/cpu_capacity, else cpufreq/cpuinfo_max_freq, if all cores
+/// have it; topology/thread_siblings_list names the threads of a core. If files are absent or invalid, all cores are alike.
 std::vector<Core> read_cores(std::span<const int> allowed, const std::string& root = "/sys/devices/system/cpu");
 /// The same of this process, read once.
 const std::vector<Core>& cores();

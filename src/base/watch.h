@@ -49,7 +49,7 @@ class Watch {
     return watch && watch->should_stop();
   }
 
-  /// Whether the computation should stop. A worker of the pool learns what the thread of the watch has found.
+  /// Whether the computation should stop. Workers of the pool see the answer that the watch's thread found.
   bool should_stop() noexcept {
     if (reason_.load(std::memory_order_relaxed) != Reason::none) return true;
     if (owner_ != &current_ || --left_ > 0) return false;
@@ -62,7 +62,7 @@ class Watch {
     return should_stop();
   }
   Reason reason() const noexcept { return reason_.load(std::memory_order_relaxed); }
-  /// Throws what should_stop() found. `place` is added to the sentence: " in model.onnx: node ...".
+  /// Throws the reason found by should_stop(). `place` is added to the sentence: " in model.onnx: node ...".
   [[noreturn]] void stop(std::string_view place = {}) const;
 
   /// While it lives, kernels of this thread may return early and the pool may leave tasks out. Whoever makes one looks at reason()

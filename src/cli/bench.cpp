@@ -16,7 +16,7 @@ void bench_command(const MeasureOptions& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const double load_seconds = load.seconds();
   std::vector<std::string> open;
-  // The inputs are the caller's: their memory, and what making them takes, is not the model's.
+  // The caller makes the inputs, so neither their memory nor the time to make them counts for the model.
   const size_t loaded_bytes = os::resident_bytes();
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);
   base_bytes += os::resident_bytes() - loaded_bytes;
@@ -55,7 +55,7 @@ void bench_command(const MeasureOptions& arguments) {
   const BackendOptions used = backend_options(options);  // threads as they are, not as they were asked for
   const size_t steady_bytes = os::resident_bytes(), peak_bytes = os::peak_resident_bytes();  // before the peak's own
   const size_t arena_bytes = session.arena_bytes();
-  // Profiled, since the arithmetic in If, Loop and Scan is what a run makes it.
+  // Profile, because the arithmetic in If, Loop and Scan depends on the run.
   session.set_profiling(true);
   repeated.run();
   double operations = 0;

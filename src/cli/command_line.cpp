@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kNames = 30, kWidth = 100;  // columns of help
 
-/// `text` in lines that begin behind `indent` spaces, the first one where the cursor is.
+/// Breaks `text` into lines that are indented by `indent` spaces, the first one from the cursor on.
 std::string wrapped(const std::string& text, size_t indent) {
   std::string out;
   size_t column = indent;
@@ -47,7 +47,7 @@ std::string value_word(const CLI::Option& option) {
   return word;
 }
 
-/// Help in the form "-t,--threads N  what it does (default: 0)", in lines of 100 columns.
+/// Help in the form "-t,--threads N  description (default: 0)", in lines of 100 columns.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {

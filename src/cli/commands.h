@@ -31,7 +31,7 @@ void add_tune(CLI::App& app);
 void add_completion(CLI::App& app);
 
 // Exit statuses (docs/command.md). `compare` is the exception, as diff is: 1 where something differs, 2 for every error.
-inline constexpr int kFailed = 1;   // the command could not do what was asked
+inline constexpr int kFailed = 1;   // the command failed
 inline constexpr int kMisused = 2;  // the command line is wrong
 inline constexpr int kDiffers = 1;  // compare
 
@@ -79,7 +79,7 @@ struct RunOptions {
 struct OtherOptions {
   std::vector<std::function<void(RunOptions&)>> changes;
   void add_to(CLI::App& command);
-  /// `first` with what is given here.
+  /// `first`, overridden by the options given here.
   RunOptions over(RunOptions first) const;
 };
 
@@ -98,7 +98,7 @@ struct MeasureOptions {
 /// initializer of an ONNX file that is an input too, and is given there by its name, stays an input.
 Model load_model(const std::string& path, const OperatorOptions& operators, const std::vector<std::string>& inputs = {});
 
-/// "name=1x3x224x224", or the dimensions alone for position `index`. A dimension "?" (-1) stays as it is.
+/// "name=1x3x224x224", or only the dimensions for position `index`. A dimension "?" (-1) does not change.
 struct NamedShape {
   std::string name;  // empty: by position
   std::vector<int64_t> dims;
@@ -129,7 +129,7 @@ Tensor read_picture(const std::string& path, const ValueDescription& input, std:
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
                                 bool fill_random, std::vector<std::string>* open = nullptr, const PictureOptions& pictures = {},
                                 const char* otherwise = "");
-/// Calls f(), whose errors then tell of such inputs.
+/// Calls f() and mentions such inputs in its errors.
 void run_with_open(const std::vector<std::string>& open, const std::function<void()>& f);
 
 /// Runs a model again and again on the same inputs, which must outlive it. Outputs go to memory of its own, except sequences and optionals,

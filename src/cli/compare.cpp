@@ -81,7 +81,7 @@ void compare(const Tensor& a, const Tensor& b, Row& row) {
   row.largest = apart.largest;
 }
 
-/// The model as its file says it, unless it is to be optimized first: optimized models keep few names. A model of two files: "a,b".
+/// Loads the model without optimization unless requested, because optimized models keep few names. A model of two files: "a,b".
 Model load(const std::string& argument, const Arguments& arguments) {
   ConvertOptions options;
   options.operators = arguments.operators.load();
@@ -156,7 +156,7 @@ struct Comparison {
   const Row* first = nullptr;
 };
 
-/// `pairs`: a value of the model, and what it is called on the other side.
+/// `pairs`: values of the model, and their names on the other side.
 Comparison compare_tensors(const Pairs& pairs, const std::unordered_map<std::string, Tensor>& tensors,
                            const std::unordered_map<std::string, Tensor>& others, double tolerance) {
   Comparison result;
@@ -175,8 +175,8 @@ Comparison compare_tensors(const Pairs& pairs, const std::unordered_map<std::str
   return result;
 }
 
-/// Importers of formats whose tensors have no names of their own call what layer "conv" makes "conv#1", "conv#2" ...: the last of these is
-/// the layer's result.
+/// If tensors have no names in a format, its importer names the results of layer "conv" "conv#1", "conv#2" ...; the last one is the layer's
+/// result.
 template <class FileOf>
 void add_layers(const Model& model, const FileOf& file_of, Pairs& pairs) {
   std::unordered_set<std::string> named;

@@ -11,7 +11,7 @@ namespace {
 
 struct Choice {
   std::vector<std::string> brief, names;  // without dashes
-  std::vector<std::string> words;         // what the value may be; empty: anything
+  std::vector<std::string> words;         // possible values; empty: anything
   std::string help;
   bool has_value = false, is_repeated = false;
   std::string value;  // "FILE", "N"
@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& bet
   return list;
 }
 
-/// The first part of an explanation, without what shells take for their own.
+/// The first part of an explanation, without characters that are special to shells.
 std::string brief_help(const std::string& text, const std::vector<std::string>& words = {}) {
   if (!words.empty() && text.starts_with(words[0] + ":")) return joined(words, ", ");  // it explains each word
   std::string brief;

@@ -94,7 +94,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
     for (const ValueDescription& input : inputs) names.push_back(input.name);
     throw UsageError("the model has no input \"{}\"{}", name, nearest(name, names));
   };
-  // Where a value without a name goes: the first input that has none yet.
+  // A value without a name belongs to the first input that has none yet.
   const auto next = [&](const auto& is_taken, const char* option, size_t values) {
     for (size_t i = 0; i < inputs.size(); ++i)
       if (!is_taken(i)) return i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines on stderr: messages, and on a terminal one line that tells how far long work has come.
+// Lines on stderr: messages, and on a terminal a line with the progress of long work.
 #include <unistd.h>
 
 #include <algorithm>

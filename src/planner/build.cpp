@@ -39,7 +39,7 @@ int64_t split_batch(const PlanEnvironment& environment, const PlanRequest& reque
   const Device& device = environment.backends.front()->device();
   place_values(draft->plan);
   int64_t entries = 0;
-  // The bytes of a part are estimated first: what was estimated to fit may not.
+  // The size of a part is only an estimate, so a part may turn out to be too large.
   for (size_t bytes = memory_limit;; bytes /= 2) {
     const int64_t before = entries;
     entries = entries_at_once(draft->plan, device, bytes);

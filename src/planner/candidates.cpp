@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the schemes of an operator what a step would cost.
+// Asks the schemes of an operator for the cost of a step.
 #include <cmath>
 
 #include "planner/draft.h"

@@ -51,7 +51,7 @@ uint32_t add_conversion(const PlanEnvironment& environment, uint32_t v, const Ba
   const NodeView view(*step.node, infos.inputs, infos.outputs);
   std::string reason = "no backend has a scheme for it";
   const auto rows = environment.rows.find(kReorder);
-  // The backend at hand first; a backend without a packed layout leaves it to the one that the value comes from or goes to.
+  // Try the step's backend first. If it has no packed layout, the backend of the producer or the consumer converts.
   for (const bool at_hand : {true, false})
     for (const PlanEnvironment::Row& row :
          rows == environment.rows.end() ? std::span<const PlanEnvironment::Row>() : std::span(rows->second)) {

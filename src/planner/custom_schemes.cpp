@@ -73,7 +73,7 @@ class CustomKernel : public Kernel {
   void compute(RunContext& context) {
     call_.context = &context;
     call_.memory = scratch_ ? context.scratch_at(scratch_ - 1) : nullptr;
-    call_.describe_outputs();  // anew: what a run before wrote there does not count
+    call_.describe_outputs();  // again, because an earlier run may have changed them
     const auto point = [](std::vector<minnow_tensor>& tensors, std::span<Slot* const> slots) {
       for (size_t i = 0; i < tensors.size(); ++i)
         if (i < slots.size() && slots[i]) tensors[i].data = const_cast<void*>(slots[i]->view.data());

@@ -47,7 +47,7 @@ class DerivedConstants {
     const Node* node;
     std::vector<uint32_t> inputs;
     Tensor source;     // the constant that it comes from
-    std::string form;  // what is done to the source, with all other inputs
+    std::string form;  // the operation on the source, with all other inputs
   };
   const OperatorSet& operators_;
   const std::vector<PlanValue>& values_;

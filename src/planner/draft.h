@@ -27,7 +27,7 @@ struct Draft {
   DerivedConstants derived;
 };
 
-/// Pointers to what is known of a step's inputs and outputs, for a NodeView. Valid until a value is added.
+/// Pointers to the known facts of a step's inputs and outputs, for a NodeView. Valid until a value is added.
 struct StepInfos {
   StepInfos(const Step& step, const std::vector<PlanValue>& values);
   /// Adds the contents of derived constants, which `this` then owns.
@@ -99,7 +99,7 @@ size_t memory_lower_bound(std::span<const MemoryItem> items);
 /// stay in the cache (with low memory: as few as possible) and within `memory_limit` bytes; 0: all. A divisor of the batch, at least 2:
 /// sizes of 1 mean broadcasting. Wants the places of the values.
 int64_t entries_at_once(const PlanParts& plan, const Device& device, size_t memory_limit);
-/// Entries of the batch that all live-ins have on axis 0; 0 where there is none.
+/// Entries of the batch that all live-ins have on axis 0; 0 if there is no such batch.
 int64_t batch_size(const PlanParts& plan);
 /// True if running `part`, a plan of the same graph for fewer entries, for each part of the batch gives the results of `whole` and is
 /// estimated to be no slower (with low memory: not much slower; if `whole` exceeds `memory_limit` bytes: at any speed). All outputs then

@@ -104,7 +104,7 @@ class Holes {
     by_offset_.emplace(offset, bytes);
     by_size_.emplace(bytes, offset);
   }
-  /// The tightest hole of at least so many bytes, or, where there is none, the end of the arena, which grows.
+  /// The tightest hole of at least `bytes` bytes; if there is none, the end of the arena, which then grows.
   size_t find(size_t bytes, size_t& total) {
     size_t offset = total, size = 0;
     if (const auto found = by_size_.lower_bound({bytes, 0}); found != by_size_.end()) {

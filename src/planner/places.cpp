@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long values live, and where they lie.
+// Lifetimes and places of values.
 #include <algorithm>
 
 #include "planner/draft.h"

@@ -43,13 +43,13 @@ struct PlanEnvironment {
 struct LiveIn {
   const Value* value = nullptr;
   ValueInfo info;                  // without contents, unless they are known for good
-  bool contents_required = false;  // shapes depend on what it holds: part of the plan's key
+  bool contents_required = false;  // shapes depend on its contents, which are part of the plan's key
 };
 
 /// One value of a plan.
 struct PlanValue {
   enum class Place : uint8_t { live_in, constant, arena, output, dynamic };
-  const Value* value = nullptr;  // null for what the planner made
+  const Value* value = nullptr;  // null for values made by the planner
   ValueInfo info;
   Place place = Place::arena;
   Layout layout = Layout::plain;
@@ -92,7 +92,7 @@ using SchemeChoices = std::unordered_map<const Node*, SchemeChoice>;
 struct PlanRequest {
   std::vector<const Node*> nodes;  // in order
   std::vector<LiveIn> live_ins;
-  std::vector<const Value*> outputs;      // what is wanted in the end
+  std::vector<const Value*> outputs;      // the values to compute
   std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
   /// A plan of the same nodes for other shapes: its schemes are taken again where they accept, without comparing; may be null.
   const Plan* like = nullptr;

@@ -155,7 +155,7 @@ class StepMaker {
     }
   }
 
-  // Reads the contents of a live-in that a shape depends on. False where only the run can tell them.
+  // Reads the contents of a live-in on which a shape depends. False if only the run can compute them.
   bool read_contents(uint32_t v) {
     PlanValue& value = plan_.values[v];
     if (value.place != PlanValue::Place::live_in || !request_.contents || value.info.kind != ValueInfo::Kind::tensor) return false;
@@ -226,7 +226,7 @@ class StepMaker {
   // The results of the decomposition on inputs of `graph`; `taken` pairs these with the node's inputs. Empty if the operator has none.
   Exprs build_decomposition(const Step& step, Graph& graph, GraphBuilder& builder,
                             std::vector<std::pair<const Value*, const Value*>>& taken) const {
-    // The parts of an elementwise function compute in f32: what 16 bits keep of e^x + 1 is not enough for its logarithm.
+    // The parts of an elementwise function compute in f32: in 16 bits, e^x + 1 is too inexact for its logarithm.
     const bool widened = step.definition->elementwise && contains(step.definition->inputs[0].dtypes, DType::f32);
     Exprs inputs;
     for (size_t i = 0; i < step.inputs.size(); ++i) {

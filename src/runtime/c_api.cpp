@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// <minnow/minnow_c.h> over the C++ API: handles, the structs of C checked and turned into what C++ takes, and back.
+// <minnow/minnow_c.h> over the C++ API: handles, and conversions between checked C structs and C++ types.
 #include <minnow/minnow.h>
 #include <minnow/minnow_c.h>
 #include <minnow/tune.h>

@@ -294,7 +294,7 @@ void Executor::profile_into(NodeProfile& owner, std::string_view attribute) {
   profile_attribute_ = attribute;
 }
 
-// Gives every step of a plan the place where its times are kept.
+// Connects every step of a plan to the profile that collects its times.
 [[gnu::cold]] void Executor::add_profiles(Entry& entry) {
   for (size_t s = 0; s < entry.plan().steps().size(); ++s) {
     const Step& step = entry.plan().steps()[s];
@@ -448,7 +448,7 @@ Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
     context.threads = own.trial.threads(session_.threads);
     if (watch && (watch->should_stop_before_node() || session_.cancelled.load(std::memory_order_relaxed)))
       watch->stop(" before " + step.node->where());
-    std::optional<StepEvent> before;  // lives until the step has run: it holds what replaces inputs
+    std::optional<StepEvent> before;  // lives until the step has run, because it holds replaced inputs
     if (session_.before) {
       const ChargeTo nobody;
       before.emplace(state, number, StepEvent::Moment::before);

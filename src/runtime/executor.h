@@ -16,7 +16,7 @@ namespace minnow {
 struct SessionContext {
   PlanEnvironment environment;
   std::function<void()> planned;  // called when a plan is complete; may be empty
-  size_t memory_limit = 0;        // bytes of what a run holds; 0: the process's limit
+  size_t memory_limit = 0;        // bytes that a run may hold; 0: the process's limit
   bool explain = false;           // keep how schemes are chosen, for reports
   int threads = 1;
   std::atomic<bool> cancelled{false};
@@ -91,9 +91,9 @@ class Executor {
   static void forget_results(Entry& entry) noexcept;
   static void release(std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   PlanRequest first_request() const;
-  /// Then what plans for other shapes keep for their next run is given back, as it would count too.
+  /// If so, memory that plans for other shapes keep for their next run is freed, because it would count too.
   bool has_own_limit() const noexcept { return session_.memory_limit != 0; }
-  size_t most_bytes() const noexcept;  // of what a run holds
+  size_t most_bytes() const noexcept;  // that a run may hold
 
   const Graph& graph_;
   SessionContext& session_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring what the planner estimates: every scheme that could serve, for every node of a model.
+// Measures every accepting scheme for every node of a model, in place of the planner's estimates.
 #pragma once
 #include <minnow/minnow.h>
 

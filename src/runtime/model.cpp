@@ -107,7 +107,7 @@ ValueDescription describe(const std::string& name, const ValueType& type) {
 
 namespace {
 
-/// `widened`: of what is packed from them, 16 bits counting 32.
+/// `widened`: counts 16-bit weights as 32 bits, because their packed forms are wider.
 size_t weight_bytes(const Graph& graph, bool widened = false) {
   size_t bytes = 0;
   for (const auto& constant : graph.constants()) {
@@ -120,7 +120,7 @@ size_t weight_bytes(const Graph& graph, bool widened = false) {
   return bytes;
 }
 
-// Weights of 16 bits are packed from what a Cast makes of them, which a build for a list of models may lack.
+// 16-bit weights are packed from the result of a Cast, an operator that a build for some operators may lack.
 PacksWeight packing_of(const std::shared_ptr<const OperatorSet>& operators) {
   return (operators ? *operators : OperatorSet::builtin()).find("Cast") ? packs_weight : nullptr;
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kAlike =
     0.9;  // cores of at least that share of another one's speed are of its kind: some of a kind may clock a little higher
-constexpr double kLongWait = 200e-6, kWait = 50e-6;  // seconds; the second is what the pool begins with
+constexpr double kLongWait = 200e-6, kWait = 50e-6;  // seconds; the second is the pool's default
 
 struct Mode {
   std::string_view name;

@@ -14,7 +14,7 @@ namespace minnow {
 /// Times of one node and of the nodes in its subgraphs. A subgraph may be planned many times for different shapes, and these plans come and
 /// go; so its nodes are identified by name, operator and scheme.
 struct NodeProfile {
-  PlanRow row;  // measured sums, and (of inner nodes) what was planned
+  PlanRow row;  // measured sums, and (for inner nodes) the plan's decisions
   std::vector<std::unique_ptr<NodeProfile>> inner;
 
   /// Adds one call of `step` in run number `run` of the session; it began `start` seconds after the run.

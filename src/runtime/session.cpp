@@ -133,7 +133,7 @@ struct Session::Impl {
   SessionOptions options;
   std::vector<int> own_cores;  // that the caller's thread stays on in a run; none: where it is
   SessionContext context;
-  std::shared_ptr<MemoryAccount> account;  // of what runs hold
+  std::shared_ptr<MemoryAccount> account;  // of memory held by runs
   std::optional<Executor> executor;
   std::vector<Slot> inputs;
   std::vector<StateBuffers> states;

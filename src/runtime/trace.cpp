@@ -10,7 +10,7 @@
 namespace minnow {
 namespace {
 
-/// Bytes of the UTF-8 character (RFC 3629) that `text` begins with; 0 where it is none.
+/// Bytes of the UTF-8 character (RFC 3629) at the beginning of `text`; 0 if it is invalid.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

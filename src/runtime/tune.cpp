@@ -195,7 +195,7 @@ struct Choice {
   double seconds = 0, cpu_seconds = 0;  // of a run
 };
 
-// Runs all ways in turn for about `seconds`, a few runs each, of which the first, in which the threads move, does not count.
+// Runs all settings in turn for about `seconds`, a few runs each. The first run of each, during which threads move, does not count.
 Choice choose(const Model& model, const SessionOptions& options, const std::vector<Way>& ways, std::span<const TensorView> inputs,
               double seconds) {
   constexpr int kRuns = 3, kLeastRounds = 7;

@@ -141,7 +141,7 @@ void WeightCache::save() {
   if (!changed_.exchange(false)) return;
   try {
     Entries all;
-    if (!damaged_) read(all);  // what others have added since
+    if (!damaged_) read(all);  // entries that other processes have added since
     for (const auto& [key, entry] : entries_) all[key] = entry;
     Header header;
     header.build = build_, header.model = model_;

@@ -27,7 +27,7 @@ namespace minnow {
 
 class WeightCache {
  public:
-  /// Numbers of this machine's order: the file is no good on another one.
+  /// Numbers have this machine's byte order, so the file is invalid on machines with another one.
   struct Header {
     unsigned char magic[8] = {0x89, 'M', 'N', 'P', '\r', '\n', 0x1a, '\n'};  // as a .minnow file's, with P for packed
     uint64_t build = 0, model = 0;  // digests: of version, packing code and machine; of all constants with their dtypes and shapes

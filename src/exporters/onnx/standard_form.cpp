@@ -83,9 +83,9 @@ void find_output_ranks(const OperatorSet& operators, Graph& graph) {
     }
 }
 
-/// A decomposition's view of an input: exact where the shape is known. Decompositions of the minnow domain ask for the rank of an
-/// activation and for the shapes of scales and weights; of a dimension that is open they would make a constant, so -1 stands for it, and
-/// `open` is set.
+/// A decomposition's view of an input: exact if the shape is known. Decompositions of the minnow domain ask for the rank of an activation
+/// and for the shapes of scales and weights. They would turn an open dimension into a constant; so it is shown as -1, and `open` is
+/// set.
 ValueInfo shown(const Value& value, bool& open) {
   ValueInfo info;
   info.dtype = value.type.dtype;
@@ -100,7 +100,7 @@ ValueInfo shown(const Value& value, bool& open) {
   return info;
 }
 
-/// True where the contents of a constant that was made for `node` say -1 of a dimension.
+/// True if a constant made for `node` contains -1 for a dimension.
 bool names_open_dimension(const Graph& graph, size_t first_constant) {
   for (size_t i = first_constant; i < graph.constants().size(); ++i) {
     const Tensor& tensor = *graph.constants()[i]->constant();
@@ -148,7 +148,7 @@ std::unique_ptr<Graph> standard_form(const OperatorSet& operators, const Graph& 
       throw Unsupported("{}: input \"{}\" has no number of dimensions, which ONNX wants; give it with --shape {}=?x? (? leaves one open)",
                         graph.source, input->name(), input->name());
   std::string refused;
-  for (bool changed = true; changed && refused.empty();) {  // a decomposition may hold what is taken apart itself
+  for (bool changed = true; changed && refused.empty();) {  // a decomposition may contain nodes that must be decomposed too
     changed = false;
     for_each_graph(*copy, [&](Graph& each) {
       for (Node& node : each.nodes()) {

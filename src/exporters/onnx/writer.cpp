@@ -232,7 +232,7 @@ class Writer {
     return message;
   }
 
-  /// The inputs and outputs of graphs within are declared without their shapes: what a loop carries may change its shape.
+  /// Inputs and outputs of inner graphs are declared without shapes, because carried values may change their shapes.
   MessageWriter type_message(const ValueType& type, bool with_shape) {
     MessageWriter inner, message;
     if (type.kind != ValueType::Kind::tensor) {
