@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as inputs: JPEG and PNG files, through minnow_vision where the build has it.
+// Pictures as inputs: JPEG, PNG, WebP, BMP, PGM and PPM files, through minnow_vision where the build has it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -42,14 +42,15 @@ void PictureOptions::add_to(CLI::App& command) {
 void PictureOptions::check_not_given() const {
   for (const CLI::Option* const option : options)
     if (option->count() > 0)
-      throw UsageError("{} applies to pictures, and no input is one: pass a JPEG or PNG file to --input", option->get_name());
+      throw UsageError("{} applies to pictures, and no input is one: pass a picture file to --input", option->get_name());
 }
 
 bool is_picture(std::span<const std::byte> bytes) {
   const auto begins = [&](std::string_view magic) {
     return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
   };
-  return begins("\xff\xd8\xff") || begins("\x89PNG\r\n\x1a\n");
+  const bool webp = begins("RIFF") && bytes.size() >= 12 && std::memcmp(bytes.data() + 8, "WEBP", 4) == 0;
+  return webp || begins("\xff\xd8\xff") || begins("\x89PNG\r\n\x1a\n") || begins("BM") || begins("P5\n") || begins("P6\n");
 }
 
 #if MINNOW_PICTURES

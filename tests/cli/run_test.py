@@ -138,7 +138,7 @@ class Run(CommandTest):
             for inputs in (("--input", x), ("--random",)):
                 result = self.minnow("run", self.dense(), *inputs, *option)
                 self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertIn(f"{option[0]} applies to pictures, and no input is one: pass a JPEG or PNG file to --input", result.stderr)
+                self.assertIn(f"{option[0]} applies to pictures, and no input is one: pass a picture file to --input", result.stderr)
 
     def test_text_output_tells_files_and_time(self):
         x = self.save("x.npy", np.ones((2, 4), np.float32))

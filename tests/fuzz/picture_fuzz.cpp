@@ -8,7 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using minnow::vision::ReadMode;
-  for (const ReadMode mode : {ReadMode::unchanged, ReadMode::grayscale, ReadMode::color}) {
+  for (const ReadMode mode : {ReadMode::unchanged, ReadMode::grayscale, ReadMode::color, ReadMode::any_depth | ReadMode::any_color,
+                              ReadMode::reduced_color_4, ReadMode::color_rgb}) {
     try {
       minnow::vision::decode_image(std::as_bytes(std::span(data, size)), mode);
     } catch (const minnow::Error& error) {
