@@ -21,7 +21,7 @@ class Readable(Protocol):
 
 #: A file, a SavedModel's folder, the bytes of a file, or a binary file that is open (io.BytesIO, a part of a package).
 ModelPart = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes], Readable]
-#: A model: such a file, or several where a format has several (Caffe: .prototxt and .caffemodel).
+#: A model: such a file, or several for formats with several (Caffe: .prototxt and .caffemodel).
 ModelPath = Union[ModelPart, Sequence[ModelPart]]
 
 
@@ -97,7 +97,7 @@ def new_file(path: str | os.PathLike[str], mode: str = "wb", encoding: str | Non
 
 
 class Read(NamedTuple):
-    """A model that was read, and what each pass of the optimization changed: "conv_batch_norm: 20 changes"."""
+    """A loaded model, and the changes of each optimization pass: "conv_batch_norm: 20 changes"."""
     model: _minnow.ModelData
     passes: list[str]
 

@@ -16,12 +16,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def suggesting(function: _Function, arrays: bool = False, method: bool = False) -> _Function:
-    """The function with such errors, and results. method: of an object that is no tensor."""
+    """Return the function with these errors and result types. method: of an object that is not a tensor."""
     return _minnow.suggesting(function, arrays, method) if isinstance(function, FunctionType) else function
 
 
 def method_of_arrays(function: _Function) -> _Function:
-    """A method with such errors, and results, of an object that is no tensor."""
+    """Return a method, of an object that is not a tensor, with these errors and result types."""
     return suggesting(function, True, True)
 
 

@@ -21,7 +21,7 @@ class RunOptions(TypedDict, total=False):
 
 
 def check(options: Mapping[str, Any], others: Sequence[str] = ()) -> None:
-    """InvalidType for a name that is none of these options, with the nearest of them and of other keywords of the function."""
+    """Raise InvalidType for an unknown option, with the nearest of the options and the other keywords of the function."""
     from minnow._minnow import InvalidType, nearest
     for name in options:
         if name not in RunOptions.__annotations__:

@@ -23,7 +23,7 @@ _LINES, _CHARACTERS = 40, 4000
 
 
 def screen(text: str) -> str:
-    """A text that fits a screen: of a longer one the beginning and the end, with what is left out counted."""
+    """Return a text that fits a screen: the beginning and the end of a longer one, with the number of omitted lines."""
     lines = text.split("\n")
     if len(lines) > _LINES:
         kept = _LINES // 2
@@ -73,7 +73,7 @@ def _shortest(value: float, dtype: str) -> tuple[str, int]:
 
 
 def _positional(value: float, dtype: str, precision: Optional[int], fixed: bool = False) -> str:
-    """A finite number with a point, at most `precision` digits behind it; zeros at the end only where fixed."""
+    """Format a finite number with a point and at most `precision` digits after it; trailing zeros only if `fixed`."""
     size = abs(value)
     digits, power = _shortest(size, dtype)
     if precision is not None and (fixed or len(digits) - 1 - power > precision):
@@ -166,7 +166,7 @@ def _writer(values: list[Any], dtype: str, kind: str, options: dict[str, Any]) -
 
 
 def _shown(x: Var, edge: int) -> Any:
-    """Nested lists of the elements that are shown; None stands for what is left out. edge: 0 for all."""
+    """Return nested lists of the elements to show; None stands for omitted ones. edge: 0 for all."""
     if not edge or x.ndim == 0:
         return x.tolist()
     length = x.shape[0]
@@ -186,7 +186,7 @@ def _flat(rows: Any) -> Iterator[Any]:
 
 
 def _lines(rows: Any, depth: int, indent: str, width: int, separator: str, write: Callable[[Any], str]) -> str:
-    """Rows in brackets, broken at the width; what follows the first line is indented."""
+    """Write rows in brackets, broken at the width; lines after the first are indented."""
     if depth == 1:
         limit, text, line = width - max(len(separator.rstrip()), 1), "", indent
         for i, value in enumerate(rows):
@@ -202,7 +202,7 @@ def _lines(rows: Any, depth: int, indent: str, width: int, separator: str, write
 
 
 def scalar_text(value: Any, dtype: str) -> str:
-    """One number, with the fewest digits that tell it from the others of its dtype."""
+    """Format one number with the fewest digits that distinguish it from the others of its dtype."""
     if isinstance(value, complex) and dtype == "complex64":
         real, imag = ((text[:-2] if text.endswith(".0") else text) for text in (scalar_text(value.real, "float32"), scalar_text(value.imag, "float32")))
         if value.real == 0 and math.copysign(1, value.real) > 0:
@@ -245,7 +245,7 @@ def _fitting(x: Var) -> str:
 
 
 def text_of(x: Var, bare: bool = False) -> str:
-    """As repr() shows it; bare: the numbers alone, where there are some, without commas, as NumPy prints them."""
+    """Return the text of repr(). bare: only the numbers, if there are any, without commas, as NumPy prints them."""
     named = f", name={x.name if len(x.name) <= 60 else x.name[:57] + '...'!r}" if x.name else ""
     if not x.is_tensor:
         return screen(f"Var({x.tolist()!r}{named})")

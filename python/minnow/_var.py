@@ -78,8 +78,8 @@ def _as_numpy(value: Any) -> Any:
 
 
 def __array_ufunc__(self: Var, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    """NumPy's functions on Vars are those of minnow.numpy; those of other packages (scipy.special) and of operands that no Var can hold run on
-    arrays of NumPy."""
+    """Apply minnow.numpy's functions to Vars in place of NumPy's. Functions of other packages (scipy.special), and of operands that no Var can
+    hold, compute with arrays of NumPy."""
     import numpy as np
     import minnow.numpy
     function = getattr(minnow.numpy, ufunc.__name__, None) if getattr(np, ufunc.__name__, None) is ufunc else None
@@ -126,7 +126,7 @@ def __array_function__(self: Var, function: Any, types: Any, arguments: Any, opt
 
 
 def _has_other(value: Any) -> bool:
-    """Whether an argument holds what no Var is made of."""
+    """True if an argument contains an object that no Var can hold."""
     if isinstance(value, (list, tuple)):
         return any(map(_has_other, value))
     return value is None or isinstance(value, (str, bytes)) or getattr(getattr(value, "dtype", None), "kind", "f") in "OSUMmV"

@@ -80,14 +80,14 @@ class States(Mapping[str, Var]):
 class Module:
     """A function on Vars with parameters.
 
-    A class over this one assigns parameters (expr.trainable) and modules, or lists, tuples and dicts of them, to attributes in __init__, and
-    writes forward(). Call the module like a function. A module that was loaded may be called by any number of threads at once; one that was written by one at a time.
+    A derived class assigns parameters (expr.trainable) and modules, or lists, tuples and dicts of them, to attributes in __init__, and defines
+    forward(). Call the module like a function. Any number of threads may call a loaded module at once, but only one may call a derived class.
     """
 
     training: bool = False
 
     def forward(self, *inputs: Any) -> Any:
-        """Computes the module's results; a class over this one writes it. Raises NotImplementedError where it does not."""
+        """Compute the module's results; defined by derived classes. Raises NotImplementedError otherwise."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *inputs: Any) -> Any:
@@ -118,8 +118,8 @@ class Module:
         return [value for _, value in self.named_parameters()]
 
     def load_parameters(self, values: Any) -> None:
-        """Gives parameters their values, by name, from a mapping or the list that parameters() gives. Raises InvalidArgument (a ValueError) for
-        another count of values, an unknown name, and a value of another dtype or shape."""
+        """Set parameters by name from a mapping, or from a list in the order of parameters(). Raises InvalidArgument (a ValueError) for
+        another number of values, an unknown name, and a value of another dtype or shape."""
         own = dict(self.named_parameters())
         if not hasattr(values, "items") and len(values) != len(own):
             raise InvalidArgument(f"the module has {len(own)} parameters, {len(values)} values are given")
@@ -208,10 +208,10 @@ class LoadedModule(Module):
         self._format = "NHWC" if first is not None and first[3] in (1, 3, 4) and first[1] not in (1, 3, 4) else "NCHW"
 
     def forward(self, *inputs: VarLike | Mapping[str, VarLike], **named: VarLike) -> Any:
-        """Vars for the inputs, by position (or all in one list) or by name (or all in one dict). One output comes as a Var, several as a tuple.
+        """Call the model with Vars for the inputs, by position (or in one list) or by name (or in one dict). Returns one output as a Var, several as a tuple.
 
         Raises InvalidType (a TypeError) for too many inputs and unknown names, InvalidArgument (a ValueError) for dtypes and shapes that the model does
-        not take, TimeLimitReached (a TimeoutError) and OutOfMemory (a MemoryError) for the limits of load().
+        not accept, TimeLimitReached (a TimeoutError) and OutOfMemory (a MemoryError) for the limits of load().
         """
         results = self._call(inputs, named)
         return results[0] if len(results) == 1 else tuple(results)
@@ -450,7 +450,7 @@ class RuntimeManager:
         self.options = options
 
 
-# MNN's numbers for backends, all of which are the CPU here, and for precision, memory and power.
+# MNN's numbers for backends, which all mean the CPU here, and for precision, memory and power.
 _PRECISIONS = {0: "normal", 1: "high", 2: "low", 3: "low"}
 _MEMORIES = {0: "normal", 1: "normal", 2: "low"}
 _POWERS = {0: "balanced", 1: "performance", 2: "efficient", "normal": "balanced", "high": "performance", "low": "efficient"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion, inspection, comparison, timing and tuning of models: what the commands `minnow convert`, `inspect`, `compare`, `bench`, `profile` and `tune` do."""
+"""Conversion, inspection, comparison, timing and tuning of models, like the commands `minnow convert`, `inspect`, `compare`, `bench`, `profile` and `tune`."""
 from __future__ import annotations
 
 import os
@@ -137,7 +137,7 @@ def _model_of(source: ModelLike, optimize: str | None = None) -> _minnow.ModelDa
 
 
 def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes: Mapping[str, Sequence[int]] | None) -> list[Var]:
-    """A value for each input: the one that is given, else random ones (normal, integers 0 or 1), where open dimensions are 1 or of `shapes`."""
+    """Return a value for each input: the given one, else random numbers (normal, integers 0 or 1). Open dimensions are 1, or those of `shapes`."""
     names = [row[0] for row in model.inputs]
     for what, mapping in (("inputs", given), ("shapes", shapes)):
         if mapping is not None and not isinstance(mapping, Mapping):
@@ -224,7 +224,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 
 class Profile(list[PlanRow]):
-    """The nodes, the slowest first; those of subgraphs behind the node that they belong to."""
+    """The nodes, slowest first; those of subgraphs follow their outer node."""
 
     def __repr__(self) -> str:
         return f"<Profile of {_nodes(len(self))}, {sum(row.seconds for row in self if row.depth == 0) * 1e3:.3g} ms; print() it>"

@@ -140,7 +140,7 @@ def randomuniform(shape: VarLike, dtype: Any = float, low: builtins.float = 0.0,
 # ---- Elementwise functions
 
 def _of_vars(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of minnow.numpy take what MNN takes."""
+    """Adapt a function of minnow.numpy to the arguments of MNN's."""
     def call(*values: VarLike) -> Any:
         return function(*[_var(value) for value in values])
 

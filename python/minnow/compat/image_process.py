@@ -46,8 +46,8 @@ def _translation(dx: float, dy: float) -> _Rows:
 
 
 class CVMatrix:
-    """A projective map of the plane: (x, y, 1) times nine numbers, row by row. set... makes it that map; post... puts one behind it, pre... before it.
-    px, py: the point that stays."""
+    """A projective map of the plane: (x, y, 1) times nine numbers, row by row. set... replaces it; post... applies a map after it, pre... before it.
+    px, py: the fixed point."""
 
     def __init__(self) -> None:
         self._rows: _Rows = _IDENTITY
@@ -127,9 +127,9 @@ def _channel(picture: Var, have: str, want: str) -> Var:
 
 
 class CVImageProcess:
-    """A conversion of pictures of bytes. config: sourceFormat and destFormat (CV_ImageFormat_..., RGBA where they are not given), filterType (CV_Filter_NEAREST
-    or BILINEAL), wrap (what lies outside: CV_Wrap_CLAMP_TO_EDGE, ZERO), mean and normal: tensors of float get (value - mean) * normal, channel by channel
-    of destFormat."""
+    """A conversion of images of bytes. config: sourceFormat and destFormat (CV_ImageFormat_..., RGBA by default), filterType (CV_Filter_NEAREST
+    or BILINEAL), wrap (for pixels outside: CV_Wrap_CLAMP_TO_EDGE, ZERO), mean and normal: tensors of float get (value - mean) * normal for each
+    channel of destFormat."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         known = ("sourceFormat", "destFormat", "filterType", "wrap", "mean", "normal")

@@ -82,7 +82,7 @@ class Tensor:
         return self._value.transpose(0, 3, 1, 2) if mine else self._value.transpose(0, 2, 3, 1)
 
     def copyFrom(self, source: Tensor) -> bool:
-        """Takes the elements of a tensor of the same shape, its axes turned where the two have them in another order."""
+        """Copy the elements of a tensor of the same shape, with its axes permuted if the two tensors order them differently."""
         value = source._in(self._dimension_type)
         if value.shape != self._value.shape and source._value.shape == self._value.shape:
             value = source._value  # models from TensorFlow have the axes of a Tensorflow tensor
@@ -275,7 +275,7 @@ class Interpreter:
         """Nothing: the planner measures and decides."""
 
     def setExternalFile(self, path: str, *unused: Any) -> None:
-        """Nothing: files beside a model are found by the names that it gives."""
+        """Do nothing: files beside a model are found by the names in the model."""
 
 
 def get_model_uuid(path: ModelPath) -> str | None:

@@ -111,7 +111,7 @@ def load_operators(path: str | os.PathLike[str]) -> None:
 
 
 def evaluate(values: Sequence[Var]) -> None:
-    """Computes several values in one plan. Raises InvalidArgument (a ValueError) where one depends on a placeholder without a value.
+    """Compute several values in one plan. Raises InvalidArgument (a ValueError) if one depends on a placeholder without a value.
 
     >>> a, b = expr.relu([-1.0, 2.0]), expr.neg([1.0])
     >>> expr.evaluate([a, b])
@@ -122,7 +122,7 @@ def evaluate(values: Sequence[Var]) -> None:
 
 
 def clone(outputs: Sequence[Var]) -> list[Var]:
-    """Copies of the expressions with placeholders, parameters and states of their own. Raises InvalidType (a TypeError) for what are no Vars.
+    """Copy the expressions, with placeholders, parameters and states of their own. Raises InvalidType (a TypeError) for other objects than Vars.
 
     >>> x = expr.placeholder("x", "float32", (1,))
     >>> [copy] = expr.clone([x + 1.0])
@@ -160,8 +160,8 @@ def gradient_of(outputs: Sequence[Var] | Var, output_gradients: Sequence[VarLike
 
 
 def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The placeholders that the expressions are made of, in the order in which they are first used. Raises InvalidType (a TypeError) for what are
-    no Vars.
+    """Return the placeholders on which the expressions depend, in the order of their first use. Raises InvalidType (a TypeError) for other objects
+    than Vars.
 
     >>> x, y = expr.placeholder("x"), expr.placeholder("y")
     >>> [each.name for each in expr.placeholders(y - x)]
@@ -171,7 +171,7 @@ def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
 
 
 def trainables(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The parameters that the expressions are made of. Raises InvalidType (a TypeError) for what are no Vars."""
+    """Return the parameters on which the expressions depend. Raises InvalidType (a TypeError) for other objects than Vars."""
     return _minnow.trainables(outputs)
 
 
@@ -200,7 +200,7 @@ class Loaded(NamedTuple):
         return screen(f"<Loaded: inputs {', '.join(x.name for x in self.inputs)}; outputs {', '.join(x.name for x in self.outputs)}; {len(self.values)} values by name>")
 
     def at(self, name: str) -> Var:
-        """The value of that name; raises InvalidArgument with the nearest ones where there is none."""
+        """Return the value of that name; raises InvalidArgument, with the nearest names, if there is none."""
         if name in self.values:
             return self.values[name]
         raise _minnow.InvalidArgument(f'the model has no value "{name}"{_minnow.nearest(name, list(self.values))}')
@@ -226,8 +226,8 @@ def cond(condition: VarLike, then_branch: Callable[[], Any], else_branch: Callab
 
 
 def while_loop(condition: Callable[..., Any], body: Callable[..., Any], initial: Sequence[VarLike], most: int = -1) -> list[Var]:
-    """Repeats carried = body(*carried) while condition(*carried) is true, at most `most` times (-1: any number). Raises InvalidArgument (a
-    ValueError) where the body gives other values than it takes.
+    """Repeat carried = body(*carried) while condition(*carried) is true, at most `most` times (-1: any number). Raises InvalidArgument (a
+    ValueError) if the body returns other values than it takes.
 
     >>> expr.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), [0, minnow.Var(1.0)])
     [Var(3, shape=(), dtype=int64), Var(8.0, shape=(), dtype=float64)]

@@ -228,7 +228,7 @@ def is_foreign(object: Any) -> bool:
 
 
 def held(object: ArrayLike, dtype: DTypeLike = None) -> Var:
-    """asarray() of what an expression takes: of the memory of others a copy."""
+    """Return asarray() for use in an expression: a copy of memory that belongs to others."""
     return asarray(Var(object, copy=True) if is_foreign(object) else object, dtype)
 
 
@@ -273,8 +273,8 @@ MOST, MOST_PARTS = 1 << 62, 1 << 24
 #: Below this number of elements a plan is not worth it: functions of computed values are computed at once.
 FEW = 4096
 
-#: Whether x depends on no placeholder, state or parameter and is computed, which an expression of few elements is for that: what is made of it
-#: may be computed at once.
+#: True if functions of x may be computed at once: x depends on no placeholder, state or parameter, and is computed. An expression of few elements
+#: is computed to find out.
 at_hand: Callable[[Var], bool] = native.at_hand
 
 
@@ -468,7 +468,7 @@ def full_of(dims: Sequence[int], value: Any, dtype: DType) -> Var:
 
 
 def is_true(x: Var) -> Var:
-    """As bool: what is not zero."""
+    """Convert to bool: True for elements that are not zero."""
     return astype(x, bool_)
 
 

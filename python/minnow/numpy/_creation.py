@@ -59,7 +59,7 @@ def copy(a: ArrayLike, order: Optional[str] = "K", subok: bool = False) -> Var:
 
 
 def _element_dtype(object: DTypeLike) -> Any:
-    """dtype_of(), of which there can be elements: none of strings."""
+    """Return dtype_of() for dtypes with elements, which excludes strings."""
     dtype = dtype_of(object)
     if dtype.itemsize == 0:
         raise InvalidArgument(f"an array cannot be of dtype {dtype.name}")
@@ -281,7 +281,7 @@ def tri(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64)
 
 
 def _triangle(m: ArrayLike, k: int) -> tuple[Var, Var]:
-    """Matrices, and where they lie on or below the diagonal number k."""
+    """Return matrices, and a mask of the elements on and below diagonal k."""
     x = asarray(m)
     if x.ndim == 0:
         raise InvalidType("an array without axes has no triangle")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise functions of what depends on a placeholder: made of the engine's operators."""
+"""Elementwise functions of values that depend on a placeholder, composed of the engine's operators."""
 from __future__ import annotations
 
 import math

@@ -298,7 +298,7 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, comments: Any = "#", delimiter
 @maker
 def genfromtxt(fname: Any, dtype: DTypeLike = float, comments: str = "#", delimiter: Optional[str] = None, skip_header: int = 0, skip_footer: int = 0, filling_values: Any = None,
                usecols: Any = None, unpack: bool = False, encoding: Optional[str] = None, max_rows: Optional[int] = None) -> Var:
-    """loadtxt() that takes what is missing or no number as NaN (or filling_values; -1 for integers)."""
+    """Read like loadtxt(), with NaN (or filling_values; -1 for integers) for missing and invalid numbers."""
     wanted = dtype_of(dtype)
     fill = filling_values if filling_values is not None else (float("nan") if wanted.kind == "f" else -1)
 

@@ -35,9 +35,9 @@ class NamespaceInfo:
         return {"real floating": float64, "complex floating": complex128, "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device: Optional[str] = None, kind: Union[None, str, tuple[str, ...]] = None) -> dict[str, DType]:
-        """The dtypes of the standard by name, all of them or those of a kind (or of several): as isdtype() has them.
+        """Return the standard's dtypes by name: all of them, or those of a kind (or several) as in isdtype().
 
-        Raises ValueError for a kind that is not there.
+        Raises ValueError for an unknown kind.
         """
         check_device(device)
         every = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128)

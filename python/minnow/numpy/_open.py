@@ -67,7 +67,7 @@ def broadcast_to(x: Var, dims: Sequence[int]) -> Var:
 
 
 def fit(parts: Sequence[Var], joined: Optional[int]) -> None:
-    """InvalidArgument where known dimensions differ, but for those of the axis `joined`."""
+    """Raise InvalidArgument if known dimensions differ, except along the axis `joined`."""
     first = dims_of(parts[0])
     for i, x in enumerate(parts):
         own = dims_of(x)
@@ -83,7 +83,7 @@ def join(parts: Sequence[Var], axis: int) -> Var:
 
 
 def split(x: Var, sections: int, axis: int) -> list[Var]:
-    """Equal parts; computing them fails where the size is no multiple."""
+    """Split into equal parts; computing them fails unless the size is a multiple."""
     if sections <= 0:
         raise InvalidArgument("number sections must be larger than 0.")
     grouped = reshape_to(x, vector([shape(x, 0, axis), sections, op("Div", (shape(x, axis, axis + 1), ints([sections]))), shape(x, axis + 1)]))

@@ -214,7 +214,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Var:
 
 @public
 def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Optional[int] = None) -> Var:
-    """The vectors that stand on both; vectors of 2 elements lie in the plane, and of two such the third element comes."""
+    """Return the cross products. Vectors of 2 elements are in the plane; for two of these only the third element is returned."""
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = map(asarray, beside((a, b)))
@@ -356,8 +356,8 @@ def _product(x: Var, a: list[Any], y: Var, b: list[Any], kept: set[Any]) -> tupl
 
 @public
 def einsum(*operands: Union[str, ArrayLike], out: Any = None, dtype: DTypeLike = None, casting: str = "safe", optimize: Any = False) -> Var:
-    """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b). Pairs are contracted one after the other, those with the
-    smallest result first. Errors: ValueError where subscripts do not fit each other or the operands."""
+    """Sum products by Einstein's convention: einsum("ij,jk->ik", a, b). Operands are contracted in pairs, those with the
+    smallest result first. Errors: ValueError if subscripts do not fit each other or the operands."""
     inputs, output, arrays = _parse(operands)
     common = result_type(*arrays) if dtype is None else dtype_of(dtype)
     work = int64 if common.kind == "b" else float32 if common == float16 else common

@@ -209,7 +209,7 @@ def _squeeze(x: Var, axes: tuple[int, ...], keepdims: bool) -> Var:
 
 
 def _has_moment(x: Var, axes: tuple[int, ...], work: DType) -> bool:
-    """Whether _moment() serves: real elements along neighbouring axes, in f32 or f64, of which no gradient is asked."""
+    """True if _moment() can compute this: real elements along neighbouring axes, in f32 or f64, without gradients."""
     return bool(axes) and work in (float32, float64) and x.dtype.kind != "c" and axes == tuple(range(axes[0], axes[-1] + 1)) and not is_symbolic(x) and at_hand(computed(x))
 
 
@@ -506,7 +506,7 @@ def _present(gone: Optional[Var], axis: Axis, keepdims: bool) -> Var:
 
 @public
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: ArrayLike = True) -> Var:
-    """mean() of what is not NaN."""
+    """Return the mean of the elements that are not NaN."""
     axis = _no_axis(a, axis)
     if _is_plain(a, dtype, where):
         x, gone = _filled(a, 0)

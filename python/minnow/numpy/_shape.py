@@ -46,7 +46,7 @@ def _turned(x: Var, order: Sequence[int]) -> Var:
 
 @public
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None) -> Var:
-    """The elements in other dimensions, one of which may be -1. order "F": the first index runs fastest."""
+    """Return the elements with another shape; one dimension may be -1. order "F": the first index varies fastest."""
     x = asarray(a)
     dims = numbers_of(shape)
     unknown = [i for i, dim in enumerate(dims) if dim < 0]

@@ -128,7 +128,7 @@ def partition(a: ArrayLike, kth: Any, axis: Optional[int] = -1, kind: str = "int
 
 @public
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> Var:
-    """Where values belong in a rising vector: before equals, or with "right" behind them. sorter: an order that makes a rise."""
+    """Return the indices at which values belong in a sorted vector: before equal elements, or after them with "right". sorter: indices that sort it."""
     if side not in ("left", "right"):
         raise InvalidArgument(f"search side must be 'left' or 'right' (got {side!r})")
     x = asarray(a)
@@ -208,7 +208,7 @@ def _first_of_runs(x: Var, equal_nan: bool) -> Var:
 @public
 def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Optional[int] = None, *, equal_nan: bool = True,
            sorted: bool = True) -> Any:
-    """The different elements (or parts along an axis) in rising order; where each is first, where each element is among them, how often."""
+    """Return the distinct elements (or slices along an axis), sorted; and on request first indices, inverse indices and counts."""
     x = asarray(ar)
     shape = x.shape
     if axis is None:
@@ -277,7 +277,7 @@ def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
 
 @public
 def unique_all(x: ArrayLike, /) -> UniqueAllResult:
-    """The different elements, where each is first, where each element is among them, how often."""
+    """Return the distinct elements, their first indices, the index of each element among them, and their counts."""
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 

@@ -49,13 +49,13 @@ def _middle(a: ArrayLike, axis: Axis, out: Any, keepdims: bool, without_nan: boo
 
 @public
 def median(a: ArrayLike, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Var:
-    """The middle element along axes in rising order, or the mean of the two middle ones; NaN where there is one."""
+    """Return the median along axes: the middle element, or the mean of the two middle ones; NaN if an element is NaN."""
     return _middle(a, axis, out, keepdims, False)
 
 
 @public
 def nanmedian(a: ArrayLike, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Var:
-    """median() of what is not NaN."""
+    """Return the median of the elements that are not NaN."""
     return _middle(a, axis, out, keepdims, True)
 
 
@@ -66,7 +66,7 @@ _METHODS = (*_CONTINUOUS, "inverted_cdf", "averaged_inverted_cdf", "closest_obse
 
 
 def _virtual(n: Any, q: Var, method: str) -> Var:
-    """Where quantiles q of n elements lie, in numbers of elements; n a number or an array that is broadcast with q."""
+    """Return the positions of quantiles q among n sorted elements; n is a number or an array that broadcasts with q."""
     if method in _CONTINUOUS and method != "linear":
         alpha, beta = _CONTINUOUS[method]
         return ew.subtract(ew.add(ew.multiply(n, q), ew.add(alpha, ew.multiply(q, 1 - alpha - beta))), 1)
@@ -179,14 +179,14 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Any = None, o
 
 @public
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False) -> Var:
-    """quantile() of what is not NaN."""
+    """Return quantiles of the elements that are not NaN."""
     x, share, scalar = _share(a, q, False)
     return _quantiles(x, share, scalar, axis, out, method, keepdims, True)
 
 
 @public
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False) -> Var:
-    """percentile() of what is not NaN."""
+    """Return percentiles of the elements that are not NaN."""
     x, share, scalar = _share(a, q, True)
     return _quantiles(x, share, scalar, axis, out, method, keepdims, True)
 

@@ -66,7 +66,7 @@ def _transform(x: Var, n: int, axis: int, inverse: bool, norm: Optional[str], ha
 
 
 def _finish(x: Var, given: Var, out: Any) -> Var:
-    """In the dtype that belongs to what was given."""
+    """Cast the result to the precision of the argument."""
     if _single(given):
         x = astype(x, complex64 if x.dtype.kind == "c" else float16 if given.dtype == float16 else float32)
     return deliver(x, out)

@@ -153,8 +153,8 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Var:
 
 @public
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: Optional[float] = None) -> tuple[Var, Var, int, Var]:
-    """x with the smallest |a x - b| (of those the smallest), the squared residuals where the rank is full, the rank, and singular
-    values. rcond: singular values below this share of the largest count as 0."""
+    """Return the smallest x that minimizes |a x - b|, the squared residuals if the rank is full, the rank, and the singular
+    values. rcond: singular values below this fraction of the largest count as 0."""
     x, kind_a = _matrix(held(a))
     y = held(b)
     vector = y.ndim == 1
@@ -289,7 +289,7 @@ def svdvals(x: ArrayLike, /) -> Var:
 
 @public
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
-    """Eigenvalues, rising, and eigenvectors as columns, of symmetric or Hermitian matrices, of which one triangle is read."""
+    """Return the eigenvalues, rising, and eigenvectors, as columns, of symmetric or Hermitian matrices; reads only one triangle."""
     x, kind = _matrix(a, True)
     if UPLO.upper() not in ("L", "U"):
         raise InvalidArgument("UPLO argument must be 'L' or 'U'")

@@ -11,8 +11,8 @@ from minnow.numpy._core import ArrayLike, Axis, asarray, axis_of, index_of, nati
 
 
 def sliding_window_view(x: ArrayLike, window_shape: Union[int, Sequence[int]], axis: Axis = None, *, subok: bool = False, writeable: bool = False) -> Var:
-    """Windows of window_shape at every place along the axes (all of them for None): the axes of x, shorter by the window less one, then those of
-    the window. Written into they cannot be, and other than NumPy's they are a copy."""
+    """Return windows of window_shape at every position along the axes (None: all): the axes of x, each shorter by the window less one, then those of
+    the window. The result is read-only and, unlike NumPy's, a copy."""
     if writeable:
         raise Unsupported("windows are for reading: they overlap; writeable=True is not there")
     array = asarray(x)
