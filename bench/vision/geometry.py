@@ -55,3 +55,14 @@ row("repeat")(lambda cv, p: lambda: cv.repeat(p.color, 2, 2))
 def perspective_transform(cv, p):
     points = np.random.default_rng(1).uniform(0, 100, (p.height * p.width // 100, 1, 2)).astype(np.float32)
     return lambda: cv.perspectiveTransform(points, np.float64([[0.9, 0.1, 3], [0.05, 1.1, -9], [0.00002, 0.00003, 1]]))
+
+
+for _picture in ("color", "gray", "floats"):
+    row(f"pyrDown {_picture}")(lambda cv, p, picture=_picture: lambda: cv.pyrDown(getattr(p, picture)))
+    row(f"pyrUp {_picture}")(lambda cv, p, picture=_picture: lambda: cv.pyrUp(getattr(p, picture)))
+    row(f"getRectSubPix {_picture}")(lambda cv, p, picture=_picture: lambda: cv.getRectSubPix(getattr(p, picture), (p.width // 2, p.height // 2), (p.width / 2, p.height / 2)))
+    row(f"warpPolar {_picture}")(lambda cv, p, picture=_picture: lambda: cv.warpPolar(getattr(p, picture), (p.width, p.height), (p.width / 2, p.height / 2), p.height / 2,
+                                                                                     cv.INTER_LINEAR | cv.WARP_FILL_OUTLIERS))
+    row(f"warpPolar inverse {_picture}")(
+        lambda cv, p, picture=_picture: lambda: cv.warpPolar(getattr(p, picture), (p.width, p.height), (p.width / 2, p.height / 2), p.height / 2,
+                                                             cv.INTER_LINEAR | cv.WARP_FILL_OUTLIERS | cv.WARP_INVERSE_MAP))

@@ -60,6 +60,16 @@ MINNOW_API Tensor copy_make_border(const ImageView& image, int top, int bottom, 
 /// The position within [0, size) that stands for `position`; -1 with Border::constant beyond.
 MINNOW_API int border_interpolate(int position, int size, Border border);
 
+/// A smooth picture of half the size, rounded up, or of `size`, a pixel more or less; u8, u16, i16, f32 or f64. Not with a constant border.
+MINNOW_API Tensor pyr_down(const ImageView& image, Size size = {}, Border border = Border::reflect101, Output output = {});
+/// A smooth picture of twice the size, or of `size`, one pixel more or less. The border is reflect101.
+MINNOW_API Tensor pyr_up(const ImageView& image, Size size = {}, Border border = Border::reflect101, Output output = {});
+/// A patch around a center between pixels, linear, with the border's pixels repeated: u8 to u8 or f32, f32 to f32; 1 or 3 channels.
+MINNOW_API Tensor rect_sub_pix(const ImageView& image, Size size, Point2d center, DType dtype = DType::undefined, Output output = {});
+/// Rows are angles, columns distances from a center up to `radius`; flags as warp_affine's, with 256 for the logarithm of the distance, 8
+/// for zeros where there is no source, and kWarpInverse for the way back.
+MINNOW_API Tensor warp_polar(const ImageView& image, Size size, Point2d center, double radius, int flags, Output output = {});
+
 // Matrices of transforms, f64 [2, 3] or [3, 3]. Points are f32 [n, 2].
 
 /// Turns by `angle` degrees counterclockwise around a center, and scales.

@@ -20,6 +20,10 @@ void define_geometry(nb::module_& m) {
   define(m, "getPerspectiveTransform", vision::perspective_transform_of, {"src", "dst", "solveMethod"});
   define(m, "invertAffineTransform", vision::invert_affine_transform, {"M"});
   define(m, "perspectiveTransform", vision::perspective_transform, {"src", "m", "dst"});
+  define(m, "pyrDown", vision::pyr_down, {"src", "dstsize", "borderType", "dst"});
+  define(m, "pyrUp", vision::pyr_up, {"src", "dstsize", "borderType", "dst"});
+  define(m, "getRectSubPix", vision::rect_sub_pix, {"image", "patchSize", "center", "dtype", "patch"});
+  define(m, "warpPolar", vision::warp_polar, {"src", "dsize", "center", "maxRadius", "flags", "dst"});
 }
 
 }  // namespace minnow::python

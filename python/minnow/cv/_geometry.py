@@ -2,9 +2,10 @@
 """Where pixels lie."""
 from __future__ import annotations
 
+import math
 from typing import Any, Sequence
 
-from minnow._minnow import to_arrays as _to_arrays
+from minnow._minnow import InvalidArgument, Var, to_arrays as _to_arrays
 from minnow.cv import _common
 from minnow.cv._common import MatLike, Scalar, Size
 
@@ -129,6 +130,50 @@ def invertAffineTransform(M: MatLike, iM: MatLike | None = None) -> Any:
 def perspectiveTransform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Any:
     """Points [n, 1, 2] times a matrix [3, 3], or [n, 1, 3] times [4, 4], divided by the last coordinate; float32 or float64."""
     return _common.vision.perspectiveTransform(src, m, dst)
+
+
+def pyrDown(src: MatLike, dst: MatLike | None = None, dstsize: Size | None = None, borderType: int = _common.BORDER_DEFAULT) -> Any:
+    """A picture of half the size, rounded up, smoothed by five taps on each axis; uint8, uint16, int16, float32 or float64. All border types but
+    BORDER_CONSTANT. Source: Burt and Adelson, "The Laplacian pyramid as a compact image code", 1983."""
+    return _common.vision.pyrDown(src, dstsize, _common.border_of(borderType, "pyrDown", range(1, 5)), dst)
+
+
+def pyrUp(src: MatLike, dst: MatLike | None = None, dstsize: Size | None = None, borderType: int = _common.BORDER_DEFAULT) -> Any:
+    """A picture of twice the size, smoothed as pyrDown does."""
+    return _common.vision.pyrUp(src, dstsize, _common.border_of(borderType, "pyrUp", (4,)), dst)
+
+
+def getRectSubPix(image: MatLike, patchSize: Size, center: Sequence[float], patch: MatLike | None = None, patchType: int = -1) -> Any:
+    """A patch of `patchSize` = (width, height) pixels around `center` = (x, y), which may lie between pixels; the border's pixels are repeated. uint8 or
+    float32 of 1 or 3 channels; patchType: CV_32F of uint8, too."""
+    return _common.vision.getRectSubPix(image, patchSize, center, _common.dtype_of(patchType, "getRectSubPix"), patch)
+
+
+def warpPolar(src: MatLike, dsize: Size | None, center: Sequence[float], maxRadius: float, flags: int, dst: MatLike | None = None) -> Any:
+    """Rows of the result are angles, its columns distances from `center` up to `maxRadius`; with WARP_POLAR_LOG their logarithms, and with
+    WARP_INVERSE_MAP the way back. dsize (0, 0): chosen so that the area stays the circle's. Pixels without a source keep those of `dst`; they are zeros
+    with WARP_FILL_OUTLIERS."""
+    return _common.vision.warpPolar(src, dsize, center, maxRadius, flags, dst)
+
+
+def linearPolar(src: MatLike, center: Sequence[float], maxRadius: float, flags: int, dst: MatLike | None = None) -> Any:
+    """warpPolar with the size of `src`."""
+    return _common.vision.warpPolar(src, _size(src), center, maxRadius, flags & ~WARP_POLAR_LOG, dst)
+
+
+def logPolar(src: MatLike, center: Sequence[float], M: float, flags: int, dst: MatLike | None = None) -> Any:
+    """warpPolar with WARP_POLAR_LOG and the size of `src`; the columns are `M` times the logarithm."""
+    size = _size(src)
+    try:
+        radius = math.exp(size[0] / M) if M > 0 else 1.0
+    except OverflowError:
+        raise InvalidArgument(f"logPolar: M is {M}, too small for a picture of {size[0]} columns") from None
+    return _common.vision.warpPolar(src, size, center, radius, flags | WARP_POLAR_LOG, dst)
+
+
+def _size(src: Any) -> tuple[int, int]:
+    shape = src.shape if hasattr(src, "shape") else Var(src).shape
+    return int(shape[1]) if len(shape) > 1 else 1, int(shape[0])
 
 
 __all__ = _common.public(globals())

@@ -298,3 +298,106 @@ def perspective_transform(random):
     yield call(np.zeros((3, 1, 2), np.float32), np.float64([[1, 0, 0], [0, 1, 0], [1, 1, 0]]))
     yield call(np.zeros((3, 2), np.float32), np.eye(3))
     yield call(np.zeros((3, 1, 2), np.int32), np.eye(3))
+
+
+def pyramid_cases(random, dtypes, borders):
+    for picture in images(random, dtypes=dtypes, channels=(1, 2, 3, 4)):
+        height, width = picture.shape[:2]
+        for border in borders:
+            yield call(picture, borderType=border)
+    for dtype in dtypes:
+        yield call(image(random, 121, 77, 3, dtype))
+
+
+DOWN_BORDERS, UP_BORDERS = BORDERS[1:5], (cv2.BORDER_DEFAULT,)
+
+
+@function("pyrDown", within=1)
+def pyr_down(random):
+    yield from pyramid_cases(random, INTEGERS, DOWN_BORDERS)
+    for size in ((5, 4), (4, 4), (5, 5), (3, 4)):  # a column more than the default is wrong in OpenCV
+        yield call(image(random, 9, 10, 3, "uint8"), dstsize=size)
+    yield call(image(random, 9, 10, 3, "uint8"), borderType=cv2.BORDER_CONSTANT)
+    yield call(image(random, 9, 10, 3, "int8"))
+
+
+@function("pyrDown", relative=1e-4)
+def pyr_down_floats(random):
+    yield from pyramid_cases(random, FLOATS, DOWN_BORDERS)
+
+
+@function("pyrUp", within=1)
+def pyr_up(random):
+    yield from pyramid_cases(random, INTEGERS, UP_BORDERS)
+    for size in ((20, 18), (21, 17), (19, 19), (20, 17), (20, 20)):
+        yield call(image(random, 9, 10, 3, "uint8"), dstsize=size)
+    yield call(image(random, 9, 10, 3, "uint8"), borderType=cv2.BORDER_REPLICATE)
+
+
+@function("pyrUp", relative=1e-4)
+def pyr_up_floats(random):
+    yield from pyramid_cases(random, FLOATS, UP_BORDERS)
+
+
+def patch_cases(random, dtypes, kinds):
+    for picture in images(random, sizes=((5, 7), (17, 31), (64, 65)), dtypes=dtypes):
+        height, width = picture.shape[:2]
+        for kind in kinds:
+            if picture.ndim == 2:  # IPP, which has another pixel behind the upper right corner
+                yield call(picture, (3, 4), (float(random.uniform(2, width - 2)), 2.25), patchType=kind)
+                continue
+            for size in ((1, 1), (3, 4), (9, 5), (width + 5, height + 4)):
+                yield call(picture, size, (float(random.uniform(-3, width + 3)), float(random.uniform(-3, height + 3))), patchType=kind)
+                yield call(picture, size, (width / 2, height / 2), patchType=kind)
+
+
+@function("getRectSubPix", within=1)
+def rect_sub_pix(random):
+    yield from patch_cases(random, ("uint8",), (-1, cv2.CV_8U))
+    yield call(image(random, 9, 10, 2, "uint8"), (3, 3), (4, 4))
+    yield call(image(random, 9, 10, 1, "uint16"), (3, 3), (4, 4))
+
+
+@function("getRectSubPix", relative=1e-4)
+def rect_sub_pix_floats(random):
+    yield from patch_cases(random, ("float32",), (-1,))
+    yield from patch_cases(random, ("uint8",), (cv2.CV_32F,))
+
+
+@function("warpPolar", within=1)
+def warp_polar(random):
+    for picture in images(random, sizes=((5, 7), (64, 65), (100, 120)), channels=(1, 3), smooth=True):
+        height, width = picture.shape[:2]
+        for flags in (0, cv2.INTER_LINEAR, cv2.INTER_CUBIC):
+            for log in (0, cv2.WARP_POLAR_LOG):
+                for size in ((40, 90), (0, 0), (30, 0)):
+                    yield call(picture, size, (width / 2, height / 2), 30.5, flags | log | cv2.WARP_FILL_OUTLIERS)
+
+
+def near(expected, found):
+    """The share of elements that differ by more than 2, in percent: places are computed in f32, and rounded to 1/32 of a pixel."""
+    return 100.0 * float(np.mean(np.abs(expected.astype(float) - found) > 2)) if expected.shape == found.shape else np.inf
+
+
+def inverse_polar_cases(random, *more):
+    for picture in images(random, sizes=((64, 65), (100, 120)), channels=(1, 3), smooth=True):
+        for flags in (cv2.INTER_LINEAR, cv2.INTER_CUBIC):
+            for log in (0, cv2.WARP_POLAR_LOG):
+                yield call(picture, (90, 80), (44.5, 40.25), 30.5, flags | log | cv2.WARP_FILL_OUTLIERS | cv2.WARP_INVERSE_MAP)
+
+
+@function("warpPolar", within=2, judge=near)
+def warp_polar_inverse(random):
+    yield from inverse_polar_cases(random)
+
+
+@function("linearPolar", within=1)
+def linear_polar(random):
+    for picture in images(random, sizes=((5, 7), (64, 65)), channels=(1, 3), smooth=True):
+        yield call(picture, (20.5, 30), 30.5, cv2.INTER_LINEAR | cv2.WARP_FILL_OUTLIERS)
+
+
+@function("logPolar", within=1)
+def log_polar(random):
+    for picture in images(random, sizes=((5, 7), (64, 65)), channels=(1, 3), smooth=True):
+        yield call(picture, (20.5, 30), 12.5, cv2.INTER_LINEAR | cv2.WARP_FILL_OUTLIERS)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of pyrDown() and pyrUp(): five taps, 1 4 6 4 1. Sums are i32 of bytes and 16 bits, else f32.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::vision {
+
+struct PyramidLoops {
+  /// out = a + 4 b + 6 c + 4 d + e, of rows of elements.
+  void (*join8)(const uint8_t* const* rows, int64_t n, int32_t* out);
+  void (*join16)(const uint16_t* const* rows, int64_t n, int32_t* out);
+  void (*join16s)(const int16_t* const* rows, int64_t n, int32_t* out);
+  void (*join32)(const float* const* rows, int64_t n, float* out);
+  /// The same across a row for every second pixel, divided by 256: integers are rounded. in: the middle of the first pixel.
+  void (*halve8)(const int32_t* in, int64_t pixels, int64_t channels, uint8_t* out);
+  void (*halve16)(const int32_t* in, int64_t pixels, int64_t channels, uint16_t* out);
+  void (*halve16s)(const int32_t* in, int64_t pixels, int64_t channels, int16_t* out);
+  void (*halve32)(const float* in, int64_t pixels, int64_t channels, float* out);
+};
+
+const PyramidLoops& pyramid_loops();
+
+}  // namespace minnow::vision
