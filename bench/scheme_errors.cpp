@@ -62,7 +62,7 @@ void copy_image(const float* from, float* to, size_t channels, size_t pixels, si
     }
 }
 
-/// By scheme and kernel; none where no scheme serves.
+/// By scheme and kernel; none if no scheme serves.
 std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
   const Shape& w = layer.weights.shape();
   const int64_t size = w[2] >= 7 && w[3] >= 7 ? 48 : 24, top = w[2] / 2, left = w[3] / 2;

@@ -25,7 +25,7 @@ def origin() -> str:
 
 
 def page_of(address: str) -> str:
-    """"https://host/owner/name" of any form of a repository's address, without a user's name or password; "" where it is none of the web."""
+    """"https://host/owner/name" of any form of a repository's address, without a user's name or password; "" if it is none of the web."""
     match = re.fullmatch(r"(?:https?://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|[\w.-]+@)([\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/](.+?)(?:\.git)?/?", address)
     return f"https://{match[1]}/{match[2]}" if match and not re.fullmatch(r"[\d.]+", match[1]) else ""
 

@@ -111,14 +111,14 @@ class MINNOW_API Var {
   /// Computes the expression if the shape depends on data. Throws InvalidArgument if it depends on a placeholder without a value; dims()
   /// works without one.
   Shape shape() const;
-  /// The number of dimensions; computes the expression only where that is not known without.
+  /// The number of dimensions; computes the expression only if that is not known without.
   size_t rank() const;
   /// The dimensions that are known without computing and hold for all values of placeholders; -1: open. Empty if the rank is open too.
   ///
   std::optional<std::vector<int64_t>> dims() const;
   int64_t elements() const { return shape().elements(); }
   bool is_tensor() const;  // else a sequence or an optional
-  /// The shape where it is known without computing.
+  /// The shape if it is known without computing.
   std::optional<Shape> known_shape() const;
 
   /// Computes all pending parts of the expression. Throws InvalidArgument for a placeholder without a value, and the errors of planning and
@@ -145,7 +145,7 @@ class MINNOW_API Var {
   Var operator[](std::initializer_list<Index> indices) const { return view(std::vector<Index>(indices)); }
   Var operator[](Index index) const { return view({index}); }
   Var view(const std::vector<Index>& indices) const;
-  /// True where this is a view of another variable.
+  /// True if this is a view of another variable.
   bool is_view() const noexcept;
 
   // x[0] = y writes through the view; x = y lets the name stand for another variable.
@@ -295,7 +295,7 @@ MINNOW_API void save(const Vars& outputs, const std::string& path, const Vars& i
 struct Loaded {
   Vars inputs, outputs;
   std::map<std::string, Var> values;  // all, by name
-  /// Throws InvalidArgument with the nearest names where there is none of that name.
+  /// Throws InvalidArgument with the nearest names if there is none of that name.
   MINNOW_API const Var& at(const std::string& name) const;
 };
 MINNOW_API Loaded load(const std::string& path);

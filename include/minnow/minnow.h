@@ -30,7 +30,7 @@ struct ValueDescription {
   bool is_tensor = true;
   bool has_rank = false;
   std::vector<int64_t> dims;         // -1 where not fixed
-  std::vector<std::string> symbols;  // the name of each dimension that is not fixed; empty where it has none
+  std::vector<std::string> symbols;  // the name of each dimension that is not fixed; empty if it has none
 };
 
 class MINNOW_API Model {
@@ -103,7 +103,7 @@ class MINNOW_API NodeEvent {
   virtual std::string_view scheme() const = 0;
   virtual size_t input_count() const = 0;
   virtual size_t output_count() const = 0;
-  /// The tensor's name in the graph; empty where the node has no such input or output.
+  /// The tensor's name in the graph; empty if the node has no such input or output.
   virtual std::string_view input_name(size_t i) const = 0;
   virtual std::string_view output_name(size_t i) const = 0;
 

@@ -96,7 +96,7 @@ class Shape {
   void insert(size_t axis, int64_t dim);
   void erase(size_t axis);
 
-  /// Number of elements; 1 for rank 0. Throws InvalidArgument where it does not fit 62 bits.
+  /// Number of elements; 1 for rank 0. Throws InvalidArgument if it does not fit 62 bits.
   MINNOW_API int64_t elements() const;
   /// Product of the dimensions [from, to).
   int64_t product(size_t from, size_t to) const noexcept {
@@ -202,7 +202,7 @@ struct MINNOW_API Datum {
   Kind kind = Kind::none;
   Tensor tensor;                     // kind tensor
   std::vector<Datum> items;          // kind sequence
-  DType element = DType::undefined;  // kind sequence: dtype of the tensors, also where there are none
+  DType element = DType::undefined;  // kind sequence: dtype of the tensors, also if there are none
 
   Datum() = default;
   Datum(Tensor value) : kind(Kind::tensor), tensor(std::move(value)) {}

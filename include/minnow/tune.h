@@ -12,7 +12,7 @@ struct Tuning {
   double active_wait = -1;  // the next three: where options.power is given, else as the options have them
   bool pin_threads = false;
   std::vector<int> cores;
-  std::vector<SchemeTime> times;  // of every node and scheme that could serve it; none where choosing by them was no faster
+  std::vector<SchemeTime> times;  // of every node and scheme that could serve it; none if choosing by them was no faster
   double seconds_by_estimate = 0, seconds_tuned = 0;  // of a run, the least of runs taken in turn
   double cpu_seconds = 0;                             // of all threads in a chosen run, waiting included; 0: not measured
   std::vector<Shape> shapes;                          // of the inputs
@@ -34,7 +34,7 @@ MINNOW_API Tuning tune(const Model& model, const SessionOptions& options, std::s
 /// Replaces a damaged file, but not a file of another kind. Throws IoError, and the errors of check_tuning_file().
 MINNOW_API void save_tuning(const std::string& file, const Model& model, const SessionOptions& options, const Tuning& tuning);
 
-/// Throws InvalidArgument where `file` holds something that save_tuning() would not write: a model, say. For use before hours of tuning.
+/// Throws InvalidArgument if `file` holds something that save_tuning() would not write: a model, say. For use before hours of tuning.
 MINNOW_API void check_tuning_file(const std::string& file);
 
 /// The options with the file's entries for this model, machine, version and these options, for all tuned shapes: `times`, `threads` if it

@@ -106,7 +106,7 @@ nb::object to_writable_numpy(const Tensor& tensor);
 
 /// One side of an operation: numbers of Python are weak.
 using Operand = std::variant<Var, Scalar>;
-/// Nothing where the object is neither a number nor an array.
+/// Nothing if the object is neither a number nor an array.
 std::optional<Operand> operand_from(nb::handle object);
 /// Whether the integer of Python fits the dtype, one of integers.
 bool holds(DType dtype, nb::handle integer);

@@ -22,7 +22,7 @@ struct Held {
   std::shared_ptr<const void> owner() && { return std::shared_ptr<const void>(view.release(), Release()); }
   std::unique_ptr<Py_buffer, Release> view;
 
-  /// Empty where the object refuses; the error is cleared.
+  /// Empty if the object refuses; the error is cleared.
   static Held of(nb::handle object, int flags) {
     auto made = std::make_unique<Py_buffer>();
     if (PyObject_GetBuffer(object.ptr(), made.get(), flags) != 0) {

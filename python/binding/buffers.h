@@ -10,7 +10,7 @@ struct ForeignArray {
   DType dtype = DType::undefined;
   Shape shape;
   std::vector<int64_t> strides;     // in bytes; empty: row by row
-  std::vector<int64_t> suboffsets;  // as in the buffer protocol; empty where no axis goes through pointers
+  std::vector<int64_t> suboffsets;  // as in the buffer protocol; empty if no axis goes through pointers
   const char* data = nullptr;
   bool swapped = false;               // elements are in the other byte order
   std::shared_ptr<const void> owner;  // keeps the memory

@@ -28,7 +28,7 @@ struct Function {
 };
 Function* function_of(PyObject* self) { return reinterpret_cast<Function*>(self); }
 
-/// The names that a function takes by keyword; empty where it takes any.
+/// The names that a function takes by keyword; empty if it takes any.
 std::vector<std::string> keywords_of(nb::handle function) {
   constexpr long kVarKeywords = 0x08;
   const nb::object code = function.attr("__code__");

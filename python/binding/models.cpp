@@ -42,7 +42,7 @@ struct LoadedModel {
   Model model;
   std::shared_ptr<Module> module;
 
-  /// A value for each input, None where one is left out. `arrays`: tensors come as arrays of NumPy that may be written.
+  /// A value for each input, None if one is left out. `arrays`: tensors come as arrays of NumPy that may be written.
   nb::list call(nb::handle given, bool arrays) const {
     Vars inputs;
     bool computed_all = true;

@@ -26,7 +26,7 @@ class Places {
 /// The element as a new value, which later assignments do not change. Empty if the variable has no value yet, depends on placeholders or
 /// parameters, or has no such element.
 std::optional<Var> element_at(const Var& x, const Places& places);
-/// The bytes of a number of Python in that dtype; false where that takes more than a look.
+/// The bytes of a number of Python in that dtype; false if that takes more than a look.
 bool number_in(PyObject* number, DType dtype, void* out);
 /// The memory of a variable, for writing, if nobody else holds it; null if somebody may, or if the variable is a view. The constant gets a
 /// new number, because plans identify constants by number.

@@ -320,7 +320,7 @@ std::optional<int64_t> bound(nb::handle object) {
   return value;
 }
 
-/// One place in the brackets; nothing where it is not basic slicing.
+/// One place in the brackets; nothing if it is not basic slicing.
 std::optional<Index> index_from(nb::handle item) {
   PyObject* o = item.ptr();
   if (PyBool_Check(o)) return std::nullopt;
@@ -568,7 +568,7 @@ Var reversed(const Var& x) {
   return express::transposed(x, order);
 }
 
-/// `copy`: None shares memory where that is possible, True never does, False must.
+/// `copy`: None shares memory if that is possible, True never does, False must.
 Sharing sharing_from(nb::handle copy) {
   if (copy.is_none()) return Sharing::where_possible;
   return PyObject_IsTrue(copy.ptr()) == 1 ? Sharing::copy : Sharing::must;

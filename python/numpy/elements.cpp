@@ -433,7 +433,7 @@ F more_unary(const F* functions, const std::string& name) {
   return nullptr;
 }
 
-/// A function that the machine has vectors for; null where it has none.
+/// A function that the machine has vectors for; null if it has none.
 Loop1<double, double> vector_loop(const std::string& name) {
   using cpu::Unary64;
   struct Row {

@@ -72,7 +72,7 @@ int cores();
 /// GIL if that is worth it.
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task);
 
-/// Shapes joined as NumPy broadcasts them; InvalidArgument where they do not fit.
+/// Shapes joined as NumPy broadcasts them; InvalidArgument if they do not fit.
 Shape broadcast(const Shape& a, const Shape& b);
 
 inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }

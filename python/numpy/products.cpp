@@ -398,7 +398,7 @@ struct Factor {
     return {tensor.data<T>() + offset, strides[rank - 2], strides[rank - 1]};
   }
 
-  /// Nothing where the value is not computed, expressions have to be kept, or tiles cannot read it. A vector is a row or a column.
+  /// Nothing if the value is not computed, expressions have to be kept, or tiles cannot read it. A vector is a row or a column.
   static std::optional<Factor> of(const Var& x, bool is_row) {
     const express::Cell* cell = express::Access::cell(x).get();
     if (!cell) return std::nullopt;

@@ -204,7 +204,7 @@ cpu::MinMax extremes_of(DType dtype, bool largest) {
   static const cpu::MinMaxKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).min_max;
   return kKernels.of(dtype, largest);
 }
-/// The vectors that find them, where there are those.
+/// The vectors that find them, if there are those.
 const cpu::ArgmaxLoops& places_of(DType dtype) {
   static const cpu::ArgmaxKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).argmax;
   return kKernels.loops[cpu::number_row(dtype)];

@@ -36,7 +36,7 @@ def unique(name):
 
 
 def model_of(nodes, inputs, outputs, opset):
-    """A model whose outputs have the dtypes that inference finds, else that of the first input, and no shapes; None where an operator does not
+    """A model whose outputs have the dtypes that inference finds, else that of the first input, and no shapes; None if an operator does not
     take such dtypes."""
     infos = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape) for i, x in enumerate(inputs) if x is not None]
     graph = helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name=name) for name in outputs])
@@ -57,7 +57,7 @@ def model_of(nodes, inputs, outputs, opset):
 
 
 def one(op, inputs, name="", outputs=1, opset=OPSET, onnxruntime=True, error=False, dtype=None, **attributes):
-    """A case of one node. inputs: arrays, or None where an optional one is absent. outputs: how many, or names ("" for absent ones)."""
+    """A case of one node. inputs: arrays, or None if an optional one is absent. outputs: how many, or names ("" for absent ones)."""
     inputs = [None if x is None else np.asarray(x) for x in inputs]
     names = outputs if isinstance(outputs, list) else [f"y{i}" for i in range(outputs)]
     node = helper.make_node(op, ["" if x is None else f"x{i}" for i, x in enumerate(inputs)], names, **attributes)

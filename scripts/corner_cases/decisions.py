@@ -368,7 +368,7 @@ DECISIONS = [
 
 
 def widened(case):
-    """The same in f32; None where there are no halves, or several nodes, each of which rounds."""
+    """The same in f32; None if there are no halves, or several nodes, each of which rounds."""
     model = onnx.load_from_string(case.model)
     kinds = [i.type.tensor_type.elem_type for i in list(model.graph.input) + list(model.graph.output)]
     if not HALVES & set(kinds) or len(model.graph.node) > 1 or case.op in ("Cast", "QuantizeLinear", "DequantizeLinear"):

@@ -19,7 +19,7 @@ class MemoryAccount {
   /// `limit` in bytes; 0: the process's limit, memory_limit(). `per_file_byte`: the limit grows by so many bytes for each byte of the files
   /// that are read on this account (see count_file_bytes), up to memory_limit().
   explicit MemoryAccount(size_t limit, size_t per_file_byte = 0) : limit_(limit), per_file_byte_(per_file_byte) {}
-  /// Throws OutOfMemory where `bytes` more would be over the limit; then nothing is charged.
+  /// Throws OutOfMemory if `bytes` more would be over the limit; then nothing is charged.
   void charge(size_t bytes);
   void refund(size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
@@ -92,11 +92,11 @@ struct AlignedFree {
 };
 using AlignedMemory = std::unique_ptr<void, AlignedFree>;
 
-/// Uninitialized memory aligned to kAlignment, never null. Throws OutOfMemory where a limit or the system refuses.
+/// Uninitialized memory aligned to kAlignment, never null. Throws OutOfMemory if a limit or the system refuses.
 AlignedMemory allocate_aligned(size_t bytes);
 std::shared_ptr<void> allocate_shared(size_t bytes);
 
-/// Throws OutOfMemory where `bytes` is more than the memory limit.
+/// Throws OutOfMemory if `bytes` is more than the memory limit.
 void check_memory(size_t bytes, const char* what);
 /// The limit on one allocation in bytes; 0 means the machine's physical memory.
 void set_memory_limit(size_t bytes) noexcept;

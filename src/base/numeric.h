@@ -26,7 +26,7 @@ inline constexpr SmallFloat kF4e2m1{2, 1, 1, 0x7, 0x7, 0x8};  // finite values o
 /// The format of a floating dtype of 16 bits or fewer; null for the others and for f8e8m0.
 const SmallFloat* small_float(DType dtype) noexcept;
 
-/// The code of `value` rounded to nearest, ties to even. Beyond the largest: the largest if `saturate`, else infinity (NaN where the format
+/// The code of `value` rounded to nearest, ties to even. Beyond the largest: the largest if `saturate`, else infinity (NaN if the format
 /// has none).
 uint32_t encode(const SmallFloat& format, double value, bool saturate = false) noexcept;
 double decode(const SmallFloat& format, uint32_t code) noexcept;
@@ -67,13 +67,13 @@ inline uint16_t f16_from_f32(float value) noexcept {
 void widen(DType dtype, const void* source, size_t count, double* out) noexcept;
 /// Integers and bool to i64 (u64 keeps its bits).
 void widen(DType dtype, const void* source, size_t count, int64_t* out) noexcept;
-/// Double to a floating element: nearest, ties to even; overflow gives infinity, or NaN where the format has none. To an integer:
+/// Double to a floating element: nearest, ties to even; overflow gives infinity, or NaN if the format has none. To an integer:
 /// truncated, wrapped.
 void narrow(DType dtype, const double* source, size_t count, void* out) noexcept;
 /// i64 to an integer element: wrapped to its width; to bool: not zero; to a floating element: nearest.
 void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcept;
 
-/// `value` as the nearest element of a floating dtype holds it; ties to even, overflow to infinity (NaN where the format has none).
+/// `value` as the nearest element of a floating dtype holds it; ties to even, overflow to infinity (NaN if the format has none).
 double rounded(DType dtype, double value) noexcept;
 
 /// Rounds toward zero and saturates to i64 (in u64's upper half: its bits); NaN becomes 0.

@@ -45,7 +45,7 @@ class NewFile {
   void publish();
 
  private:
-  std::string path_, temporary_;  // temporary_: empty where the file has no name
+  std::string path_, temporary_;  // temporary_: empty if the file has no name
   int fd_ = -1;
   bool is_direct_ = false;
 };
@@ -97,7 +97,7 @@ class SharedLibrary {
   ~SharedLibrary();
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;
-  void* symbol(const char* name) const noexcept;  // null where it is not there
+  void* symbol(const char* name) const noexcept;  // null if it is not there
 
  private:
   void* handle_ = nullptr;

@@ -22,7 +22,7 @@ std::vector<Core> read_cores(std::span<const int> allowed, const std::string& ro
 /// The same of this process, read once.
 const std::vector<Core>& cores();
 
-/// Keeps the calling thread on these cores from now on; none: on all of allowed_cores() as they were at the first call. False where the
+/// Keeps the calling thread on these cores from now on; none: on all of allowed_cores() as they were at the first call. False if the
 /// system refuses.
 bool stay_on_cores(std::span<const int> cores) noexcept;
 

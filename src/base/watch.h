@@ -35,7 +35,7 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// The watch of this thread, or of the job that this worker has joined; null where nobody watches.
+  /// The watch of this thread, or of the job that this worker has joined; null if nobody watches.
   static Watch* current() noexcept { return current_; }
 
   /// Throws Cancelled, or the exception of a look, if the computation of this thread should stop.

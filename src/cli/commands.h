@@ -58,7 +58,7 @@ std::map<std::string, std::string> parse_pairs(const std::string& option, const 
 struct OperatorOptions {
   std::vector<std::string> libraries;
   void add_to(CLI::App& command);
-  /// Null where no library is given. Throws IoError, InvalidArgument.
+  /// Null if no library is given. Throws IoError, InvalidArgument.
   std::shared_ptr<const OperatorSet> load() const;
 };
 
@@ -120,7 +120,7 @@ struct PictureOptions {
   void check_not_given() const;
 };
 bool is_picture(std::span<const std::byte> bytes);
-/// The tensor for an input; `wanted`: the shape that is given for it, empty where none is. Throws IoError, InvalidModel, InvalidArgument.
+/// The tensor for an input; `wanted`: the shape that is given for it, empty if none is. Throws IoError, InvalidModel, InvalidArgument.
 Tensor read_picture(const std::string& path, const ValueDescription& input, std::span<const int64_t> wanted, const PictureOptions& options);
 
 /// Inputs for a model, from "name=FILE" or "FILE" arguments: .npy, .npz, JPEG or PNG. With `fill_random` the others are random (floats

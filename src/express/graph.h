@@ -12,7 +12,7 @@ namespace minnow::express {
 std::vector<LazyValue> instantiate(const Graph& graph, const std::shared_ptr<const OperatorSet>& operators,
                                    std::span<const LazyValue> inputs, const std::vector<LazyValue>* states = nullptr,
                                    std::vector<std::pair<std::string, LazyValue>>* values = nullptr);
-/// The outputs of a model for these inputs. Throws InvalidArgument where they do not fit.
+/// The outputs of a model for these inputs. Throws InvalidArgument if they do not fit.
 Vars apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states);
 /// A placeholder of a declared type. Throws Unsupported for sequences and optionals.
 LazyValue placeholder_of(const ValueType& type, std::string name);

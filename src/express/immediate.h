@@ -23,7 +23,7 @@ class Immediate {
   /// contents of input i are always those of this call. Returns null if only an expression can compute the operator.
   static std::unique_ptr<Immediate> prepare(const LazyNode& node, uint64_t contents, std::unique_ptr<Graph> graph, const Node& made);
 
-  /// A node with the computed outputs; null where the kernel failed. The error then comes when the expression is read.
+  /// A node with the computed outputs; null if the kernel failed. The error then comes when the expression is read.
   std::shared_ptr<LazyNode> run(std::span<const LazyValue> inputs);
 
  private:

@@ -247,7 +247,7 @@ struct Inference {
   const Node* made = nullptr;
 };
 
-/// Infers kinds, dtypes and, where they are known, shapes.
+/// Infers kinds, dtypes and, if they are known, shapes.
 [[gnu::cold]] Inference infer(LazyNode& node) {
   Inference result;
   result.graph = std::make_unique<Graph>();
@@ -378,7 +378,7 @@ KnownCall* find_known(std::span<const LazyValue> inputs) {
   return &kept;
 }
 
-/// The computed outputs; null where the call has to be an expression.
+/// The computed outputs; null if the call has to be an expression.
 std::shared_ptr<LazyNode> run_now(KnownCall* known, std::span<const LazyValue> inputs) {
   if (!known || known->is_lazy || !known->immediate) return nullptr;
   return known->immediate->run(inputs);

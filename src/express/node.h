@@ -89,7 +89,7 @@ struct LazyNode {
   LazyNode(const LazyNode&) = delete;
   LazyNode& operator=(const LazyNode&) = delete;
 
-  /// True where the outputs hold values that count now.
+  /// True if the outputs hold values that count now.
   bool is_computed() const noexcept {
     if (kind == Kind::step) return computed_ && is_of_these_feeds();
     if (kind != Kind::call) return kind != Kind::placeholder || outputs[0].has_value();

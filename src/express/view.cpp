@@ -180,7 +180,7 @@ Var view_of(const std::shared_ptr<Cell>& x, Region region) {
   return Access::var(std::move(cell));
 }
 
-// The shape of a variable that can be viewed; nothing where a value has to do.
+// The shape of a variable that can be viewed; nothing if a value has to do.
 std::optional<Shape> viewed_shape(const Var& x) {
   const LazyValue value = required_value(x);
   if (value.node->fed_by_others && !known_shape(value)) return std::nullopt;

@@ -5,7 +5,7 @@
 
 namespace minnow::express {
 
-/// The region that `indices` select from a variable of this shape. Throws InvalidArgument where NumPy raises IndexError.
+/// The region that `indices` select from a variable of this shape. Throws InvalidArgument if NumPy raises IndexError.
 std::unique_ptr<Region> sliced(const std::shared_ptr<Cell>& x, const Shape& shape, const std::vector<Index>& indices);
 /// The elements of a region. Shares memory if the region is contiguous, copies if the base is computed, and else calls an operator.
 LazyValue read(const LazyValue& base, const Region& region);

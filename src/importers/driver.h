@@ -52,7 +52,7 @@ class ImportDriver {
   static std::string inner_prefix(const std::string& outer, std::string_view name);
   /// Throws Unsupported with all refusals, if there are any.
   void throw_refusals() const { refusals_.throw_if_any(source_); }
-  /// The graph: types inferred, verified. Throws InvalidModel where it has no outputs.
+  /// The graph: types inferred, verified. Throws InvalidModel if it has no outputs.
   std::unique_ptr<Graph> finish(std::string_view format, std::string producer);
 
   const std::string source_;

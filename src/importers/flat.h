@@ -84,7 +84,7 @@ class FlatTable {
   size_t place_of(size_t field, size_t bytes) const;
   /// Follows the offset that stands at `place`.
   size_t target_of(size_t place) const;
-  /// Place of the first element of a vector; 0 where it is absent.
+  /// Place of the first element of a vector; 0 if it is absent.
   size_t vector_of(size_t field, size_t element_bytes, size_t& count) const;
 
   std::span<const std::byte> buffer_;

@@ -15,11 +15,11 @@ struct ForeignOperator {
 
 struct Format {
   std::string_view name;
-  /// True where `head`, a file's first few kilobytes (all of a short one), looks like it.
+  /// True if `head`, a file's first few kilobytes (all of a short one), looks like it.
   bool (*recognize)(std::span<const std::byte> head);
   /// Reads the files of one model; at least one of them was recognized.
   std::unique_ptr<Graph> (*import_files)(const std::vector<std::string>& paths, const ImportOptions& options);
-  /// The same from memory; null where a model is several files.
+  /// The same from memory; null if a model is several files.
   std::unique_ptr<Graph> (*import_memory)(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                           const ImportOptions& options);
   /// The same through a callback, for formats whose models refer to other files; null: import_memory gets the bytes read.

@@ -45,7 +45,7 @@ std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared
 /// The same through a callback that reads the model and the files beside it.
 std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions& options = {});
 
-/// True where the bytes (a whole file, or its first few kilobytes) look like an ONNX model.
+/// True if the bytes (a whole file, or its first few kilobytes) look like an ONNX model.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
 /// Reads a TFLite model: its first graph, with the names of tensors, or the graph of a signature, with the signature's names. Variables
@@ -55,7 +55,7 @@ std::unique_ptr<Graph> import_tflite(const std::string& path, const ImportOption
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                      const ImportOptions& options = {});
-/// True where the bytes look like a TFLite model.
+/// True if the bytes look like a TFLite model.
 bool looks_like_tflite(std::span<const std::byte> bytes);
 
 /// Reads an MNN model of any version: weights in every packed form, also from the weight file beside the model. Control flow across graphs
@@ -66,14 +66,14 @@ std::unique_ptr<Graph> import_mnn(const std::string& path, const ImportOptions& 
 std::unique_ptr<Graph> import_mnn(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options = {});
 /// The same through a callback that reads the model and the file beside it.
 std::unique_ptr<Graph> import_mnn(const ReadCallback& read, const ImportOptions& options = {});
-/// True where the bytes look like an MNN model, which has no magic number.
+/// True if the bytes look like an MNN model, which has no magic number.
 bool looks_like_mnn(std::span<const std::byte> bytes);
 
 /// Reads a Caffe model of any version: its network (.prototxt, the test phase) and its weights (.caffemodel), in either order. Image sizes
 /// and the first dimension stay open unless a layer depends on the sizes in the file. Throws IoError; InvalidModel, with the layer, if a
 /// file is wrong or the two do not fit; Unsupported for missing layers, with all their names.
 std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const ImportOptions& options = {});
-/// True where the bytes look like one of the two files.
+/// True if the bytes look like one of the two files.
 bool looks_like_caffe(std::span<const std::byte> bytes);
 
 /// Reads a frozen TensorFlow graph (GraphDef) or a SavedModel folder's saved_model.pb, with the checkpoint of its variables beside it:
@@ -95,7 +95,7 @@ std::unique_ptr<Graph> import_torchscript(const std::string& path, const ImportO
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_torchscript(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                           const ImportOptions& options = {});
-/// True where the bytes begin a ZIP archive.
+/// True if the bytes begin a ZIP archive.
 bool looks_like_torchscript(std::span<const std::byte> bytes);
 
 }  // namespace minnow

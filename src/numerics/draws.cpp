@@ -33,7 +33,7 @@ struct Distribution {
   size_t parameters;
   double (*real)(Draw&, double, double, double);    // or
   int64_t (*whole)(Draw&, double, double, double);  // of i64
-  float (*single)(Draw&, BitStream&, float);        // null where there is none of f32
+  float (*single)(Draw&, BitStream&, float);        // null if there is none of f32
   Check valid;
   const char* domain;  // what `valid` asks
 };

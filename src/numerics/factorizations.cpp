@@ -176,8 +176,8 @@ void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t colum
 
 namespace {
 
-/// Multiplies all by the power of two that brings the largest to about 1, so that squares neither overflow nor vanish; `scale` is 0 where
-/// all are 0. False where one is not finite.
+/// Multiplies all by the power of two that brings the largest to about 1, so that squares neither overflow nor vanish; `scale` is 0 if
+/// all are 0. False if one is not finite.
 template <class T>
 bool scale_to_one(T* a, size_t count, double& scale) {
   double largest = 0;

@@ -14,21 +14,21 @@ namespace minnow::numerics {
 
 using Complex = std::complex<double>;
 
-/// Between the steps of what may take long: throws where Ctrl-C was pressed. Small matrices are done before, and within tasks of the pool
+/// Between the steps of what may take long: throws if Ctrl-C was pressed. Small matrices are done before, and within tasks of the pool
 /// nothing may be thrown.
 inline void stop_if_asked(size_t n = SIZE_MAX) {
   if (n > 64 && !Watch::interruptible()) Watch::check();
 }
 
 /// P A = L U with the largest pivot of each column, in place: U on and above the diagonal, L below. `swaps`[i] is the row that row i was
-/// swapped with. Returns false where a pivot is 0 (the rest is still factored).
+/// swapped with. Returns false if a pivot is 0 (the rest is still factored).
 template <class T>
 bool lu(T* a, size_t n, std::vector<size_t>& swaps);
 /// Solves with what lu() left; b [n, k] becomes the solution.
 template <class T>
 void lu_solve(const T* factors, size_t n, const std::vector<size_t>& swaps, T* b, size_t k);
 
-/// A = L L^H in place of the lower triangle; the upper one becomes 0. False where A is not positive definite.
+/// A = L L^H in place of the lower triangle; the upper one becomes 0. False if A is not positive definite.
 template <class T>
 bool cholesky(T* a, size_t n);
 
@@ -41,12 +41,12 @@ template <class T>
 void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t columns);
 
 /// Eigenvalues in rising order, and eigenvectors as the columns of `a`, of a symmetric or Hermitian matrix, of which the lower triangle is
-/// read. False where the iteration does not end.
+/// read. False if the iteration does not end.
 template <class T>
 bool eigh(T* a, size_t n, double* values, bool vectors);
 
 /// a [m, n], m >= n: a = U S V^H. `a` becomes U (its first n columns, [m, n]), `v` [n, n] is V; values fall. Where v is null `a` means
-/// nothing afterwards. False where the iteration does not end.
+/// nothing afterwards. False if the iteration does not end.
 template <class T>
 bool svd(T* a, size_t m, size_t n, double* values, T* v);
 

@@ -268,7 +268,7 @@ inline Complex times(const Complex& a, const Complex& b) {
 const double* parts(const Complex* x) { return reinterpret_cast<const double*>(x); }
 double* parts(Complex* x) { return reinterpret_cast<double*>(x); }
 
-// The factors of a length, from which passes are made; empty where one is too large.
+// The factors of a length, from which passes are made; empty if one is too large.
 std::vector<uint8_t> factors_of(size_t length) {
   std::vector<uint8_t> factors;
   const auto divide = [&](size_t factor) {

@@ -60,7 +60,7 @@ void typed(const Stack& stack, F&& f) {
     f(double());
 }
 
-/// Calls f(i) for every matrix, on several threads where `operations`, those of one matrix, are worth it. False where any f(i) was.
+/// Calls f(i) for every matrix, on several threads where `operations`, those of one matrix, are worth it. False if any f(i) was.
 template <class F>
 bool all_matrices(const Stack& stack, double operations, F&& f) {
   std::atomic<bool> fine{true};

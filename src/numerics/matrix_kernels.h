@@ -16,7 +16,7 @@ struct MatrixKernels {
   void (*subtract)(const double* a, size_t a_stride, const double* b, size_t b_stride, size_t depth, double* c, size_t c_stride,
                    size_t rows, size_t columns);
   /// One step of elimination in rows of kMatrixStep elements: row[at] *= inverse, row -= row[at] pivots. Returns the index of the row whose
-  /// element at + 1 is largest; 0 where at + 1 is kMatrixStep.
+  /// element at + 1 is largest; 0 if at + 1 is kMatrixStep.
   size_t (*eliminate)(double* rows, size_t stride, size_t count, size_t at, double inverse, const double* pivots);
   /// a [rows, columns] -= left right, an outer product. Elements of `left` are left_stride apart.
   void (*subtract_outer)(const double* left, size_t left_stride, const double* right, double* a, size_t stride, size_t rows,

@@ -171,7 +171,7 @@ bool cholesky_rows(Matrix& a, size_t first, size_t last, Matrix& turned) {
 
 // ---- Reflections
 
-/// v of length 1, in place of x, so that (1 - 2 v v^T) x = (beta, 0, ..): v is 0 where x is that already. Returns beta.
+/// v of length 1, in place of x, so that (1 - 2 v v^T) x = (beta, 0, ..): v is 0 if x is that already. Returns beta.
 double reflection(double* x, size_t n) {
   const double alpha = x[0], below = n > 1 ? dot(n - 1, x + 1, x + 1) : 0;
   if (below == 0) {
@@ -234,7 +234,7 @@ void reflect_rows(const Matrix& v, size_t count, size_t offset, Matrix& rows) {
   }
 }
 
-/// Whether all elements are finite; `scale` is the power of two that brings the largest to about 1, or 0 where all are 0.
+/// Whether all elements are finite; `scale` is the power of two that brings the largest to about 1, or 0 if all are 0.
 bool find_scale(const double* a, size_t count, double& scale) {
   double largest = 0;
   bool finite = true;

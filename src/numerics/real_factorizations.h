@@ -16,7 +16,7 @@ bool eigh(double* a, size_t n, double* values, bool vectors);
 bool svd(double* a, size_t m, size_t n, double* values, double* v);
 
 /// Eigenvalues of a symmetric tridiagonal matrix in place of its diagonal, in no order; row i of `vectors` [n, n] (null: not wanted)
-/// becomes the eigenvector of value i. False where the iteration does not end.
+/// becomes the eigenvector of value i. False if the iteration does not end.
 bool tridiagonal(std::vector<double>& diagonal, std::vector<double>& beside, double* vectors);
 
 }  // namespace minnow::numerics::real

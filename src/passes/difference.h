@@ -17,7 +17,7 @@ Difference difference(const Tensor& before, const Tensor& after);
 
 std::vector<double> widened(const Tensor& tensor);
 
-/// True where both are of the same kind and length, and tensors of the same dtype and shape.
+/// True if both are of the same kind and length, and tensors of the same dtype and shape.
 bool same_form(const Datum& a, const Datum& b);
 
 }  // namespace minnow

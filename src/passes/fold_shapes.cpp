@@ -229,7 +229,7 @@ class ShapeFolder {
         vector.elements.insert(vector.elements.end(), part->elements.begin(), part->elements.end());
         continue;
       }
-      // As many unknown elements as the input has, where that is known.
+      // As many unknown elements as the input has, if that is known.
       const Value* input = node.input(i);
       const auto count = input && holds_integers(*input) && rank_of(*input) == size_t{1} ? dim_of(*input, 0) : std::nullopt;
       if (!count || *count > static_cast<int64_t>(kMostElements - vector.elements.size())) return {};

@@ -176,7 +176,7 @@ class ProductFuser {
     return op.empty() ? std::nullopt : Activation::named(op);
   }
 
-  /// An image whose channels are last, where they are so few that schemes read it as it lies: a network's first layer.
+  /// An image whose channels are last, if they are so few that schemes read it as it lies: a network's first layer.
   void take_image(Node& node) {
     constexpr int64_t kMostChannels = 4;
     const Node* transpose = made_by(node.input(0), "Transpose");

@@ -164,7 +164,7 @@ std::optional<Dim> LoopSteps::size_in(const Value* value) const {
   return dims[static_cast<size_t>(place)];
 }
 
-/// True where the condition says that there are steps: 0 < T.
+/// True if the condition says that there are steps: 0 < T.
 bool LoopSteps::begins(const Value* condition, int depth) const {
   const Node* node = stripped(condition) ? stripped(condition)->producer() : nullptr;
   if (!node || depth > 4) return false;
@@ -237,7 +237,7 @@ std::optional<Linear> LoopSteps::element(const Value* value, size_t place, int d
   return {};
 }
 
-/// True where the element is false in every step. Writers of files guard ends of slices so that count from the back.
+/// True if the element is false in every step. Writers of files guard ends of slices so that count from the back.
 bool LoopSteps::is_false(const Value* value, size_t place, int depth) const {
   if (!value || depth > kDeepest) return false;
   if (value->constant()) {

@@ -39,7 +39,7 @@ class LoopSteps {
   struct Carried {
     const Value *in, *next;
     Value* begin;
-    Value* end;  // the Loop's output; null where it has none
+    Value* end;  // the Loop's output; null if it has none
   };
 
   /// Nothing is known of a loop that is not `valid`.

@@ -66,7 +66,7 @@ class QuantizationMover {
     remove_dead(node);
   }
 
-  /// True where every user quantizes the result as the input was quantized.
+  /// True if every user quantizes the result as the input was quantized.
   bool quantized_behind(const Node& node) const {
     const auto in = Quantization::of(dequantize(node.input(0)));
     const Value& y = *node.output(0);
@@ -76,7 +76,7 @@ class QuantizationMover {
            });
   }
 
-  /// The axis of a scale that goes along with the data; nothing where it cannot.
+  /// The axis of a scale that goes along with the data; nothing if it cannot.
   static std::optional<int64_t> axis_behind(const Node& node, const Quantization& q) {
     if (q.is_per_tensor()) return q.axis;
     if (node.op() != "Transpose") return {};

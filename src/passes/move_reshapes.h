@@ -12,7 +12,7 @@ namespace minnow {
 /// that went), whatever the symbols in both are.
 std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>& from, const std::vector<Dim>& to, SizeTable& sizes);
 /// Dimensions as the second input of a Reshape of a tensor of dimensions `from`: an open one is copied from the same place there, or
-/// inferred; nothing where two would have to be inferred, or one is 0.
+/// inferred; nothing if two would have to be inferred, or one is 0.
 std::optional<Ints> as_reshape(const std::vector<Dim>& dims, const std::vector<Dim>& from);
 
 }  // namespace minnow

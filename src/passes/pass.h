@@ -18,7 +18,7 @@ class PassContext {
 
   const OperatorSet& operators() const noexcept { return operators_; }
   const Operator* find(const Node& node) const noexcept { return operators_.find(node.op()); }
-  /// True where floating constants are parameters that must stay as they are.
+  /// True if floating constants are parameters that must stay as they are.
   bool keeps_parameters() const noexcept { return level_ == Optimize::train; }
   Optimize level() const noexcept { return level_; }
 

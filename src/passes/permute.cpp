@@ -136,7 +136,7 @@ std::optional<Ints> axes_of(const Node& node, size_t place, size_t rank) {
   return axes;
 }
 
-/// The permutation of the axes that remain when the axes `gone` (of the result) are dropped; empty where that is the identity.
+/// The permutation of the axes that remain when the axes `gone` (of the result) are dropped; empty if that is the identity.
 Permutation without_axes(const Permutation& perm, const Ints& gone) {
   std::vector<bool> source_gone(perm.size()), result_gone(perm.size());
   for (int64_t axis : gone) {

@@ -13,7 +13,7 @@ bool is_identity(const Permutation& p) noexcept;
 /// Transpose by `first`, then by `second`, in one.
 Permutation compose(const Permutation& first, const Permutation& second);
 Permutation inverse(const Permutation& p);
-/// The perm of a Transpose of a value of known rank; nothing where it is not a permutation.
+/// The perm of a Transpose of a value of known rank; nothing if it is not a permutation.
 std::optional<Permutation> permutation_of(const Node& transpose);
 
 /// True if a Transpose of `source` moves nothing in memory, because it only moves dimensions of size 1.

@@ -128,7 +128,7 @@ class Island {
     pending_.push_back(&value);
   }
 
-  /// True where nobody wants the value in another form.
+  /// True if nobody wants the value in another form.
   bool fits(const Value& value, const Permutation& perm) const {
     const auto found = wanted_.find(&value);
     return rank_of(value) && &value.graph() == &graph_ && (found == wanted_.end() || found->second == perm);

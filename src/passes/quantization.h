@@ -11,16 +11,16 @@ struct Quantization {
   DType dtype = DType::undefined;                 // of the quantized tensor
   int64_t axis = 1;                               // of the scale, where it has more than one element
 
-  /// Nothing where the tensor is quantized in blocks, or in another precision than f32.
+  /// Nothing if the tensor is quantized in blocks, or in another precision than f32.
   static std::optional<Quantization> of(const Node* node);
   /// One scale for the whole tensor.
   bool is_per_tensor() const;
   /// The scale, and the zero point as a number, where they are constants of one element.
   std::optional<double> scale_number() const;
   std::optional<int64_t> zero_point_number() const;
-  /// True where both are the same for certain.
+  /// True if both are the same for certain.
   bool same_as(const Quantization& other) const;
-  /// The zero point as a value, made where it is absent.
+  /// The zero point as a value, made if it is absent.
   Value& zero_point_value(Graph& graph) const;
 };
 

@@ -100,7 +100,7 @@ class AttentionRaiser {
     Value* joined = split ? split->input(0) : nullptr;
     return joined && are_joined(*turn->input(0), *joined) ? Joined{joined, length_first} : Joined{};
   }
-  /// True where `joined` is `heads` with its last two dimensions made one.
+  /// True if `joined` is `heads` with its last two dimensions made one.
   static bool are_joined(const Value& heads, const Value& joined) {
     if (rank_of(joined) != size_t{3}) return false;
     const auto count = dim_of(heads, 2), width = dim_of(heads, 3), both = dim_of(joined, 2);

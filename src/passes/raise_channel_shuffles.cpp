@@ -65,7 +65,7 @@ class Raiser {
 
   void report(const Node& node, int64_t groups) { context_.changed("{} deals out channels of {} groups", label_of(node), groups); }
 
-  /// True where a Transpose that puts channels last makes `x`.
+  /// True if a Transpose that puts channels last makes `x`.
   static bool comes_from_the_front(const Value& x, size_t rank) {
     const Node* node = made_by(&x, "Transpose");
     const auto perm = node ? permutation_of(*node) : std::nullopt;

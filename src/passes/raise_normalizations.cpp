@@ -50,7 +50,7 @@ class NormalizationRaiser {
     return first;
   }
 
-  /// True where `value` is x * x.
+  /// True if `value` is x * x.
   static bool is_square_of(const Value* value, const Value& x) {
     const auto square = polynomial_in(value, x);
     return square && *square == Polynomial{0, 0, 1, 0};
@@ -175,7 +175,7 @@ class NormalizationRaiser {
     return own == tensor->shape() ? value : &graph_.add_constant(tensor->reshaped(shape), graph_.fresh_name(value->name()));
   }
 
-  /// The shape of the normalized dimensions; nothing where they are open, and a scale cannot be made.
+  /// The shape of the normalized dimensions; nothing if they are open, and a scale cannot be made.
   static std::optional<Shape> shape_of(const Normalized& found) {
     Shape shape;
     for (size_t i = found.axis; i < *rank_of(*found.x); ++i) {

@@ -172,7 +172,7 @@ bool is_zero(const Value& value) {
   const auto numbers = value.constant() && value.constant()->elements() < 1 << 20 ? reals_of(&value) : std::nullopt;
   return numbers && std::all_of(numbers->begin(), numbers->end(), [](double number) { return number == 0; });
 }
-/// True where the state has the batch of x already.
+/// True if the state has the batch of x already.
 bool begins_as(const Value& begin, const Cell& cell, const Value& x) {
   const Dim& batch = (*x.type.dims)[1];
   Ints dims;
@@ -197,7 +197,7 @@ Value& weights(LayerBuilder& builder, const std::vector<const Term*>& terms, int
   }
   return builder.add("Unsqueeze", {&builder.add("Concat", parts, {{"axis", int64_t{0}}}), &builder.ints({0})});
 }
-/// [hidden]; null where there is none.
+/// [hidden]; null if there is none.
 Value* bias_of(LayerBuilder& builder, const Sum& sum, int64_t hidden) {
   Value* total = nullptr;
   for (const Bias& bias : sum.biases) {

@@ -30,7 +30,7 @@ Value* neutral(const Node& node) {
   return nullptr;
 }
 
-/// True where every value of `from` is a value of `to`.
+/// True if every value of `from` is a value of `to`.
 bool holds_all_of(DType to, DType from) {
   if (from == DType::boolean) return is_integer(to);
   if (is_integer(from) && is_integer(to))

@@ -24,25 +24,25 @@ inline Value* other_input(const Node& node, const Value* one) noexcept { return 
 
 /// The definition of a built-in operator, for its traits; null for a custom operator, which has none.
 const Operator* traits_of(const Node& node) noexcept;
-/// True where output 0 has the elements of input 0 in their order, in the same shape (Identity) or in another.
+/// True if output 0 has the elements of input 0 in their order, in the same shape (Identity) or in another.
 bool keeps_elements(const Node& node) noexcept;
 /// The same for operators that change the shape.
 bool is_reshape(const Node& node) noexcept;
-/// True where no element is below zero.
+/// True if no element is below zero.
 bool is_never_negative(const Value& value) noexcept;
 
 /// The rank, if it is known.
 std::optional<size_t> rank_of(const Value& value) noexcept;
 /// Dimension `axis` (from the end if negative), if it is a known number.
 std::optional<int64_t> dim_of(const Value& value, int64_t axis) noexcept;
-/// True where the shapes are the same for certain: equal numbers, or equal symbols, everywhere.
+/// True if the shapes are the same for certain: equal numbers, or equal symbols, everywhere.
 bool same_shape(const Value& a, const Value& b) noexcept;
 inline bool same_dtype(const Value& a, const Value& b) noexcept {
   return a.type.kind == b.type.kind && a.type.dtype == b.type.dtype && a.type.dtype != DType::undefined;
 }
 /// The one element of a constant of one element.
 std::optional<double> scalar_of(const Value* value) noexcept;
-/// True where `value` is a constant of one element that is `expected`, within the precision of half floats.
+/// True if `value` is a constant of one element that is `expected`, within the precision of half floats.
 bool is_scalar(const Value* value, double expected) noexcept;
 /// The elements of a constant.
 std::optional<Ints> ints_of(const Value* value);

@@ -13,7 +13,7 @@ namespace {
 // Errors of so many roundings may come together in one number.
 constexpr double kRoundings = 16;
 
-/// True where an input has dimensions that are not fixed.
+/// True if an input has dimensions that are not fixed.
 bool is_open(const Graph& graph) {
   for (const auto& input : graph.inputs()) {
     if (!input->type.dims) return true;

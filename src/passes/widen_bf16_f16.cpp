@@ -15,7 +15,7 @@ bool is_16_bit_float(const Value* value) {
   return value && value->type.kind == ValueType::Kind::tensor && is_16_bit_float(value->type.dtype);
 }
 
-/// The Cast that makes `value` of f32; null where it is another node.
+/// The Cast that makes `value` of f32; null if it is another node.
 Node* narrowing(const Value* value) {
   Node* cast = made_by(value, "Cast");
   return cast && is_16_bit_float(value) && cast->input(0)->type.dtype == DType::f32 ? cast : nullptr;
@@ -24,7 +24,7 @@ bool is_widening(const Node& node) {
   return node.op() == "Cast" && is_16_bit_float(node.input(0)) && node.output(0) && node.output(0)->type.dtype == DType::f32;
 }
 
-/// True where the node takes f32 for all its inputs of bf16 or f16, and then makes f32 in place of them.
+/// True if the node takes f32 for all its inputs of bf16 or f16, and then makes f32 in place of them.
 bool may_compute_in_f32(const Node& node, const PassContext& context) {
   const Operator* op = context.find(node);
   if (!op || op->custom || op->infer || !op->pure || node.op() == "Cast" || node.op() == "CastLike") return false;

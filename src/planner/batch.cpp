@@ -89,7 +89,7 @@ class Comparison {
   }
   static uint32_t origin(const std::vector<uint32_t>& origins, uint32_t v) { return v == kNone ? kNone : origins[v]; }
 
-  // Notes that the values are the same, and whether they are entries of the batch. False where they cannot be either.
+  // Notes that the values are the same, and whether they are entries of the batch. False if they cannot be either.
   bool pair(uint32_t whole, uint32_t part, bool may_be_batched) {
     const ValueInfo &a = whole_.values[whole].info, &b = part_.values[part].info;
     if (a.kind != ValueInfo::Kind::tensor || a.extent != ValueInfo::Extent::exact || b.kind != a.kind || b.extent != a.extent ||

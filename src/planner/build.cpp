@@ -16,7 +16,7 @@ std::unique_ptr<Draft> make_draft(const PlanEnvironment& environment, const Plan
   return draft;
 }
 
-// The draft of the same plan for some entries of the batch; null where the graph is made for the whole batch.
+// The draft of the same plan for some entries of the batch; null if the graph is made for the whole batch.
 std::unique_ptr<Draft> make_draft_of_part(const PlanEnvironment& environment, const PlanRequest& whole, int64_t entries,
                                           SchemeChoices& choices) {
   PlanRequest request = whole;

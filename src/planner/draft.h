@@ -14,7 +14,7 @@ namespace minnow {
 struct Candidate {
   Backend* backend;
   const Scheme* scheme;
-  Estimate estimate;         // its seconds are measured where they are known
+  Estimate estimate;         // its seconds are measured if they are known
   double estimated_seconds;  // before that
 };
 

@@ -99,7 +99,7 @@ struct PlanRequest {
   /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
   bool may_split_batch = false, may_tile_rows = false;
   size_t memory_limit = SIZE_MAX;  // bytes of the arena, by which a batch is split; the plan may need more
-  /// Contents of a live-in where they can be read now (while a run waits for its plan), else null data.
+  /// Contents of a live-in if they can be read now (while a run waits for its plan), else null data.
   std::function<TensorView(size_t live_in)> contents;
   /// Where not null: how the scheme of every node was chosen.
   SchemeChoices* choices = nullptr;

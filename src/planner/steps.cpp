@@ -49,7 +49,7 @@ class StepMaker {
     return value;
   }
 
-  // The index of a graph value, or kNone where it is not known yet. Constants join when first asked for.
+  // The index of a graph value, or kNone if it is not known yet. Constants join when first asked for.
   uint32_t lookup(const Value* value) {
     value = canonical(value);
     const auto found = index_.find(value);
@@ -120,7 +120,7 @@ class StepMaker {
     plan_.steps.push_back(std::move(step));
   }
 
-  // False where an input is not known before the run.
+  // False if an input is not known before the run.
   bool find_inputs(Step& step) {
     for (size_t i = 0; i < step.node->input_count(); ++i) {
       const Value* value = step.node->input(i);

@@ -29,7 +29,7 @@ struct Case {
   std::map<std::string, std::vector<int64_t>> hints;   // shapes of inputs that the importer is told (-1: open)
   // corner: everything in memory, parts of one tensor of bytes.
   std::shared_ptr<const Tensor> records;
-  std::span<const std::byte> bytes;               // the model; empty where it is a file
+  std::span<const std::byte> bytes;               // the model; empty if it is a file
   std::vector<std::string_view> inputs, outputs;  // TensorProtos
   bool fails = false;                             // it has to end in an error
   std::string id() const { return suite + "/" + name; }

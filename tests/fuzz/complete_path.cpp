@@ -259,7 +259,7 @@ void shake_intermediates(Graph& graph, std::span<const Datum> inputs, Random& ra
   }
 }
 
-/// True where changes of 1e-5 in inputs, weights and intermediate values change the outputs by more than a twentieth of what is allowed.
+/// True if changes of 1e-5 in inputs, weights and intermediate values change the outputs by more than a twentieth of what is allowed.
 bool is_ill_conditioned(const Model& model, std::span<const Datum> inputs, std::span<const Datum> outputs, double tolerance) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Random random(seed);

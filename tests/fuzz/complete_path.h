@@ -18,7 +18,7 @@ struct Target {
 
 /// All formats.
 std::span<const Target> targets();
-/// Throws std::runtime_error where there is none.
+/// Throws std::runtime_error if there is none.
 const Target& find_target(std::string_view format);
 
 /// How far a file came.

@@ -20,7 +20,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// In [0, count); 0 where count is 0.
+  /// In [0, count); 0 if count is 0.
   size_t below(size_t count) { return count ? static_cast<size_t>(next() % count) : 0; }
   bool one_in(size_t count) { return below(count) == 0; }
 

@@ -37,7 +37,7 @@ class Walker {
     if (at + sizeof value <= bytes_.size()) std::memcpy(&value, bytes_.data() + at, sizeof value);
     return value;
   }
-  /// Where the reference at `at` leads; 0 where it cannot be one.
+  /// Where the reference at `at` leads; 0 if it cannot be one.
   size_t reference(size_t at) const {
     const auto offset = read<uint32_t>(at);
     return offset >= 4 && at + 4 <= bytes_.size() && offset < bytes_.size() - at ? at + offset : 0;

@@ -44,7 +44,7 @@ bool is_text(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char c) { return std::isprint(static_cast<unsigned char>(c)) || c == '\n'; });
 }
 
-/// Nothing where the bytes are no message.
+/// Nothing if the bytes are no message.
 std::optional<Fields> parse(std::string_view bytes, size_t depth) {
   Fields fields;
   while (!bytes.empty()) {

@@ -95,7 +95,7 @@ TEST(Shrink, integers) {
   const Attributes attributes{{"bias", 1.5f}, {"lambd", 2.0f}};
   EXPECT_TRUE(near(run_operator("Shrink", {tensor(DType::i8, {5}, {-5, -2, 0, 2, 5})}, attributes)[0], {5}, {-3, 0, 0, 0, 3}, 0));
   Tensor large(DType::i64, Shape{});
-  *large.writable().data<int64_t>() = 9007199254740993;  // 2^53 + 1 keeps its last bit where it does not move
+  *large.writable().data<int64_t>() = 9007199254740993;  // 2^53 + 1 keeps its last bit if it does not move
   EXPECT_EQ(*run_operator("Shrink", {large})[0].data<int64_t>(), 9007199254740993);
 }
 

@@ -17,7 +17,7 @@ class RandomNodes {
  public:
   explicit RandomNodes(uint64_t seed) : random_(seed) {}
 
-  /// True where the node could be computed.
+  /// True if the node could be computed.
   bool run(const Operator& op) {
     const bool loop = op.name == "Loop";  // without a small number of iterations it would rightly run for ever
     odd_integers_ = !loop;

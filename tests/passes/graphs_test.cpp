@@ -3,7 +3,7 @@
 //
 //   # A sentence about the case.
 //   passes: PASS remove_dead_code     where more than PASS runs
-//   tolerance: 0.02                   of the outputs' numbers, where it is not 1e-4
+//   tolerance: 0.02                   of the outputs' numbers, if it is not 1e-4
 //   graph { ... }                     before
 //   =>
 //   graph { ... }                     after

@@ -173,7 +173,7 @@ AT_ONCE = {
 
 
 def why_not(given, wanted):
-    """Why results are not NumPy's; None where they are."""
+    """Why results are not NumPy's; None if they are."""
     if isinstance(wanted, (list, tuple)):
         if len(given) != len(wanted):
             return f"{len(given)} results, not {len(wanted)}"

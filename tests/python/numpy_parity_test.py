@@ -69,7 +69,7 @@ SIGNED = ("add", "subtract", "multiply", "divide", "negative", "copysign", "floo
 
 
 def same(a, b, tolerance=None, name=""):
-    """Why a (ours) is not b (NumPy's); None where it is."""
+    """Why a (ours) is not b (NumPy's); None if it is."""
     if isinstance(b, (tuple, list)) and not isinstance(a, Var):
         if len(a) != len(b):
             return f"{len(a)} results, not {len(b)}"
@@ -128,7 +128,7 @@ def outcome(call, module, arguments, options):
 
 
 def run(one):
-    """Why a case fails; None where it does not."""
+    """Why a case fails; None if it does not."""
     name, call, arguments, options, tolerance = one
     wanted, refused = outcome(call, N, copied(arguments), options)
     given, error = outcome(call, M, ours(arguments), ours(options))

@@ -21,7 +21,7 @@ Session session_of(std::string_view text, size_t limit, const char* backend = "r
   return Session(Model::from_graph(parse_graph(text)), options);
 }
 
-/// The error of a run that is over the limit; empty where it is not.
+/// The error of a run that is over the limit; empty if it is not.
 std::string refusal(Session& session, std::initializer_list<TensorView> inputs) {
   try {
     session.run(inputs);

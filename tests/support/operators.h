@@ -16,7 +16,7 @@ std::vector<Tensor> run_operator(std::string_view op, const std::vector<Tensor>&
 /// The same by the operator's decomposition.
 std::vector<Tensor> run_decomposition(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {},
                                       size_t outputs = 1);
-/// The sentence of the error that running the node raises; empty where it raises none.
+/// The sentence of the error that running the node raises; empty if it raises none.
 std::string error_of(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {}, size_t outputs = 1);
 
 /// A tensor of any numeric dtype from numbers.

@@ -21,7 +21,7 @@ struct Rewrite {
   std::string nodes() const;
   /// Their operators: "Conv Relu".
   std::string ops() const;
-  const Node& node(std::string_view op) const;  // the first of that operator; throws where there is none
+  const Node& node(std::string_view op) const;  // the first of that operator; throws if there is none
 };
 /// Each pass runs once, on the graph and its subgraphs. Then the same is tried with each input of each node absent in turn: numbers must
 /// stay where the input is optional, else an error must name the node.

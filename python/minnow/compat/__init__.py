@@ -53,7 +53,7 @@ class _Shim(types.ModuleType):
 
 
 def install() -> None:
-    """Makes `import MNN` give Minnow. Raises where the MNN package itself was imported before."""
+    """Makes `import MNN` give Minnow. Raises if the MNN package itself was imported before."""
     present = sys.modules.get("MNN")
     if present is not None and not isinstance(present, _Shim):
         raise Unsupported("the MNN package was imported already; import minnow.compat before it, or in another process")

@@ -358,7 +358,7 @@ def size_of(dims: Sequence[int]) -> int:
 
 
 def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes have together; ValueError where they do not fit."""
+    """The shape that arrays of these shapes have together; ValueError if they do not fit."""
     ndim = max((len(shape) for shape in shapes), default=0)
     result = [1] * ndim
     for shape in shapes:
@@ -408,7 +408,7 @@ def permute(x: Var, order: Sequence[int]) -> Var:
 
 
 def expand_to(x: Var, dims: Sequence[int]) -> Var:
-    """x repeated along axes of length 1 and new leading ones; ValueError where it does not fit."""
+    """x repeated along axes of length 1 and new leading ones; ValueError if it does not fit."""
     dims = tuple(dims)
     if x.shape == dims:
         return x
@@ -508,7 +508,7 @@ def _deliver_to_numpy(result: Var, out: Any) -> Any:
 
 
 def deliver(result: Var, out: Any, what: str = "the function") -> Var:
-    """Puts a result into `out` where that is given; the array that holds it."""
+    """Puts a result into `out` if that is given; the array that holds it."""
     if isinstance(out, tuple):
         if len(out) != 1:
             raise InvalidArgument("The 'out' tuple must have exactly one entry per ufunc output")

@@ -117,7 +117,7 @@ def _extreme(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, init
 
 @public
 def max(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
-    """The largest element along axes; NaN where there is one."""
+    """The largest element along axes; NaN if there is one."""
     if out is None and initial is None and where is True:
         result = native.reduce_at_hand("max", a, axis, keepdims)
         if result is not None:
@@ -127,7 +127,7 @@ def max(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False
 
 @public
 def min(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
-    """The smallest element along axes; NaN where there is one."""
+    """The smallest element along axes; NaN if there is one."""
     if out is None and initial is None and where is True:
         result = native.reduce_at_hand("min", a, axis, keepdims)
         if result is not None:

@@ -19,8 +19,7 @@ enum class Binary64 : uint8_t {
 using Binary64Function = void (*)(const double* a, const double* b, size_t count, double* y);
 
 struct Binary64Kernels {
-  const Binary64Function*
-      functions;  // by Binary64; null where the machine does not fuse or has no such vectors: the C library serves as well
+  const Binary64Function* functions;  // by Binary64; null if the machine does not fuse or has no such vectors: the C library serves as well
 };
 
 }  // namespace minnow::numpy

@@ -19,7 +19,7 @@ struct Documentation {
   std::vector<Example> examples;
 };
 
-/// Empty where there is nothing to add.
+/// Empty if there is nothing to add.
 const Documentation& documentation_of(std::string_view op);
 
 }  // namespace minnow

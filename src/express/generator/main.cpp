@@ -252,7 +252,7 @@ std::string input_text(const InputSpec& input) {
   return text + (input.arity == Arity::optional ? "; may be left out" : "");
 }
 
-/// Empty where the definition has no simple rule.
+/// Empty if the definition has no simple rule.
 std::string output_text(const Operator& op, const OutputSpec& output) {
   if (op.infer) return {};
   const DTypeRule& rule = output.dtype;

@@ -19,7 +19,7 @@ Expr channels_first(TypedBuilder& p, const Expr& x);  // [N, spatial..., C] -> [
 Expr channels_last(TypedBuilder& p, const Expr& x);
 /// `weights` [out, in / groups, kernel...]; the bias may be absent.
 Expr conv(TypedBuilder& p, const Expr& x, const Expr& weights, const Expr& bias, const SlidingWindow& window, int64_t groups);
-/// `weights` [in, out / groups, kernel...]; the spatial size of the result where it is known, else empty (same padding: input * stride).
+/// `weights` [in, out / groups, kernel...]; the spatial size of the result if it is known, else empty (same padding: input * stride).
 Expr conv_transpose(TypedBuilder& p, const Expr& x, const Expr& weights, const Expr& bias, const SlidingWindow& window,
                     const Ints& output_size, int64_t groups = 1);
 /// Kernel, strides, dilations and padding as attributes, for an image with channels first.

@@ -33,7 +33,7 @@ class TypedBuilder : public GraphBuilder {
   void forget(const Node& node) { inferred_.erase(&node); }
   DType dtype(const Expr& x);
   int64_t rank(const Expr& x);               // -1: not known
-  int64_t dim(const Expr& x, int64_t axis);  // from the end where negative; -1: not known
+  int64_t dim(const Expr& x, int64_t axis);  // from the end if negative; -1: not known
   std::optional<Ints> shape(const Expr& x);  // where all of it is known
   std::optional<Ints> ints(const Expr& x);   // elements, if they follow from constants
   std::optional<double> number(const Expr& x);
@@ -41,7 +41,7 @@ class TypedBuilder : public GraphBuilder {
   // Shapes.
   Expr cast(const Expr& x, DType dtype);  // x itself where it is of that dtype; constants of integers at once
   Expr i64(const Expr& x) { return cast(x, DType::i64); }
-  Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = kEnd);  // i64 vector; a constant where it is known
+  Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = kEnd);  // i64 vector; a constant if it is known
   Expr reshape(const Expr& x, const Ints& shape);                       // -1 infers one; 0 is a size
   Expr reshape(const Expr& x, const Expr& shape);
   Expr vector(const Expr& x) { return reshape(x, Ints{-1}); }

@@ -59,7 +59,7 @@ void Importer::add_input(TypedBuilder& builder, const std::string& name, const I
     type.dims.emplace();
     for (size_t i = 0; i < shape.size(); ++i) {
       if (shape[i] < 0) throw InvalidModel("{}: input \"{}\" has shape {}", source_, name, shape);
-      // Sizes in the file are a first choice; users run the net at others where it is not tied to one.
+      // Sizes in the file are a first choice; users run the net at others if it is not tied to one.
       const std::string number = values_.empty() ? std::string() : std::to_string(values_.size());
       Dim dim{shape[i], {}};
       if (!keeps_size_ && i >= 2 && shape.size() == 4) dim = {-1, (i == 2 ? "height" : "width") + number};
@@ -162,7 +162,7 @@ std::unique_ptr<Graph> Importer::run() {
   return finish("caffe", "Caffe");
 }
 
-/// The graph with an open first dimension of its inputs; null where the network is tied to the file's.
+/// The graph with an open first dimension of its inputs; null if the network is tied to the file's.
 std::unique_ptr<Graph> import_open(const Net& net, std::map<std::string, std::vector<Blob>>& blobs, const OperatorSet& operators,
                                    const std::string& source) {
   try {

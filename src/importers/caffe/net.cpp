@@ -82,7 +82,7 @@ constexpr FirstType kFirstTypes[] = {
 };
 constexpr std::pair<std::string_view, std::string_view> kFirstFields[] = {{"biasterm", "bias_term"}, {"kernelsize", "kernel_size"}};
 
-/// True where the rule's conditions hold for inference: phase TEST, level 0, no stages.
+/// True if the rule's conditions hold for inference: phase TEST, level 0, no stages.
 bool rule_holds(const Message& rule) {
   if (rule.has("phase") && rule.choice("phase", {"TRAIN", "TEST"}, 1) != 1) return false;
   if (rule.integer("min_level", 0) > 0 || rule.integer("max_level", 0) < 0) return false;

@@ -142,14 +142,14 @@ class ModelFile {
 
   /// A constant from a table Blob; shares the file's memory if possible. Errors begin with `where`.
   Tensor blob(const FlatTable& blob, const OpInfo& op, const std::string& where);
-  /// Piece `index` (1: the first) of a table's external data, which `field` lists: [offset, bytes, bytes, ...]; empty where it has none.
+  /// Piece `index` (1: the first) of a table's external data, which `field` lists: [offset, bytes, bytes, ...]; empty if it has none.
   SharedBytes piece(const FlatTable& table, size_t field, size_t index, const OpInfo& op, const std::string& where);
   /// Numbers that stand in `field`, or as piece `index` outside.
   std::vector<float> reals(const FlatTable& table, size_t field, size_t external_field, size_t index, const OpInfo& op,
                            const std::string& where);
   /// Bytes of a table, with the file's owner.
   SharedBytes in_file(std::span<const std::byte> bytes) const { return bytes_.part(bytes); }
-  /// A tensor over bytes of the file or of a piece; copied where they are not aligned.
+  /// A tensor over bytes of the file or of a piece; copied if they are not aligned.
   Tensor share(DType dtype, const Shape& shape, const SharedBytes& bytes);
   /// Subtracts `cost` bytes from the budget for a file of this size, because a file may refer to the same bytes many times.
   void spend(uint64_t cost);

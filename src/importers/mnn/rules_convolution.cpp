@@ -93,7 +93,7 @@ Expr own_weights(MnnNode& node, TypedBuilder& p, const FlatTable& conv, size_t w
   return blocks ? p.reshape(real, Ints(shape.begin(), shape.end())) : real;
 }
 
-/// A bias from input 2, or of the table; empty where it is absent or zero.
+/// A bias from input 2, or of the table; empty if it is absent or zero.
 Expr bias_of(MnnNode& node, TypedBuilder& p, const FlatTable& conv, size_t field, size_t external_field, size_t piece, int64_t outputs) {
   if (node.has(2)) return p.vector(node.input(2));
   if (node.input_count() > 1) return {};

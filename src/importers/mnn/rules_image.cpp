@@ -17,7 +17,7 @@ enum Format : int32_t { kRgba = 0, kRgb, kBgr, kGray, kBgra, kYCrCb, kYuv, kHsv,
 struct Colours {
   Format format;
   int64_t channels;
-  std::array<int64_t, 3> places;  // of red, green and blue; empty where the channels are others
+  std::array<int64_t, 3> places;  // of red, green and blue; empty if the channels are others
 };
 constexpr Colours kColours[] = {{kRgba, 4, {0, 1, 2}}, {kRgb, 3, {0, 1, 2}}, {kBgr, 3, {2, 1, 0}}, {kGray, 1, {0, 0, 0}},
                                 {kBgra, 4, {2, 1, 0}}, {kYCrCb, 3, {}},      {kYuv, 3, {}},        {kXyz, 3, {}}};

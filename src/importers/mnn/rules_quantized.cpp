@@ -31,7 +31,7 @@ int64_t zero_of(const FlatTable& table) {
   return reals.empty() ? table.number<int8_t>(6, 0) : static_cast<int64_t>(std::lround(std::clamp(reals[0], -128.0f, 127.0f)));
 }
 
-/// Scale and zero point of a tensor as the model describes it; null where it does not.
+/// Scale and zero point of a tensor as the model describes it; null if it does not.
 const TensorQuantization* described(const MnnNode& node, int32_t tensor) {
   const auto found = node.graph.quantization.find(tensor);
   return found == node.graph.quantization.end() || !(found->second.scale > 0) ? nullptr : &found->second;

@@ -17,7 +17,7 @@ struct Region {
   int64_t elements() const { return size[0] * size[1] * size[2]; }
 };
 
-/// The integers of the attribute `key` of an Extra; empty where it has none.
+/// The integers of the attribute `key` of an Extra; empty if it has none.
 Ints listed(const FlatTable& extra, std::string_view key) {
   const FlatTables attributes = extra.tables(3);
   for (size_t i = 0; i < attributes.size(); ++i)

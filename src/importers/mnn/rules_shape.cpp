@@ -356,7 +356,7 @@ Exprs import_gather_nd(MnnNode& node, TypedBuilder& p) {
   const int64_t chosen = batch + depth;
   if (batch < 0 || chosen > static_cast<int64_t>(shape->size()))
     node.fail("{} leading dimensions and indices of {} do not fit {}", batch, depth, *shape);
-  Shape(*shape).elements();  // throws where products of its sizes are too large
+  Shape(*shape).elements();  // throws if products of its sizes are too large
   Ints steps(static_cast<size_t>(depth), 1), rows = {-1};
   for (int64_t i = depth - 1; i-- > 0;)
     steps[static_cast<size_t>(i)] = steps[static_cast<size_t>(i) + 1] * (*shape)[static_cast<size_t>(batch + i) + 1];

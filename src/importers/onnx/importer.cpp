@@ -73,7 +73,7 @@ class Importer : private ImportDriver {
   void call_function(const FunctionMessage& function, const NodeMessage& call, Scope& scope, const std::string& where);
   void read_attributes(const NodeMessage& message, Scope& scope, Attributes& attributes, const std::string& where);
   AttributeValue attribute_value(const AttributeMessage& attribute, Scope& written_in, Graph& used_in, const std::string& where);
-  /// Follows a reference to an attribute of the enclosing function. False where the attribute is absent.
+  /// Follows a reference to an attribute of the enclosing function. False if the attribute is absent.
   bool resolve(std::string_view name, std::string_view reference, BoundAttribute& attribute, const std::string& where) const;
   Value* lookup(std::string_view name, const Scope& scope, const std::string& where) const;
   void bind(std::string_view name, Value& value, Scope& scope, const std::string& where);

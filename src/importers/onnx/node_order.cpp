@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostNames = 8;
 
-/// The subgraph of an attribute; empty where it has none.
+/// The subgraph of an attribute; empty if it has none.
 std::string_view subgraph_of(std::string_view attribute) {
   std::string_view graph;
   for (Fields fields(attribute); fields.next();)

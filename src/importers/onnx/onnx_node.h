@@ -61,7 +61,7 @@ class OnnxNode : public ForeignNode {
   DType dtype(const Expr& x) const { return x ? x.value()->type.dtype : DType::undefined; }
   /// The rank, if the file or the producers determine it; else -1.
   int64_t rank(const Expr& x) const;
-  /// A scalar of the dtype of `like`, also where that is not known while importing.
+  /// A scalar of the dtype of `like`, also if that is not known while importing.
   Expr scalar_like(double value, const Expr& like) const;
 
   template <class... Args>

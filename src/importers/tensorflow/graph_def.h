@@ -18,7 +18,7 @@ DType dtype_of(int64_t type) noexcept;
 
 /// A TensorProto. Throws Malformed, and Unsupported for types without a dtype.
 Tensor read_tensor(std::string_view message);
-/// A TensorShapeProto: nothing where the rank is unknown, -1 for unknown sizes.
+/// A TensorShapeProto: nothing if the rank is unknown, -1 for unknown sizes.
 std::optional<Ints> read_shape(std::string_view message);
 
 /// An entry of a map field: key and value.

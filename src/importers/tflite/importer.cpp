@@ -216,7 +216,7 @@ void check_kinds(const TfliteNode& node) {
         node.refuse("complex numbers are not supported here");
 }
 
-/// True where a rule that moves elements gets them as real numbers: not all tensors are quantized alike.
+/// True if a rule that moves elements gets them as real numbers: not all tensors are quantized alike.
 bool quantized_differently(const TfliteNode& node) {
   const TensorQuantization* first = nullptr;
   for (const auto& list : {node.in, node.out})

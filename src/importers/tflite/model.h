@@ -58,7 +58,7 @@ struct TensorInfo {
   bool is_variable = false;
   TensorQuantization quantization;
   FlatTable sparsity;
-  /// True where an integer tensor stands for real numbers.
+  /// True if an integer tensor stands for real numbers.
   bool quantized() const noexcept { return (!quantization.scale.empty() || quantization.block) && is_integer(dtype); }
   bool is_complex() const noexcept { return type == TensorType::complex64 || type == TensorType::complex128; }
   ValueType value_type() const;
@@ -96,7 +96,7 @@ class ModelFile {
   std::span<const std::byte> bytes() const noexcept { return bytes_.bytes(); }
 
   bool has_contents(const TensorInfo& tensor) const { return !buffer(tensor.buffer).empty(); }
-  /// The contents of a constant tensor, unpacked (4 and 2 bits to 8, sparse to dense); shares the file's memory where it can.
+  /// The contents of a constant tensor, unpacked (4 and 2 bits to 8, sparse to dense); shares the file's memory if it can.
   Tensor contents(const TensorInfo& tensor);
 
  private:

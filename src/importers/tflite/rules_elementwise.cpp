@@ -16,7 +16,7 @@ Exprs import_binary(TfliteNode& node, TypedBuilder& p) { return {p.op(node.rule-
 namespace {
 
 /// The sum of bytes (or a difference) as the format's kernels make it: numbers less their zero points are multiplied by integers of 21
-/// bits, added and shifted, with ties upward. Absent where they do otherwise.
+/// bits, added and shifted, with ties upward. Absent if they do otherwise.
 std::optional<Expr> sum_of_steps(TfliteNode& node, TypedBuilder& p, bool subtracts) {
   const TensorInfo *in[] = {&node.input_info(0), &node.input_info(1)}, &y = node.output_info(0);
   if (!y.quantized() || !y.quantization.per_tensor() || (y.dtype != DType::i8 && y.dtype != DType::u8)) return {};

@@ -32,7 +32,7 @@ SlidingWindow window_of(const TfliteNode& node, size_t stride_w, size_t dilation
 
 Expr bias_of(const TfliteNode& node, size_t i) { return node.optional_input(i); }
 
-/// True where numbers meet weights of 8 bits: the format's kernels then quantize the numbers while they run (dynamic range).
+/// True if numbers meet weights of 8 bits: the format's kernels then quantize the numbers while they run (dynamic range).
 bool is_hybrid(const TfliteNode& node) {
   const TensorInfo &x = node.input_info(0), &w = node.input_info(1);
   return x.dtype == DType::f32 && w.quantized() && w.dtype == DType::i8 && !w.quantization.block && node.raw[1].value()->constant();
@@ -87,7 +87,7 @@ Expr layer_16_by_8(TfliteNode& node, TypedBuilder& p, Sums sums, size_t activati
   return node.activated(p.op("Mul", {p.cast(steps, DType::f32), p.scalar(out_scale)}), activation_field);
 }
 
-/// True where bytes become bytes of the same steps.
+/// True if bytes become bytes of the same steps.
 bool averages_steps(const TfliteNode& node) {
   const TensorInfo &x = node.input_info(0), &y = node.output_info(0);
   return (x.dtype == DType::i8 || x.dtype == DType::u8) && x.dtype == y.dtype && x.quantized() && x.quantization.per_tensor() &&

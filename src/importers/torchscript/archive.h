@@ -21,7 +21,7 @@ class Archive {
   SharedBytes read(std::string_view name);
   /// The same as text, which lives as long as the archive and its bytes.
   std::string_view text(std::string_view name) { return read(name).text(); }
-  /// True where an entry's name begins like this.
+  /// True if an entry's name begins like this.
   bool has_folder(std::string_view prefix) const;
   const std::string& source() const noexcept { return source_; }
   size_t bytes() const noexcept { return bytes_.size(); }

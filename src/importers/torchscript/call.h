@@ -39,9 +39,9 @@ struct Signature {
   const Rule* rule;
   std::vector<Argument> arguments;
 };
-/// The overloads of an operator; empty where it has no rule.
+/// The overloads of an operator; empty if it has no rule.
 std::span<const Signature> signatures_of(std::string_view op);
-/// The first overload that the arguments fit, and the arguments in its order; null where none does.
+/// The first overload that the arguments fit, and the arguments in its order; null if none does.
 const Signature* resolve(std::string_view op, const Items& positional, const std::vector<std::string>& names, const Items& named,
                          Items& arguments);
 
@@ -64,7 +64,7 @@ class Host {
   virtual void expect_integers(const Expr& x) = 0;
   virtual void warn(const std::string& sentence) = 0;
   virtual int64_t version() const = 0;  // of the file's operators
-  /// Counts work; throws where a program makes too much of it.
+  /// Counts work; throws if a program makes too much of it.
   virtual void spend(size_t steps) = 0;
 
  protected:
@@ -143,7 +143,7 @@ void tell_size(const Expr& x, int64_t axis, int64_t size);
 // Complex numbers (rules_complex.cpp). An operator "aten::f" that takes some has a row "complex::f" of its own, or is one of these.
 bool is_complex(const Item& item);
 Item complex_item(const Expr& re, const Expr& im);
-/// True where the operator does the same with the real and the imaginary parts.
+/// True if the operator does the same with the real and the imaginary parts.
 bool works_on_parts(std::string_view op);
 /// True if the operator's result depends on the shape only, so that the real parts suffice.
 bool tells_of_shape(std::string_view op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Branches and loops: decided while importing where they can be, else If and Loop.
+// Branches and loops: decided while importing if they can be, else If and Loop.
 #include <algorithm>
 
 #include "importers/torchscript/interpreter.h"
@@ -10,7 +10,7 @@ namespace minnow::torchscript {
 using Kind = Item::Kind;
 
 constexpr int64_t kMostUnrolled = 64;        // iterations of a loop whose count is known, before it becomes a Loop
-constexpr int64_t kMostUnrolledEver = 4096;  // where it cannot become one
+constexpr int64_t kMostUnrolledEver = 4096;  // if it cannot become one
 constexpr int kMostTries = 12;               // until a loop's variables have settled
 
 template <class F>
@@ -512,7 +512,7 @@ Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string&
   return item;
 }
 
-/// How many dimensions all tensors of a list have; -1 where that is not known.
+/// How many dimensions all tensors of a list have; -1 if that is not known.
 int64_t Interpreter::element_rank(const ListObject& list) {
   if (list.sequence) {
     const auto& element = list.sequence->type.element;

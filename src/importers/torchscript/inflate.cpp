@@ -15,7 +15,7 @@ struct Codes {
   std::array<uint16_t, kMostBits + 1> counts{};
   std::array<uint16_t, 288> symbols{};
 
-  /// False where the lengths promise more codes than fit.
+  /// False if the lengths promise more codes than fit.
   bool assign(std::span<const uint8_t> lengths) {
     counts.fill(0);
     for (uint8_t length : lengths) ++counts[length];

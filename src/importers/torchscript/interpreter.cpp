@@ -358,7 +358,7 @@ Item Interpreter::truth(const Item& item, Frame& frame) {
   }
 }
 
-/// True where the item is of the type, as isinstance() sees it.
+/// True if the item is of the type, as isinstance() sees it.
 bool Interpreter::is_instance(const Item& item, const std::string& type) {
   if (type.starts_with("Optional[")) return item.is_none() || is_instance(item, type.substr(9, type.size() - 10));
   if (type.starts_with("Union[") || type.starts_with("(")) {

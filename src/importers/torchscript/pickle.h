@@ -29,6 +29,6 @@ Item unpickle(Archive& archive, const std::string& folder, ObjectStore& store);
 
 /// Minnow's dtype for PyTorch's number; undefined if there is none. Quantized dtypes become their integers.
 DType dtype_of(int64_t scalar_type) noexcept;
-int64_t scalar_type_of(DType dtype) noexcept;  // -1 where there is none
+int64_t scalar_type_of(DType dtype) noexcept;  // -1 if there is none
 
 }  // namespace minnow::torchscript

@@ -483,7 +483,7 @@ size_t place_in(const Call& call, const Item& at, size_t size) {
   return static_cast<size_t>(place);
 }
 
-/// The value of a dictionary's key; null where it has none.
+/// The value of a dictionary's key; null if it has none.
 Item* find_key(Call& call, DictObject& dict, const Item& key) {
   call.host.spend(dict.items.size() / 16 + 1);
   for (auto& [known, value] : dict.items)

@@ -46,7 +46,7 @@ struct Statement {
 
 struct Parameter {
   std::string name;
-  SyntaxPtr type, fallback;  // null where absent
+  SyntaxPtr type, fallback;  // null if absent
 };
 
 struct Function {

@@ -113,7 +113,7 @@ class Corpus:
         (folder / "mnn").mkdir(parents=True)
 
     def add(self, name, model, feeds, outputs, expected=None, step=0, others=False):
-        """True where MNN could run it (and gives `expected`, where that is told). step: of integers, which may differ by one. others: others
+        """True if MNN could run it (and gives `expected`, where that is told). step: of integers, which may differ by one. others: others
         wrote the case; it is not stored."""
         import io
         buffer = io.BytesIO()

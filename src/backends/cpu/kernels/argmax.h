@@ -18,7 +18,7 @@ struct ArgmaxLoops {
 };
 
 struct ArgmaxKernels {
-  ArgmaxLoops loops[kNumberRows];  // null where MinMaxKernels are
+  ArgmaxLoops loops[kNumberRows];  // null if MinMaxKernels are
 };
 
 }  // namespace minnow::cpu

@@ -23,7 +23,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 #include "backends/cpu/kernels/math.inc"
 
-// The largest number of both; NaN where one is NaN.
+// The largest number of both; NaN if one is NaN.
 HWY_INLINE V larger(V a, V b) { return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, hn::Max(a, b))); }
 
 void softmax(const ScoreRow& row) {

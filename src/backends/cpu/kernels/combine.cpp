@@ -36,7 +36,7 @@ void combine(const void* first, const void* second, size_t count, void* result) 
       y[i] = p * q;
     else if constexpr (std::is_floating_point_v<T> && kCombination == C::divide)
       y[i] = p / q;
-    else if constexpr (std::is_floating_point_v<T> && kCombination == C::minimum)  // NaN where one of the two is
+    else if constexpr (std::is_floating_point_v<T> && kCombination == C::minimum)  // NaN if one of the two is
       y[i] = p < q || p != p ? p : q;
     else if constexpr (std::is_floating_point_v<T> && kCombination == C::maximum)
       y[i] = p > q || p != p ? p : q;

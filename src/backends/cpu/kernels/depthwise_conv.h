@@ -66,7 +66,7 @@ class DepthwiseConv {
   const DepthwiseKernels* kernels_;
   size_t lanes_;
   DirectDepthwiseFunction direct_ = nullptr;
-  Slices slices_;              // the images themselves, where they are no slices
+  Slices slices_;              // the images themselves, if they are no slices
   size_t channels_, vectors_;  // input channels of a group; vectors of output channels
   size_t blocks_ = 1;
   bool rows_first_ = false;  // units are in the order of blocks of rows, not of vectors

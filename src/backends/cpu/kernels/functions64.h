@@ -12,7 +12,7 @@
 namespace minnow::cpu {
 
 struct Functions64Kernels {
-  /// y[i] = f(x[i]); y may be x. By MoreUnary; null where there are no vectors of doubles: the C library serves as well.
+  /// y[i] = f(x[i]); y may be x. By MoreUnary; null if there are no vectors of doubles: the C library serves as well.
   void (*const* functions)(const double* x, size_t count, double* y);
 };
 

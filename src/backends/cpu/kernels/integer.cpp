@@ -27,8 +27,8 @@ constexpr int kVector = 4 * kLanes;  // bytes
 constexpr bool kTwoSums = HWY_TARGET == HWY_NEON;
 constexpr int kSums = kTwoSums ? 2 : 1;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : kTwoSums ? 5 : 6;
-constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;  // where there is a tile of bytes
-constexpr int kMatrixRows = 12;                             // where there is one of matrices
+constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;  // if there is a tile of bytes
+constexpr int kMatrixRows = 12;                             // if there is one of matrices
 constexpr ptrdiff_t kGroupBytes = group_bytes(IntegerForm::bytes);
 constexpr int kColumns = 2;  // vectors of a tile
 

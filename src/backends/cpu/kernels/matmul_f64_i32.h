@@ -13,7 +13,7 @@ using MatMulTile = void (*)(const T* a, size_t a_stride, const T* b, size_t k, T
 
 struct F64I32Kernels {
   size_t rows;
-  MatMulTile<double> f64;  // null where there are no vectors of doubles; both in small builds, whose schemes are left out
+  MatMulTile<double> f64;  // null if there are no vectors of doubles; both in small builds, whose schemes are left out
   MatMulTile<int32_t> i32;
   MatMulTile<double> tile(double) const noexcept { return f64; }
   MatMulTile<int32_t> tile(int32_t) const noexcept { return i32; }

@@ -35,7 +35,7 @@ struct Loops {
     std::memcpy(&x, &bits, sizeof(T));
     return x;
   }
-  /// The larger one, NaN where `a` or `b` is.
+  /// The larger one, NaN if `a` or `b` is.
   static HWY_INLINE V larger(V a, V b) {
     const V y = hn::Max(a, b);  // where one is NaN: of x86 b, of NEON the number
     if constexpr (!kFloat) return y;

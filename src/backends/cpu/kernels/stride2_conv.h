@@ -11,7 +11,7 @@ namespace minnow::cpu {
 
 class Stride2Conv {
  public:
-  /// How the convolution over blocks is computed; nothing where no form serves.
+  /// How the convolution over blocks is computed; nothing if no form serves.
   static std::optional<WinogradForm> form_of(const ConvShape& shape);
   /// The convolution over blocks, whose channel 4 c + 2 y + x is pixel (y, x) of a block of channel c.
   static ConvShape blocks_of(const ConvShape& shape);

@@ -29,7 +29,7 @@ enum class Unary64 : uint8_t {
 using Unary64Function = void (*)(const double* x, size_t count, double* y);
 
 struct Unary64Kernels {
-  const Unary64Function* functions;  // by Unary64; null where there are no vectors of doubles and in small builds: the C library serves
+  const Unary64Function* functions;  // by Unary64; null if there are no vectors of doubles and in small builds: the C library serves
   Unary64Function operator[](Unary64 kind) const noexcept { return functions[static_cast<size_t>(kind)]; }
 };
 

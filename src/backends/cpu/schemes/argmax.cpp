@@ -96,7 +96,7 @@ class ArgKernel final : public Kernel {
 
   size_t cuts() const noexcept { return (lines_.inner + kColumns - 1) / kColumns; }
 
-  // Elements of the input as floats, which are put into `scratch` where they are not.
+  // Elements of the input as floats, which are put into `scratch` if they are not.
   const float* floats(const char* x, size_t at, size_t count, float* scratch) const noexcept {
     if (dtype_ == DType::f32) return reinterpret_cast<const float*>(x) + at;
     kernels_.integer->dequantize({reinterpret_cast<const uint8_t*>(x) + at, dtype_ == DType::i8, 0}, count, 1, scratch);

@@ -108,7 +108,7 @@ class ConvKernel : public Base {
   PackedFilter filter_;
 
  private:
-  size_t weights_ = 0, bias_ = 0;  // of scratch, where they are no constants
+  size_t weights_ = 0, bias_ = 0;  // of scratch, if they are no constants
   Units units_;
 };
 

@@ -68,7 +68,7 @@ class ElementwiseProgram {
   /// The data that a step reads from an input or writes to the result, each block at another position.
   struct Moving {
     uint32_t step;
-    const float* ChainStep::*from;  // null where the step writes
+    const float* ChainStep::*from;  // null if the step writes
     Value value;
   };
   /// Instructions [first, last). Steps [step, step_end), if there are any, compute their whole tiles.

@@ -71,7 +71,7 @@ class IntegerWeights {
   std::vector<uint8_t> own_;
 };
 
-/// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty where they can.
+/// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty if they can.
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
 /// Multiply-adds of these schemes, relative to those of f32.
 double integer_speed(const Kernels& kernels);

@@ -31,7 +31,7 @@ struct Plan {
   Axis planes, rows, columns;
 };
 
-/// Nothing where other axes are resized too, or positions outside the image are asked for.
+/// Nothing if other axes are resized too, or positions outside the image are asked for.
 std::optional<Plan> plan_of(const NodeView& node) {
   const ResizeGeometry resize = ResizeGeometry::of(node);
   if (resize.needs_region()) return std::nullopt;

@@ -22,7 +22,7 @@ double seconds_of(const ConvShape& s, const Device& device, bool adds, const Str
   const double all = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
   const size_t group = (2 * lanes) << options.levels;
   const double split = static_cast<double>(s.out_channels / group * group);
-  // Units are few: where they do not fill the threads, some wait.
+  // Units are few: if they do not fill the threads, some wait.
   const double units = static_cast<double>(conv.units()), threads = device.threads;
   const double waiting = std::ceil(units / threads) * threads / units;
   // Each tile adds to and from other products: as much as about six channels.
