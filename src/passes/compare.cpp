@@ -103,7 +103,7 @@ bool change_before_rounding(const OperatorSet& operators, Graph& graph, double c
   return found;
 }
 
-/// `allowed`, `allowed_mean`: what else than the tolerance allows.
+/// `allowed`, `allowed_mean`: the largest allowed difference, and the largest mean square.
 void check_difference(const std::string& what, const Difference& found, double mean_square, double allowed, double allowed_mean) {
   if (found.worst > allowed)
     throw InvalidModel("{} differs after optimization: element {} is {} instead of {}, a difference of {} would be allowed", what,
@@ -113,7 +113,7 @@ void check_difference(const std::string& what, const Difference& found, double m
                        allowed_mean);
 }
 
-/// `others`: the same output of the graph, with changes in what it rounds.
+/// `others`: the same output for graphs in which the rounded numbers were changed by the tolerance.
 void compare_data(const std::string& what, const Datum& before, const Datum& after, std::span<const Datum* const> others,
                   double tolerance) {
   if (before.kind != after.kind || before.items.size() != after.items.size())

@@ -38,7 +38,7 @@ std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& optio
 /// The outputs of a graph by the operators' references, to compare others with. The graph must outlive it.
 class Expectation {
  public:
-  /// Runs the graph; throws what that throws.
+  /// Runs the graph; passes on its errors.
   Expectation(const OperatorSet& operators, const Graph& graph, std::vector<Datum> inputs, double tolerance);
   ~Expectation();
   Expectation(Expectation&&) noexcept;

@@ -3,8 +3,8 @@
 
 namespace minnow {
 
-// Replacing a value reaches its uses by nodes, and by the outputs of its own graph; an output of a subgraph that is a value of an outer
-// graph would be missed. An Identity in between, which no pass removes, keeps such outputs apart.
+// Replacing a value updates nodes and the outputs of its own graph, but not a subgraph's output that is a value of an outer graph. An
+// Identity in between, which no pass removes, prevents this case.
 void copy_outer_outputs(Graph& graph, PassContext& context) {
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     Value& output = *graph.outputs()[i];

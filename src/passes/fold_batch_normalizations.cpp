@@ -21,7 +21,7 @@ void fold_batch_normalizations(Graph& graph, PassContext& context) {
     if (!has_one_output(node)) continue;
     const auto linear = Linear::of(node.input(0)->producer());
     if (!linear || sole_user(*node.input(0)) != &node) continue;
-    // After MatMul the channels are those of dimension 1, which is the last one only of a matrix.
+    // After MatMul the channels are dimension 1, which is the last dimension only of a matrix.
     if (!linear->has_bias_input) continue;
     const auto gamma = reals_of(node.input(1)), beta = reals_of(node.input(2)), mean = reals_of(node.input(3)),
                variance = reals_of(node.input(4));

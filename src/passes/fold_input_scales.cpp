@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number for each channel that is multiplied with, or added to, the input of a convolution or a product becomes part of its weights and
-// its bias. An addition stays if a border of zeros lies between: it does not apply to the zeros.
+// Numbers per channel that multiply the input of a convolution or a product, or are added to it, become part of its weights and bias. An
+// addition stays if zero padding follows it, because the padding must not change.
 #include <cmath>
 
 #include "base/numeric.h"
@@ -24,7 +24,7 @@ struct ChannelMap {
   std::vector<double> scale, shift;
 };
 
-/// The elements of a constant as numbers for each channel of `x`, where it has no other shape than x's channels.
+/// The elements of a constant as one number per channel of `x`, if it varies only along the channels.
 std::optional<std::vector<double>> for_channels(const Value* constant, size_t rank, size_t axis, size_t channels) {
   auto values = constant && constant->constant() ? reals_of(constant) : std::nullopt;
   if (!values) return {};
@@ -55,7 +55,7 @@ std::optional<ChannelMap> map_of_batch_normalization(const Node& node, size_t ch
   return map;
 }
 
-/// How `x`, whose channels lie along `axis`, is made of another value of its shape.
+/// How `x`, with its channels along `axis`, is computed from another value of its shape by scales and shifts.
 std::optional<ChannelMap> map_of(const Value& x, size_t axis, size_t channels) {
   const Node* node = x.producer();
   const auto rank = rank_of(x);

@@ -41,7 +41,7 @@ std::optional<Ints> zeros_around(const Node& pad, const std::optional<Permutatio
 bool fold(Node& node, PassContext& context) {
   const bool conv = node.op() == "Conv", average = node.op() == "AveragePool", maximum = node.op() == "MaxPool";
   if (!conv && !average && !maximum) return false;
-  // Zeros around an image with its channels last may still lie before the Transpose of it.
+  // With channels last, the padding may come before the Transpose of the image.
   Node* transpose = made_by(node.input(0), "Transpose");
   const auto perm =
       transpose && has_one_use(*node.input(0)) && &transpose->graph() == &node.graph() ? permutation_of(*transpose) : std::nullopt;
@@ -59,7 +59,7 @@ bool fold(Node& node, PassContext& context) {
     if (int_attribute(node, "ceil_mode", 0) != 0) return false;
   }
   if (average) {
-    // The zeros count as elements, so padding has to as well; what there was before must do so already.
+    // Averages count the zeros of a Pad, so the pool must count its padding, and must have done so before.
     if (padded && int_attribute(node, "count_include_pad", 0) == 0) return false;
   }
   // MaxPool ignores its own padding. Zeros in its place give the same result if all numbers are non-negative, because a zero is then never

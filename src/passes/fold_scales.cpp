@@ -22,7 +22,7 @@ bool fold(Node& node) {
       scale = *values;
     } else if (op == "Div") {
       if (i != 0) return false;
-      for (double value : *values) scale.push_back(std::isinf(value) ? NAN : 1 / value);  // no weights of 0 for what may be infinite
+      for (double value : *values) scale.push_back(std::isinf(value) ? NAN : 1 / value);  // 1 / infinity would be a weight of 0
     } else if (op == "Add") {
       shift = *values;
     } else if (i == 0) {

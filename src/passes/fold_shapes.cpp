@@ -135,7 +135,7 @@ class ShapeFolder {
     infer_dims(context_.operators(), context_.sizes, node);
   }
 
-  /// One dimension that is a dimension of an input of the graph is asked of that input, so that nothing between has this use.
+  /// If a dimension equals a dimension of a graph input, reads it from that input, so that values in between are not used for it.
   void take_from_input(Node& node) {
     const Value* x = node.input(0);
     if (!x || x->is_input() || !x->type.dims) return;
@@ -389,7 +389,7 @@ class ShapeFolder {
     }
   }
 
-  /// The same for what is expanded to a computed shape, or filled.
+  /// The same for values that are expanded to a computed shape, or filled.
   void take_filled(Node& node) {
     const bool expands = node.op() == "Expand";
     const Value* shape = node.input(expands ? 1 : 0);
@@ -434,7 +434,7 @@ class ShapeFolder {
 
   PassContext& context_;
   std::unordered_map<std::string, std::pair<Value*, int64_t>> inputs_;  // of the outermost graph, by the symbols of their dimensions
-  std::unordered_map<const Value*, Vector> known_;  // nothing is removed meanwhile: a new value could come to lie at an old one's address
+  std::unordered_map<const Value*, Vector> known_;  // nothing is removed meanwhile, because a new value could reuse an address
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A minnow.ChannelShuffle takes in the Concat before it and the Split behind it: the channels are moved once.
+// A minnow.ChannelShuffle absorbs the Concat before it and the Split after it, so that channels are moved once.
 #include <algorithm>
 
 #include "passes/loop_steps.h"
@@ -67,7 +67,7 @@ class Fuser {
     const auto channels = dim_of(*shuffle->output(0), 1);
     const auto uses = shuffle->output(0)->uses();
     if (!channels || uses.size() > kMostParts) return;
-    std::vector<std::pair<int64_t, Node*>> slices;  // by where they begin
+    std::vector<std::pair<int64_t, Node*>> slices;  // by their beginnings
     for (const Use& use : uses) {
       const auto columns =
           use.node->op() == "Slice" && use.input == 0 && &use.node->graph() == &graph_ ? columns_of(*use.node) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise nodes whose results nobody else sees become one minnow.FusedElementwise with the node that uses them: their tensors are
-// never written to memory. Only f32 and boolean tensors, which backends have such a kernel for.
+// Elementwise nodes whose results have a single user become one minnow.FusedElementwise together with the user: their tensors are never
+// written to memory. Only for f32 and boolean tensors, for which backends have such a kernel.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -153,7 +153,7 @@ class ElementwiseFuser {
 
   Graph& graph_;
   PassContext& context_;
-  // Nodes that depend on constants alone: plans compute them while they pack weights.
+  // Nodes that depend only on constants: plans compute them while they pack weights.
   std::unordered_set<const Node*> constant_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 bool is_conv(const Node& node) { return node.op() == "Conv" || node.op() == "minnow.FusedConv"; }
 bool is_matmul(const Node& node) { return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "minnow.FusedMatMul"; }
 
-/// A product with what it has taken in so far.
+/// A product with the nodes that it has absorbed so far.
 struct Parts {
   std::string_view op;  // of the fused node
   Value *a = nullptr, *b = nullptr, *bias = nullptr, *z = nullptr;
@@ -70,7 +70,7 @@ class ProductFuser {
   }
 
  private:
-  /// The node that `value` comes from if that is a product which `user` alone uses.
+  /// The producer of `value`, if it is a product with `user` as its only user.
   Node* product_for(const Value* value, const Node& user) const {
     Node* product = value ? value->producer() : nullptr;
     if (!product || (!is_conv(*product) && !is_matmul(*product)) || product->output_count() != 1) return nullptr;
@@ -141,13 +141,13 @@ class ProductFuser {
     }
   }
 
-  /// The number that input `i` of a Mul or Div is multiplied with, where it keeps its shape.
+  /// The number by which a Mul or Div multiplies input `i`, if the shape does not change.
   static std::optional<double> scale_beside(const Node& node, size_t i) {
     const Value *x = node.input(i), *other = node.input(1 - i);
     const auto number = scalar_of(other);
     if (!x || !number || !same_rank(*x, *node.output(0)) || *number == 0) return {};
     const double factor = node.op() == "Mul" ? *number : 1 / *number;
-    // Beyond these, products of the scaled numbers would leave the range of floats where scaled products do not.
+    // Larger factors could make products of scaled numbers overflow although scaled products do not.
     return std::fabs(factor) <= 1e15 && std::fabs(factor) >= 1e-15 ? std::optional(factor) : std::nullopt;
   }
   static bool same_rank(const Value& a, const Value& b) { return rank_of(a) && rank_of(a) == rank_of(b); }
@@ -176,7 +176,7 @@ class ProductFuser {
     return op.empty() ? std::nullopt : Activation::named(op);
   }
 
-  /// An image whose channels are last, if they are so few that schemes read it as it lies: a network's first layer.
+  /// Lets the first layer of a network read a channels-last image directly, if it has so few channels that schemes can.
   void take_image(Node& node) {
     constexpr int64_t kMostChannels = 4;
     const Node* transpose = made_by(node.input(0), "Transpose");

@@ -71,7 +71,7 @@ class IslandGatherer {
     remove_dead(quantize);
   }
 
-  /// Relu; Clip where quantizing cuts at its bounds anyway, or at 0.
+  /// Absorbs Relu, and a Clip whose bounds are 0 or those of the quantization.
   static bool take_activation(const Node& node, Product& found) {
     if (node.op() == "Relu") return found.relu = true;
     const auto scale = found.y.scale_number();
@@ -110,7 +110,7 @@ class IslandGatherer {
     return w->is_per_tensor() || *axis == columns;
   }
 
-  /// The bias in units of x_scale * w_scale: integers where it is stored so, else real numbers, rounded once.
+  /// The bias in units of x_scale * w_scale: its stored integers, else real numbers, rounded once.
   bool take_bias(Product& found) {
     Value* bias = found.product->input(2);
     if (!bias) return true;

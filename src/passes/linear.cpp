@@ -9,7 +9,7 @@
 namespace minnow {
 namespace {
 
-constexpr size_t kSmallBytes = 64 * 1024;  // weights up to this size are copied where others use them
+constexpr size_t kSmallBytes = 64 * 1024;  // weights up to this size are copied if they have other users
 
 bool is_float_constant(const Value* value) { return value && value->constant() && is_float(value->type.dtype); }
 
@@ -26,7 +26,7 @@ class ChannelOf {
  public:
   ChannelOf(const Linear& linear, const Shape& weights) : channels_(weights[linear.channel_axis]), groups_(linear.channel_groups) {
     inner_ = weights.product(linear.channel_axis + 1, weights.rank());
-    // Grouped weights of ConvTranspose: [in, out / groups, ...], where in falls into the groups, one after the other.
+    // Grouped weights of ConvTranspose: [in, out / groups, ...]; consecutive parts of `in` belong to the groups.
     if (groups_ > 1) in_per_group_ = weights[0] / groups_;
   }
   size_t operator()(int64_t i) const {
@@ -73,7 +73,7 @@ std::optional<Linear> Linear::of(Node* node) {
 std::optional<std::vector<double>> Linear::per_channel(const Value* value) const {
   if (!is_float_constant(value)) return {};
   const Tensor& tensor = *value->constant();
-  // The result's rank and where its channels lie, counted from the end.
+  // The result's rank, and the axis of its channels counted from the end.
   const size_t w_rank = shape_of_weights(node->input(1))->rank();
   const bool is_conv = node->op() == "Conv" || node->op() == "ConvTranspose";
   size_t rank = w_rank;

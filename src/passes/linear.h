@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and products with constant weights, and what can be folded into their weights and biases.
+// Convolutions and products with constant weights, and folding into their weights and biases.
 #pragma once
 #include "passes/rewrite.h"
 
@@ -11,7 +11,7 @@ struct Linear {
   int64_t channels = 0;     // of the result
   size_t channel_axis = 0;  // of the weights
   int64_t channel_groups =
-      1;  // the result's channels fall into so many groups, which lie along another axis of the weights (ConvTranspose)
+      1;  // the result's channels are divided into so many groups, which are on another axis of the weights (ConvTranspose)
   bool has_bias_input = true;
 
   static std::optional<Linear> of(Node* node);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kDeepest = 24;
 
-/// Integers through what changes neither numbers nor their order.
+/// Skips nodes that change neither integers nor their order.
 const Value* stripped(const Value* value) {
   while (value && value->producer() && (value->producer()->op() == "Cast" || keeps_elements(*value->producer())))
     value = value->producer()->input(0);
@@ -35,7 +35,7 @@ Ints dims_of(const Value& value) {
   return dims;
 }
 
-/// Both, where one fits the other.
+/// The combination of both; empty if they contradict each other.
 std::optional<Rows> joined(const Rows& a, const Rows& b) {
   const auto either = [](int x, int y) { return x < 0 ? y : x; };
   if (a.feature >= 0 && b.feature >= 0 && (a.feature != b.feature || a.width != b.width)) return {};
@@ -164,7 +164,7 @@ std::optional<Dim> LoopSteps::size_in(const Value* value) const {
   return dims[static_cast<size_t>(place)];
 }
 
-/// True if the condition says that there are steps: 0 < T.
+/// True if the condition means 0 < T.
 bool LoopSteps::begins(const Value* condition, int depth) const {
   const Node* node = stripped(condition) ? stripped(condition)->producer() : nullptr;
   if (!node || depth > 4) return false;

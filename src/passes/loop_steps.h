@@ -22,15 +22,15 @@ struct Rows {
   int batch = -1;    // -1: one row, for all the batch
   int64_t width = 1;
   size_t rank = 0;      // of the tensor
-  bool single = false;  // holds for a batch of one alone
+  bool single = false;  // holds only for a batch of one
 };
 
 /// The part of an outer value that a step takes: row t, or batch t, of its first dimension.
 struct TakenStep {
   Value* source = nullptr;
-  int64_t batch = 0;      // rows that a step takes, which lie one behind another; 0: the first dimension counts steps
+  int64_t batch = 0;      // the number of consecutive rows that a step takes; 0: the first dimension counts steps
   bool backward = false;  // step t takes T - 1 - t
-  Rows rows;              // of what is taken
+  Rows rows;              // of the taken part
 };
 
 /// A Loop whose number of steps is a number or a dimension of its inputs.

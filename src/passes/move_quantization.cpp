@@ -76,7 +76,7 @@ class QuantizationMover {
            });
   }
 
-  /// The axis of a scale that goes along with the data; nothing if it cannot.
+  /// The axis of a scale after it moves with the data; empty if it cannot.
   static std::optional<int64_t> axis_behind(const Node& node, const Quantization& q) {
     if (q.is_per_tensor()) return q.axis;
     if (node.op() != "Transpose") return {};
@@ -135,7 +135,7 @@ class QuantizationMover {
     replaced_.push_back(&node);
   }
 
-  /// quantize(move(x)) becomes move(quantize(x)), so that what makes x can make it quantized.
+  /// quantize(move(x)) becomes move(quantize(x)), so that the producer of x can quantize its result.
   bool move_up(Node& node) {
     Node* mover = node.input(0)->producer();
     const auto q = Quantization::of(&node);

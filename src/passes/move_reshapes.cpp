@@ -81,14 +81,14 @@ class ReshapeMover {
   }
 
  private:
-  /// The node that makes `value` in this graph for `user` alone, if that is a reshape of something of known dimensions.
+  /// The reshape in this graph that makes `value`, if `user` is its only user and its input has known dimensions.
   Node* reshape_for(const Value* value, const Node& user) const {
     Node* node = value ? value->producer() : nullptr;
     if (!node || &node->graph() != &graph_ || !is_reshape(*node) || sole_user(*value) != &user) return nullptr;
     return node->input(0) && node->input(0)->type.dims && value->type.dims ? node : nullptr;
   }
 
-  /// A function of single elements, of one value: numbers beside it have one element each.
+  /// An elementwise function of one value; all other inputs have one element each.
   bool is_function(const Node& node) const {
     const Operator* op = context_.find(node);
     if (!op || !op->elementwise || node.op() == "minnow.FusedElementwise" || !node.input(0) || node.output_count() != 1) return false;

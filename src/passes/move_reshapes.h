@@ -8,11 +8,11 @@
 
 namespace minnow {
 
-/// Where a reshape from dimensions `from` to dimensions `to` only splits: the parts of each of `from`, whose product it is (none of a 1
-/// that went), whatever the symbols in both are.
+/// If a reshape from dimensions `from` to dimensions `to` only splits: for each of `from`, the dimensions whose product it is (none for a
+/// removed 1), for all values of the symbols.
 std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>& from, const std::vector<Dim>& to, SizeTable& sizes);
-/// Dimensions as the second input of a Reshape of a tensor of dimensions `from`: an open one is copied from the same place there, or
-/// inferred; nothing if two would have to be inferred, or one is 0.
+/// Dimensions as the second input of a Reshape from dimensions `from`: an open one is copied from the same position there, or inferred.
+/// Empty if two would have to be inferred, or if one is 0.
 std::optional<Ints> as_reshape(const std::vector<Dim>& dims, const std::vector<Dim>& from);
 
 }  // namespace minnow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes that pay for expressions: what is planned once and run a few times should not wait for all of them.
+// The passes that pay off for expressions: a form that is planned once and run a few times should not wait for all passes.
 #include <minnow/express_passes.h>
 
 #include "graph/rewriter.h"

@@ -22,7 +22,7 @@ class PassContext {
   bool keeps_parameters() const noexcept { return level_ == Optimize::train; }
   Optimize level() const noexcept { return level_; }
 
-  /// Counts a change, and writes it down where somebody asked for details.
+  /// Counts a change, and records it if details were requested.
   template <class... Args>
   void changed(std::string_view pattern, const Args&... args) {
     ++changes;
@@ -38,7 +38,7 @@ class PassContext {
 
   size_t changes = 0;
   std::vector<std::string>* details = nullptr;
-  SizeTable sizes;  // what the symbols in the graph's types mean
+  SizeTable sizes;  // the meanings of symbols in the graph's types
 
  private:
   static constexpr size_t kLeastGrowth = size_t{4} << 20;

@@ -64,7 +64,7 @@ bool is_one_element(const Value& value) {
   return value.type.is_static() && value.type.shape().elements() == 1;
 }
 
-// The kinds of nodes, by what ties their axes.
+// The kinds of nodes, by the constraints on their axes.
 enum class Kind {
   none,
   elementwise,  // every input is broadcast
@@ -227,7 +227,7 @@ std::optional<PermutedNode> unsqueeze(const Node& node, const Permutation& perm)
     if (!place) return {};
     added[*place] = true;
   }
-  // New dimensions stay where they are; the others keep their order around them.
+  // New dimensions keep their positions; the others keep their order.
   Ints places;  // of the input's axes in the output
   for (size_t i = 0; i < added.size(); ++i)
     if (!added[i]) places.push_back(static_cast<int64_t>(i));

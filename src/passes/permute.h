@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that compute the same on permuted tensors: how permuting one of their values permutes the others, and what then changes in the
+// Nodes that compute the same on permuted tensors: how a permutation of one value permutes the others, and the necessary changes to the
 // node.
 #pragma once
 #include "passes/rewrite.h"

@@ -149,7 +149,7 @@ void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions&
   context.set_growth(bytes_of_constants(graph));
   Types types(graph, context);
   size_t left = options.most_changes;
-  // Each round takes half of what is left of its stage: how many there will be is not known.
+  // The number of rounds is not known in advance, so each round counts as half of the rest of its stage.
   double done = 0;
   for (uint8_t stage : {kSimplify, kFuse, kRaise, kTidy, kGroup}) {
     const double end = done + 0.2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes in a row become one, or none. Then islands: nodes that compute the same on permuted tensors, grown from a Transpose, are
-// permuted as a whole where that leaves less to transpose at their borders. Typical are networks that were written for NHWC images, with a
-// pair of Transposes around every convolution.
+// Successive Transposes become one, or none. Then islands are grown from each Transpose: nodes that compute the same on permuted tensors.
+// An island is permuted as a whole if that leaves less to transpose at its borders. Networks written for NHWC images, with a pair of
+// Transposes around every convolution, are typical.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -128,7 +128,7 @@ class Island {
     pending_.push_back(&value);
   }
 
-  /// True if nobody wants the value in another form.
+  /// True if no node needs the value with another permutation.
   bool fits(const Value& value, const Permutation& perm) const {
     const auto found = wanted_.find(&value);
     return rank_of(value) && &value.graph() == &graph_ && (found == wanted_.end() || found->second == perm);
@@ -211,7 +211,7 @@ class Island {
 
   PassContext& context_;
   Graph& graph_;
-  bool up_;                                               // also along what makes the inputs of its nodes
+  bool up_;                                               // also along the producers of its nodes' inputs
   size_t most_;                                           // nodes
   std::unordered_map<const Value*, Permutation> wanted_;  // the forms of values, by their perms
   std::unordered_map<const Node*, PermutedNode> nodes_;
@@ -267,7 +267,7 @@ void merge_in_row(Graph& graph, Node& node, PassContext& context) {
 void push_transposes(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes())
     if (node.op() == "Transpose") merge_in_row(graph, node, context);
-  std::vector<Node*> seeds;  // none is removed from here on, islands leave unused ones behind
+  std::vector<Node*> seeds;  // none is removed from here on: islands leave unused Transposes behind
   for (Node& node : graph.nodes())
     if (permutation_of(node)) seeds.push_back(&node);
   std::unordered_set<const Node*> done;

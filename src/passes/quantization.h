@@ -9,13 +9,13 @@ namespace minnow {
 struct Quantization {
   Value *scale = nullptr, *zero_point = nullptr;  // zero_point may be null: 0
   DType dtype = DType::undefined;                 // of the quantized tensor
-  int64_t axis = 1;                               // of the scale, where it has more than one element
+  int64_t axis = 1;                               // of the scale, if it has more than one element
 
   /// Nothing if the tensor is quantized in blocks, or in another precision than f32.
   static std::optional<Quantization> of(const Node* node);
   /// One scale for the whole tensor.
   bool is_per_tensor() const;
-  /// The scale, and the zero point as a number, where they are constants of one element.
+  /// The scale, and the zero point, as numbers, if they are constants of one element.
   std::optional<double> scale_number() const;
   std::optional<int64_t> zero_point_number() const;
   /// True if both are the same for certain.

@@ -158,7 +158,7 @@ class ActivationRaiser {
     return inside && *inside == Polynomial{1, 1, 0, 0} && raise(node, "Softplus", *exp->input(0));
   }
 
-  // Min and Max with numbers are a Clip; Clips in a row are one; a Clip at 0 alone is Relu; one of a line may be HardSigmoid.
+  // Min and Max with numbers become a Clip, and successive Clips one. A Clip at 0 becomes Relu; one of a line may become HardSigmoid.
   bool clip(Node& node) {
     Value* x = node.input(0);
     Bounds bounds;

@@ -38,7 +38,7 @@ class AttentionRaiser {
             !node.input(2) && !node.input(3) && text_attribute(node, "activation").empty());
   }
 
-  /// A tensor that is added to scores: its shape must be one that a mask may have, with all columns.
+  /// True if a tensor added to the scores has the shape of a mask, with all columns.
   static bool is_mask(const Value& mask, const Value& scores) {
     const auto rank = rank_of(mask);
     if (!rank || *rank < 1 || *rank > 4 || !same_dtype(mask, scores)) return false;
@@ -108,7 +108,7 @@ class AttentionRaiser {
     return std::equal(heads.type.dims->begin(), heads.type.dims->begin() + 2, joined.type.dims->begin());
   }
 
-  /// The node that joins the heads of an attention's result, if nothing else happens to it. `flat`: it also makes length and batch one.
+  /// The node that joins the heads of an attention's result, if it is the only user. `flat`: it also merges length and batch.
   struct Join {
     Node* node = nullptr;
     bool length_first = false, flat = false;

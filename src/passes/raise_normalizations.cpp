@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNormalization and RMSNormalization that are written out: x (or x less its mean) divided by the root of the mean of its squares; or,
-// with the brackets resolved, x * s + (bias - mean * s), where s is the scale over that root.
+// LayerNormalization and RMSNormalization in elementary operators: x (or x less its mean) divided by the root of the mean of its squares;
+// or, expanded, x * s + (bias - mean * s), where s is the scale divided by that root.
 #include <numeric>
 
 #include "passes/match.h"
@@ -9,8 +9,8 @@ namespace minnow {
 namespace {
 
 struct Normalized {
-  Value* x = nullptr;     // what is normalized
-  bool centered = false;  // its mean is taken off first
+  Value* x = nullptr;     // the normalized value
+  bool centered = false;  // the mean is subtracted first
   size_t axis = 0;        // the first of the last dimensions, over which it is normalized
   float epsilon = 0;
   Value *scale = nullptr, *bias = nullptr;  // constants found already

@@ -30,7 +30,7 @@ class LayerBuilder {
   Value& zeros(const Shape& shape) {
     return add_reals(graph_, DType::f32, shape, std::vector<double>(static_cast<size_t>(shape.elements()), 0));
   }
-  /// The constant, or its copy where it is the body's.
+  /// The constant itself or, if it is a constant of the body, a copy in this graph.
   Value& own(const Value& constant) {
     if (&constant.graph() == &graph_) return const_cast<Value&>(constant);
     Value*& copy = copies_[&constant];
@@ -234,7 +234,7 @@ std::vector<int64_t> shape_of(const Rows& rows) {
   dims[rows.rank - 1 - static_cast<size_t>(rows.feature)] = rows.width;
   return dims;
 }
-/// Puts what the operator made, [..., batch, hidden], in the place of `value`, whose last dimensions hold rows so.
+/// Replaces `value`, whose last dimensions hold rows as `rows` says, by the operator's result `made`, [..., batch, hidden].
 void put(LayerBuilder& builder, Value& value, Value& made, const Rows& rows, bool has_steps) {
   if (rows.rank == 2 && rows.feature == 0) {
     replace(value, "Squeeze", {&made, &builder.ints({has_steps ? 1 : 0})});
@@ -268,7 +268,7 @@ void make_layer(const LoopSteps& steps, const Cell& cell, const StateRows& state
   if (cell.op == "GRU" && cell.gates[2].reset.h) attributes.set("linear_before_reset", int64_t{1});
   Node& layer = builder.graph().add_node(cell.op, inputs, names, std::move(attributes), loop.name(), &loop);
   infer_node(builder.context(), layer);
-  replaced.add(loop);  // first: it goes with the last that reads it
+  replaced.add(loop);  // first, so that it is removed together with its last reader
   for (const Sequence& sequence : sequences) {
     Node* before = sequence.value->producer();
     Value* y = layer.output(0);

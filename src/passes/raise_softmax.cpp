@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and LogSoftmax that are written out as exponentials over their sum, and those that were made two-dimensional because older
-// opsets take them over all dimensions from an axis on.
+// Softmax and LogSoftmax in elementary operators (exponentials divided by their sum), and those made two-dimensional because older opsets
+// compute them over all dimensions from an axis on.
 #include "passes/rewrite.h"
 
 namespace minnow {
@@ -15,7 +15,7 @@ std::optional<size_t> reduced_axis(const Node* reduction) {
   return positive_axis((*axes)[0], *rank);
 }
 
-/// x where `value` is x less its largest element along `axis`, else `value` itself: the shares are the same.
+/// x if `value` is x less its largest element along `axis`, else `value` itself: softmax is the same for both.
 Value& without_shift(Value& value, size_t axis) {
   const Node* difference = made_by(&value, "Sub");
   const Node* largest = difference ? made_by(difference->input(1), "ReduceMax") : nullptr;

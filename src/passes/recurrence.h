@@ -25,7 +25,7 @@ struct Sum {
 };
 /// The argument of a gate's function.
 struct Gate {
-  Sum plain, reset;  // reset: what the reset gate is multiplied with
+  Sum plain, reset;  // reset: the part that the reset gate multiplies
 };
 
 /// The sequence whose steps the loop reads: [steps, batch, features], or rows of all steps one after another.
@@ -39,10 +39,10 @@ struct Source {
 struct Cell {
   std::string_view op;
   std::vector<Gate> gates;  // in the operator's order
-  size_t h = 0, c = 0;      // of what is carried
+  size_t h = 0, c = 0;      // indices of carried values
   bool has_c = false;
   int64_t hidden = 0;  // features of a state
-  Source source;       // what the gates multiply with their weights
+  Source source;       // the input that the gates multiply with their weights
 };
 
 /// Rows of values of the body.
@@ -63,7 +63,7 @@ struct StateRows {
 };
 std::optional<StateRows> rows_of_states(const LoopSteps& steps, const Cell& cell);
 
-/// Whether `value`, without reshapes, is what is carried as number i.
+/// Whether `value`, without reshapes, is carried value number i.
 inline bool is_carried(const LoopSteps& steps, const Value* value, size_t i) { return LoopSteps::plain(value) == steps.carried()[i].in; }
 /// The node of that operator that makes `value` without reshapes, or null.
 inline const Node* plain_maker(const Value* value, std::string_view op) { return made_by(LoopSteps::plain(value), op); }

@@ -31,7 +31,7 @@ bool find_lstm(const LoopSteps& steps, const Value& next, Cell& cell) {
   return false;
 }
 
-/// The gate among what is added up before the candidate's function: it multiplies the state, or the state's product.
+/// The reset gate among the addends of the candidate's function: it multiplies the state, or the state's product.
 const Node* reset_of(const Value* value, int depth) {
   const Node* node = LoopSteps::plain(value) ? LoopSteps::plain(value)->producer() : nullptr;
   if (!node || depth > 6) return nullptr;

@@ -42,7 +42,7 @@ std::optional<int64_t> width_of(const LoopSteps& steps, const Value* value, int 
   const auto width = width_of(steps, node->input(0), depth + 1);
   return width ? width : width_of(steps, node->input(1), depth + 1);
 }
-/// Where a part of a Split begins; `from` is its input without reshapes.
+/// The first column of an output of a Split; `from` is its input without reshapes.
 std::optional<int64_t> first_column(const LoopSteps& steps, const Node& split, size_t output, const Value* from) {
   const auto sizes = split.input(1) ? ints_of(split.input(1)) : std::nullopt;
   if (sizes)
@@ -95,7 +95,7 @@ bool read_outside(const TakenStep& step, int64_t begin, Sum& sum, Cell& cell) {
   const auto columns = dim_of(*value, -1);
   const auto rank = rank_of(*value);
   if (!term || !columns || *columns != step.rows.width || !rank || !put(sum.x, *term)) return false;
-  // Rows of all steps one behind another, or [steps, batch, features].
+  // The rows of all steps, one step after another, or [steps, batch, features].
   int64_t batch = step.batch;
   if (*rank == 2 && batch == 0) {
     const auto second = dim_of(*step.source, 1);

@@ -4,7 +4,7 @@
 namespace minnow {
 namespace {
 
-/// Dropout that passes its input on. Where a graph will be trained it stays.
+/// Dropout that passes its input on. It stays in graphs that will be trained.
 bool is_idle_dropout(const Node& node, const PassContext& context) {
   if (node.op() != "Dropout" || context.keeps_parameters()) return false;
   if (node.output(1) && !node.output(1)->is_unused()) return false;

@@ -73,7 +73,7 @@ Value* equal_value(const Node& node) {
   return neutral(node);
 }
 
-/// Reshapes in a row: the last can start from the first one's input where its own shape can be written down.
+/// Successive reshapes: the last one can start from the first one's input if its shape can be expressed.
 void join_reshapes(Graph& graph, Node& node, PassContext& context) {
   if (!is_reshape(node) || !node.input(0) || !node.input(0)->producer() || !is_reshape(*node.input(0)->producer())) return;
   const Value& y = *node.output(0);

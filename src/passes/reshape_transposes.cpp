@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Transpose that changes the places of dimensions of size 1 alone becomes a Reshape, which moves nothing.
+// A Transpose that only moves dimensions of size 1 becomes a Reshape, which moves no data.
 #include <algorithm>
 
 #include "passes/permute.h"

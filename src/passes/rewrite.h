@@ -52,7 +52,7 @@ int64_t int_attribute(const Node& node, std::string_view name, int64_t fallback)
 float real_attribute(const Node& node, std::string_view name, float fallback) noexcept;
 std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback = {}) noexcept;
 const Ints* ints_attribute(const Node& node, std::string_view name) noexcept;
-/// `axis` in [0, rank), where it is in range.
+/// `axis` in [0, rank), if it is in range.
 std::optional<size_t> positive_axis(int64_t axis, size_t rank) noexcept;
 /// A name for reports: the node's, or that of its first output.
 std::string label_of(const Node& node);

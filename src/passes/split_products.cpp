@@ -71,7 +71,7 @@ class PartTaker {
     return add("Slice", {&x, &add_ints(graph_, begin), &add_ints(graph_, end), &add_ints(graph_, axes)}, {}, before, x.name());
   }
 
-  /// All users of the node's result, where every one is as `is` wants; else none.
+  /// All users of the node's result if each satisfies `is`; else none.
   template <class Is>
   std::vector<Node*> all_users(const Node& node, Is is) const {
     std::vector<Node*> users;
@@ -84,7 +84,7 @@ class PartTaker {
     return users;
   }
 
-  /// Gathers of a Transpose or of a Reshape that splits take from what was transposed or reshaped.
+  /// Makes Gathers of a Transpose, or of a Reshape that splits, read its input instead.
   void gathers(Node& node) {
     const std::vector<Node*> users = all_users(node, [](const Node& user) { return place_of(user).has_value(); });
     if (users.empty() || !node.input(0) || !node.input(0)->type.dims) return;
@@ -119,7 +119,7 @@ class PartTaker {
     }
   }
 
-  /// Where a place along the first part of a split dimension lies in that dimension: its axis, and the range.
+  /// The axis and the range, before the split, of an index along the first part of a split dimension.
   static std::optional<std::pair<int64_t, Columns>> columns(const std::vector<std::vector<Dim>>& groups, const Place& place) {
     size_t begin = 0;
     for (size_t i = 0; i < groups.size(); begin += groups[i++].size()) {

@@ -12,7 +12,7 @@ struct Reduction {
   Ints axes;
 };
 
-/// A reduction over listed axes that keeps them, also where it is a pool over all of an image.
+/// A reduction over listed axes that keeps them, or a pool over whole images.
 std::optional<Reduction> reduction_of(const Node& node, size_t rank) {
   Reduction found;
   if (node.op() == "GlobalAveragePool" || node.op() == "GlobalMaxPool") {

@@ -46,7 +46,7 @@ bool rounds(const OperatorSet& operators, const Node& node, std::span<const Datu
   return node.op() != "DynamicQuantizeLinear" || (outputs[1].tensor && outputs[2].tensor);
 }
 
-/// A node that draws at random. Dropout does so in training alone; else its output is its input, and is compared.
+/// A node that draws random numbers. Dropout does so only in training; otherwise its output is its input, and is compared.
 bool draws(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs) {
   if (!is_drawn(operators, node)) return false;
   return node.op() != "Dropout" || (inputs.size() > 2 && inputs[2].tensor && widened(inputs[2].tensor)[0] != 0);

@@ -13,7 +13,7 @@ namespace minnow {
 
 /// Half the distance of neighbouring numbers at 1 in 16-bit floats; 0 for other dtypes.
 double rounding_error(DType dtype) noexcept;
-/// True for operators that round real numbers (Cast where it makes integers of them).
+/// True for operators that round real numbers, including Cast to integers.
 bool is_rounding(const OperatorSet& operators, const Node& node) noexcept;
 /// True for operators that draw their results at random.
 bool is_drawn(const OperatorSet& operators, const Node& node) noexcept;
@@ -30,13 +30,13 @@ class Trail {
   /// One run of another graph along the trail.
   struct Walk {
     std::unordered_map<std::string, size_t> met;  // tensors of a name and form that the trail has
-    std::unordered_set<std::string> followed;     // names of roundings that were met, or a copy of what they made
+    std::unordered_set<std::string> followed;     // names of roundings that were met, or whose copies were met
     struct Apart {
       std::string name;
       Difference worst;
       double mean_square = 0;  // the largest
     };
-    std::vector<Apart> apart;                        // those that are beyond the tolerance, in the order in which they were made
+    std::vector<Apart> apart;                        // tensors beyond the tolerance, in the order in which they were made
     std::unordered_map<std::string, size_t> places;  // in `apart`
   };
   /// Replaces rounded tensors within the tolerance, and random ones, by the noted tensors, and records differences. With `only`, ignores

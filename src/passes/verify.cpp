@@ -10,7 +10,7 @@
 namespace minnow {
 namespace {
 
-// Errors of so many roundings may come together in one number.
+// The number of roundings whose errors may add up in one element.
 constexpr double kRoundings = 16;
 
 /// True if an input has dimensions that are not fixed.

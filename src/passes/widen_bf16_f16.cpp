@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of f16 or bf16 compute in f32, which is what kernels compute in: 16 bits stay at the ends and in stored weights. Values
-// that are no longer rounded between two operators become more exact.
+// Graphs of f16 or bf16 compute in f32, like the kernels: 16 bits remain at the inputs, the outputs and in stored weights. Results become
+// more exact, because values between two operators are no longer rounded.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -61,7 +61,7 @@ class Widening {
       if (nodes_.contains(node)) widen(*node);
       node = next;
     }
-    // Who widens it again can have it as it was. Casts that are left without users are for remove_dead_code.
+    // Users that widen the value again read the original. remove_dead_code removes Casts without users.
     for (Node* cast : casts_) {
       const std::vector<Use> uses(cast->output(0)->uses().begin(), cast->output(0)->uses().end());
       for (const Use& use : uses)
