@@ -26,6 +26,11 @@ void define_filters(nb::module_& m) {
   define(m, "box_filter", vision::box_filter, {"src", "ddepth", "ksize", "anchor", "normalize", "borderType", "dst"});
   define(m, "sqr_box_filter", vision::sqr_box_filter, {"src", "ddepth", "ksize", "anchor", "normalize", "borderType", "dst"});
   define(m, "gaussian_blur", vision::gaussian_blur, {"src", "ksize", "sigmaX", "sigmaY", "borderType", "dst"});
+  define(m, "median_blur", vision::median_blur, {"src", "ksize", "dst"});
+  define(m, "bilateral_filter", vision::bilateral_filter, {"src", "d", "sigmaColor", "sigmaSpace", "borderType", "dst"});
+  define(m, "stack_blur", vision::stack_blur, {"src", "ksize", "dst"});
+  define(m, "canny", vision::canny, {"image", "threshold1", "threshold2", "apertureSize", "L2gradient", "edges"});
+  define(m, "canny_of_gradient", vision::canny_of_gradient, {"dx", "dy", "threshold1", "threshold2", "L2gradient", "edges"});
   define(m, "filter_2d", vision::filter_2d, {"src", "ddepth", "kernel", "anchor", "delta", "borderType", "dst"});
   define(m, "sep_filter_2d", vision::sep_filter_2d, {"src", "ddepth", "kernelX", "kernelY", "anchor", "delta", "borderType", "dst"});
   define(m, "sobel", vision::sobel, {"src", "ddepth", "dx", "dy", "ksize", "scale", "delta", "borderType", "dst"});

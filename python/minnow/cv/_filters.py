@@ -67,6 +67,45 @@ def GaussianBlur(src: MatLike, ksize: Size, sigmaX: float, dst: MatLike | None =
     return _vision.gaussian_blur(src, ksize, sigmaX, sigmaY, border_of(borderType, "GaussianBlur"), dst)
 
 
+def medianBlur(src: MatLike, ksize: int, dst: MatLike | None = None) -> Any:
+    """The median of the ksize x ksize pixels around each pixel, an odd number: uint8 of any size up to 255; uint16, int16 and float32 of 3 and 5. Pixels
+    beyond the border are those at it. Raises InvalidArgument for even sizes. Source: Perreault and Hebert, 2007.
+
+    >>> cv.medianBlur(minnow.Var([[1, 9, 2, 3]], "uint8"), 3)
+    Var([[1, 2, 3, 3]], shape=(1, 4), dtype=uint8)
+    """
+    return _vision.median_blur(src, ksize, dst)
+
+
+def bilateralFilter(src: MatLike, d: int, sigmaColor: float, sigmaSpace: float, dst: MatLike | None = None, borderType: int = BORDER_DEFAULT) -> Any:
+    """The mean of the pixels in a circle of the diameter d (0: from sigmaSpace), weighted by Gauss curves of the distance and of the difference of
+    colours; uint8 or float32 of one or three channels. Source: Tomasi and Manduchi, Bilateral filtering for gray and color images, 1998."""
+    return _vision.bilateral_filter(src, d, sigmaColor, sigmaSpace, border_of(borderType, "bilateralFilter"), dst)
+
+
+def stackBlur(src: MatLike, ksize: Size, dst: MatLike | None = None) -> Any:
+    """The mean of the pixels around each pixel, weighted by a triangle along both sides; uint8, uint16, int16 or float32. ksize is odd. Source:
+    Klingemann, Stack Blur, 2004."""
+    return _vision.stack_blur(src, ksize, dst)
+
+
+def Canny(*args: Any, **keywords: Any) -> Any:
+    """Edges (255) of a uint8 picture: Canny(image, threshold1, threshold2, edges=None, apertureSize=3, L2gradient=False), or of given int16 derivatives:
+    Canny(dx, dy, threshold1, threshold2, edges=None, L2gradient=False). Crests of the gradient above the higher threshold, and those above the lower one
+    that lead to them. The gradient's length is |dx| + |dy|, or exact with L2gradient. Source: Canny, A computational approach to edge detection, 1986."""
+    if "dx" in keywords or len(args) > 1 and getattr(args[1], "shape", ()):
+        return _canny_of_gradient(*args, **keywords)
+    return _canny(*args, **keywords)
+
+
+def _canny(image: MatLike, threshold1: float, threshold2: float, edges: MatLike | None = None, apertureSize: int = 3, L2gradient: bool = False) -> Any:
+    return _vision.canny(image, threshold1, threshold2, apertureSize, L2gradient, edges)
+
+
+def _canny_of_gradient(dx: MatLike, dy: MatLike, threshold1: float, threshold2: float, edges: MatLike | None = None, L2gradient: bool = False) -> Any:
+    return _vision.canny_of_gradient(dx, dy, threshold1, threshold2, L2gradient, edges)
+
+
 def filter2D(src: MatLike, ddepth: int, kernel: MatLike, dst: MatLike | None = None, anchor: Point = (-1, -1), delta: float = 0, borderType: int = BORDER_DEFAULT) -> Any:
     """The sum of the pixels around each pixel, each times the kernel's element there, plus `delta`, saturated to the depth `ddepth` (-1: src's). src is
     uint8, uint16, int16, float32 or float64, the kernel [height, width]. Raises InvalidArgument for an anchor outside of the kernel, Unsupported for

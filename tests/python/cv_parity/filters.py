@@ -346,3 +346,51 @@ def clahe(random):
     for limit in (0.0, 2.0, 40.0):
         for tiles in ((8, 8), (1, 1), (3, 5)):
             yield call(limit, tiles)
+
+
+@function("medianBlur")
+def median_blur(random):
+    for smooth in (False, True):
+        for picture in images(random, dtypes=("uint8", "uint16", "int16", "float32"), channels=(1, 3, 4), smooth=smooth):
+            for size in (1, 3, 5):
+                yield call(picture, size)
+        for picture in images(random, channels=(1, 3, 4), smooth=smooth):
+            for size in (7, 9, 15, 31):
+                yield call(picture, size)
+    yield call(picture, 4)
+    yield call(np.zeros((4, 3), np.float32), 7)
+
+
+@function("bilateralFilter", within=1, judge=near)
+def bilateral_filter(random):
+    for smooth in (False, True):
+        for picture in images(random, dtypes=("uint8", "float32"), channels=(1, 3), smooth=smooth):
+            size = 40 if picture.dtype == np.uint8 else 0.3
+            for diameter in (3, 5, 9, 0):
+                yield call(picture, diameter, random.uniform(0.5, 3) * size, random.uniform(0.5, 5), borderType=BORDERS[random.integers(4)])
+    yield call(np.zeros((4, 3, 4), np.uint8), 5, 3, 3)
+
+
+@function("stackBlur", within=1, judge=near)
+def stack_blur(random):
+    # OpenCV saturates sums of two elements of 16 bits, divides by 9 and 25 with a relative error of 0.002, and takes wrong pixels at the right border of
+    # windows wider than 9.
+    for picture in images(random, dtypes=("uint8", "uint16", "int16", "float32"), channels=(1, 3, 4)):
+        wide = picture.dtype in ("uint8", "float32")
+        for size in ((3, 3), (7, 7), (1, 3), (7, 15), *(((5, 5), (9, 31), (5, 1)) if wide else ())):
+            yield call(picture if wide else np.abs(picture // 2), size)
+    yield call(picture, (4, 3))
+
+
+@function("Canny")
+def canny(random):
+    for smooth in (False, True):
+        for picture in images(random, channels=(1, 3), smooth=smooth):
+            for size in (3, 5, 7):
+                for squares in (False, True):
+                    low = random.uniform(10, 300) * 4 ** (size // 2 - 1)
+                    yield call(picture, low, low * random.uniform(0.8, 3), apertureSize=size, L2gradient=squares)
+            dx, dy = cv2.Sobel(picture, cv2.CV_16S, 1, 0), cv2.Sobel(picture, cv2.CV_16S, 0, 1)
+            yield call(dx, dy, 100, 200)
+            yield call(dx, dy, 100.5, 200, L2gradient=True)
+    yield call(picture, 1, 2, apertureSize=4)
