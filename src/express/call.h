@@ -8,7 +8,7 @@
 
 namespace minnow::express {
 
-/// Where a function keeps its operator, which is looked for when it is first called.
+/// A function's cache of its operator, which is looked up at the first call.
 using Site = std::atomic<const Operator*>;
 
 class Call {
@@ -24,7 +24,7 @@ class Call {
   void set(const char* name, const std::vector<int64_t>& value);
   void set(const char* name, const std::vector<float>& value);
   void set(const char* name, const std::vector<std::string>& value);
-  /// Only where it differs from the default, or is there at all.
+  /// Sets an option if it differs from the default; the overloads for optional values set it if it is present.
   void option(const char* name, int64_t value, int64_t fallback);
   void option(const char* name, float value, float fallback);
   void option(const char* name, DType value, DType fallback);

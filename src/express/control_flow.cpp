@@ -61,7 +61,7 @@ struct Recorded {
   std::vector<LazyValue> captured;
 };
 
-/// The subgraph of a recording. Its outputs are the results with the next values of `states` behind the first `carried` of them.
+/// The subgraph of a recording. After the first `carried` results, its outputs include the next values of `states`.
 Recorded body_of(const Recording& recording, const std::vector<LazyValue>& formals, const std::vector<LazyValue>& states, size_t carried) {
   Recorded body;
   body.graph = std::make_shared<Graph>();

@@ -19,7 +19,7 @@ namespace minnow::express {
 
 namespace {
 
-// A form of expression that was planned for: its graph, and executors that hold plans by shape; one for each thread that is in it.
+// A planned form of expression: its graph, and executors that hold plans by shape, one for each thread that uses it.
 struct Form {
   std::unique_ptr<Graph> graph;
   std::shared_ptr<const Runtime> runtime;

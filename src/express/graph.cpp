@@ -180,7 +180,7 @@ std::vector<LazyValue> values_of(const Vars& vars) {
   return values;
 }
 
-// The expressions made anew where something that they are made of is another; substitutes are found by node and output.
+// Makes expressions again with substitutes, which are found by node and output, for some of their parts.
 using Substitutes = std::unordered_map<const LazyNode*, std::vector<std::pair<uint32_t, LazyValue>>>;
 Vars rebuilt(const std::vector<LazyValue>& roots, Substitutes substitutes) {
   const auto now = [&](const LazyValue& value) -> const LazyValue& {
@@ -198,7 +198,7 @@ Vars rebuilt(const std::vector<LazyValue>& roots, Substitutes substitutes) {
         const size_t results = node->outputs.size(), part = i < results ? 0 : i < results + state_count(*node) ? 1 : 2;
         parts[part].push_back(now(node->inputs[i]));
       }
-      for (size_t i = parts[2].size(); i-- > 0;)  // where something else stands for a state, nothing is kept
+      for (size_t i = parts[2].size(); i-- > 0;)  // drop next values of states that were substituted
         if (parts[2][i].node->kind != LazyNode::Kind::state) parts[1].erase(parts[1].begin() + i), parts[2].erase(parts[2].begin() + i);
       const std::shared_ptr<LazyNode> made = make_step(parts[0], parts[1], parts[2]);
       for (uint32_t i = 0; i < node->outputs.size(); ++i) {

@@ -12,7 +12,7 @@ namespace minnow::express {
 /// Larger inputs and outputs wait for the rest of the expression, whose operators may become one loop.
 inline constexpr int64_t kMostImmediateElements = 4096;
 
-/// Whether an operator on these inputs may run at once: few elements, all computed, and no placeholder, state or parameter behind them.
+/// Whether an operator on these inputs may run at once: few elements, all computed, none dependent on a placeholder, state or parameter.
 bool may_run_now(const Operator& op, std::span<const LazyValue> inputs) noexcept;
 
 /// A prepared kernel for one operator with one set of attributes, inputs of given dtypes and shapes, and the options of one scope. Belongs

@@ -177,7 +177,7 @@ class LoadedModule final : public ModelModule {
     LoadedModule& from_;
     std::unique_ptr<Session> session_;
   };
-  // Calls of a model with states come one after another.
+  // Serializes the calls of a model with states.
   std::unique_lock<std::mutex> lock_states() {
     std::unique_lock<std::mutex> lock(states_mutex_, std::defer_lock);
     if (!model_.states().empty()) lock.lock();

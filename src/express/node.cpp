@@ -185,7 +185,7 @@ void append_types(std::string& key, std::span<const LazyValue> inputs) {
   for (const LazyValue& input : inputs) append_type(key, input);
 }
 
-// Contents that a shape depends on are computed for it where they are few, as shapes are.
+// Up to this number of elements, contents on which a shape depends are computed to infer the shape.
 constexpr int64_t kMostShapeElements = 64;
 [[gnu::cold]] bool compute_contents(const LazyValue& value) {
   const LazyNode& node = *value.node;

@@ -80,7 +80,7 @@ struct LazyNode {
   std::unique_ptr<StateParts> state;
   std::unique_ptr<std::vector<std::optional<std::vector<Dim>>>> open;  // the results of open_dims() for each output
 
-  // While an expression is collected (by the one thread that has it).
+  // Used by the thread that collects an expression.
   uint64_t mark = 0;
   uint32_t place = 0, uses = 0;
 

@@ -52,7 +52,7 @@ void find_for_call(LazyNode& node) {
   try {
     infer_symbolic_types(node.operators ? *node.operators : OperatorSet::builtin(), graph);
   } catch (const Error&) {
-    return;  // computing it will say why
+    return;  // computing the value will raise the error
   }
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (const Value* output = made.output(i)) (*node.open)[i] = output->type.dims;

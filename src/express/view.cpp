@@ -34,7 +34,7 @@ LazyValue own(Tensor tensor) {
 // Basic slicing of a shape, axis by axis. It allocates nothing, so a view costs less than the work on it.
 struct Slice {
   Shape start, extent, step;          // for each axis: start + i * step, i < extent
-  std::array<int8_t, kMaxRank> axes;  // for each axis of the result the one that it is of, or -1: a new one of length 1
+  std::array<int8_t, kMaxRank> axes;  // the source axis of each axis of the result, or -1: a new one of length 1
   size_t rank = 0;                    // of the result
   void add(int axis) {
     if (rank == kMaxRank) throw InvalidArgument("the view has more than {} axes, which is the most", kMaxRank);

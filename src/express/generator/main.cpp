@@ -123,7 +123,7 @@ Form form_of(const Operator& op, const AttributeSpec& attribute) {
   return {};
 }
 
-/// An option, which is set only where it differs from its default or is there at all, as an argument of Call::option().
+/// The argument of Call::option() for an option, which is set only if it differs from its default or is present.
 std::string as_option(const Form& form, const std::string& value) {
   if (form.type == "std::string") return value + ", " + (form.fallback.empty() ? "\"\"" : form.fallback);
   return form.fallback.empty() ? value : value + ", " + form.fallback;

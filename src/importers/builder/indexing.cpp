@@ -24,7 +24,7 @@ Expr gather_batched(TypedBuilder& p, const Expr& x, const Expr& indices, int64_t
   if (batch_dims < 0) batch_dims += rank_i;
   if (axis < batch_dims || axis >= rank_x || batch_dims > rank_i)
     throw InvalidModel("axis {} does not fit {} leading dimensions", axis, batch_dims);
-  // The axis goes right behind the leading dimensions, which GatherND walks together.
+  // Move the axis right after the batch dimensions, over which GatherND iterates.
   Ints perm;
   for (int64_t i = 0; i < batch_dims; ++i) perm.push_back(i);
   perm.push_back(axis);
@@ -190,7 +190,7 @@ Expr one_hot(TypedBuilder& p, const Expr& indices, const Expr& depth, const Expr
   const int64_t count = p.rank(indices);
   if (count < 0) throw Unsupported("its indices have an unknown number of dimensions");
   if (axis < 0) axis += count + 1;
-  // Indices out of range, negative ones too, give a row of `off`: compared, not wrapped around.
+  // Indices out of range, including negative ones, give a row of `off`, because they are compared instead of wrapped.
   Ints column = Ints(static_cast<size_t>(count) + 1, 1);
   if (axis < 0 || axis > count) throw InvalidModel("axis {} does not fit {} dimensions", axis, count);
   column[static_cast<size_t>(axis)] = -1;

@@ -34,12 +34,12 @@ class TypedBuilder : public GraphBuilder {
   DType dtype(const Expr& x);
   int64_t rank(const Expr& x);               // -1: not known
   int64_t dim(const Expr& x, int64_t axis);  // from the end if negative; -1: not known
-  std::optional<Ints> shape(const Expr& x);  // where all of it is known
+  std::optional<Ints> shape(const Expr& x);  // if all sizes are known
   std::optional<Ints> ints(const Expr& x);   // elements, if they follow from constants
   std::optional<double> number(const Expr& x);
 
   // Shapes.
-  Expr cast(const Expr& x, DType dtype);  // x itself where it is of that dtype; constants of integers at once
+  Expr cast(const Expr& x, DType dtype);  // x itself if it has that dtype; integer constants are cast at once
   Expr i64(const Expr& x) { return cast(x, DType::i64); }
   Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = kEnd);  // i64 vector; a constant if it is known
   Expr reshape(const Expr& x, const Ints& shape);                       // -1 infers one; 0 is a size

@@ -92,7 +92,7 @@ Archive::Archive(SharedBytes whole, std::string source) : bytes_(std::move(whole
     while (extra.size() >= 4) {
       const size_t length = number<uint16_t>(extra, 2);
       if (length > extra.size() - 4) break;
-      if (number<uint16_t>(extra, 0) == 1) {  // zip64: those of the three that did not fit, in this order
+      if (number<uint16_t>(extra, 0) == 1) {  // zip64: those of the three fields that did not fit, in this order
         size_t place = 4;
         for (uint64_t* field : {&entry.size, &entry.packed, &entry.offset})
           if (*field == 0xffffffff && place + 8 <= 4 + length) {

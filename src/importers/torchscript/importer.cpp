@@ -264,7 +264,7 @@ void Importer::finish(Graph& graph) {
   finish_import(graph, operators_);
 }
 
-/// Nodes that nothing uses, which following a program leaves behind.
+/// Unused nodes, which following a program leaves behind.
 void remove_unused(Graph& graph) {
   for (Node* node = graph.last(); node;) {
     Node* const before = node->previous();
@@ -332,7 +332,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
     if (!forward) forward = program_.find_method(class_name, name);
   if (!forward) throw InvalidModel("{}: its module {} has no method forward", source_, class_name.substr(0, 200));
 
-  // States: where the attributes are that are named so.
+  // Map the names of states to attributes.
   slots_.clear();
   std::vector<std::pair<Item, int>> open = {{model, 0}};
   std::unordered_set<const Object*> seen;
@@ -429,8 +429,8 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
   return graph;
 }
 
-/// How often tensors of different ranks are added or multiplied: rare where the inputs have the rank that the program was written for, but
-/// for the tables that are constants.
+/// How often tensors of different ranks are added or multiplied. With the rank that the program was written for, this is rare, except with
+/// constant tables.
 size_t count_uneven(const Graph& graph) {
   size_t count = 0;
   for (const Node& node : graph.nodes()) {

@@ -39,7 +39,7 @@ class Interpreter final : public Host {
               std::string source, std::function<void(const std::string&)> warn, int64_t version);
 
   void set_constants(Items constants) { constants_ = std::move(constants); }
-  /// Brings back objects whose class says how; opaque quantized weights among them.
+  /// Restores objects with the method of their class, such as opaque quantized weights.
   void restore(const Item& root);
   Item call(const std::shared_ptr<Function>& function, Items arguments, const std::string& path);
   /// Objects that were made before `born` and were changed since the beginning.
@@ -49,7 +49,7 @@ class Interpreter final : public Host {
   /// The tensor or number as a value of the graph, with its own dimensions: for outputs.
   Expr output(const Item& item);
   std::string unique(std::string name) { return names_.make(std::move(name)); }
-  /// Where work is counted, so that several tries have one limit.
+  /// Sets the counter of work, so that several attempts share one limit.
   void count_steps_in(size_t& steps) { steps_ = &steps; }
 
   Expr expr(const Item& tensor) override;

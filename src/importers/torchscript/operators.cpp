@@ -47,7 +47,7 @@ void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr&
     ++at->version;
     if (!at->base) return;
     now = at->write(expr(Item::tensor(at->base)), now);
-    at->base_version = at->base->version + 1;  // which it has as soon as it is written
+    at->base_version = at->base->version + 1;  // the base's version after its own write
   }
 }
 
@@ -70,7 +70,7 @@ int64_t Interpreter::rank(const Expr& x) {
 void Interpreter::expect_rank(const Expr& x, std::initializer_list<int64_t> ranks) {
   if (p_->rank(x) >= 0) return;
   const auto is_open = [](const auto& value) { return !value->type.dims && value->type.kind == ValueType::Kind::tensor; };
-  // The input that it comes from, and whether nothing between changes the number of dimensions.
+  // Find the model input that it comes from, and whether nodes in between change the rank.
   std::unordered_set<const Value*> seen;
   std::vector<std::pair<const Value*, bool>> open;
   if (std::any_of(graph_.inputs().begin(), graph_.inputs().end(), is_open)) open.emplace_back(x.value(), true);
@@ -108,10 +108,10 @@ void Interpreter::expect_integers(const Expr& x) {
   }
 }
 
-/// Computes x now if it depends on constants alone, so that the program can use its value.
+/// Computes x now if it depends only on constants, so that the program can use its value.
 Expr Interpreter::folded(const Expr& x) {
   if (x.value()->constant()) return x;
-  int left = 16;  // as many nodes as one rule makes; earlier ones were looked at when they were made
+  int left = 16;  // the most nodes that a rule makes; earlier nodes were examined when they were made
   const auto contents = evaluator_.contents(*x.value(), [&](const Node&) { return left-- > 0; });
   return contents ? p_->wrap(&graph_.add_constant(*contents)) : x;
 }
@@ -275,7 +275,7 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
 Item Interpreter::apply_rule(const Signature& signature, Items arguments, const std::string& where, bool in_place) {
   spend(16);  // nodes cost more than numbers
   Call call(*p_, *this, signature, std::move(arguments), where);
-  // The first quantized tensor, where the rule wants numbers.
+  // The first quantized tensor, if the rule needs real numbers.
   Item quantized;
   const Items given = call.arguments;
   if (signature.rule->result != Rule::Result::quantized) {
@@ -402,7 +402,7 @@ void Interpreter::restore(const Item& root) {
       item.as_tensor().name = path;
     }
   }
-  // Inner objects before those that hold them.
+  // Inner objects before those that contain them.
   for (size_t i = later.size(); i-- > 0;) {
     InstanceObject& instance = later[i].as_instance();
     if (!instance.has_state || !instance.attributes.empty()) continue;

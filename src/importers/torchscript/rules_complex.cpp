@@ -55,7 +55,7 @@ Expr normed(Call& call, const Expr& x, const Expr& length, bool inverse) {
   return p.op(inverse ? "Mul" : "Div", {x, n});
 }
 
-/// One transform of pairs (or of [.., 1]) along an axis that is counted without them.
+/// Transforms pairs (or [.., 1]) along an axis, which is counted without the dimension of pairs.
 Expr transformed(Call& call, const Expr& x, const Expr& length, int64_t axis, bool inverse, bool one_sided) {
   TypedBuilder& p = call.p;
   const Expr place = p.reshape(p.constant({axis < 0 ? axis - 1 : axis}), Ints{});

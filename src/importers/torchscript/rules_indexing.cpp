@@ -95,7 +95,7 @@ struct Indexing {
 
 Expr nonzero_places(TypedBuilder& p, const Expr& mask) { return p.transpose(p.op("NonZero", {mask}), {1, 0}); }
 
-/// The dimensions that tensors have together, as far as they tell.
+/// The broadcast dimensions of tensors, as far as they are known.
 std::vector<Dim> broadcast_dims(TypedBuilder& p, const Exprs& parts, int64_t rank) {
   std::vector<Dim> dims(static_cast<size_t>(rank), Dim{1, {}});
   for (const Expr& part : parts) {
@@ -176,7 +176,7 @@ Indexing indexing_of(Call& call, TypedBuilder& p, const Expr& x) {
 Item import_index(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Items& given = call.items("indices");
-  // One tensor of integers alone is a Gather.
+  // A single tensor of integers is a Gather.
   int64_t only = -1, count = 0;
   for (size_t i = 0; i < given.size(); ++i)
     if (!given[i].is_none()) only = static_cast<int64_t>(i), ++count;

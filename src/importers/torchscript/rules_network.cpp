@@ -209,7 +209,7 @@ Item import_adaptive_pool(Call& call, TypedBuilder& p) {
   };
   if (std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size == 1; }))
     return finish(p.op(mean ? "GlobalAveragePool" : "GlobalMaxPool", {x}));
-  // Windows of one size where the input's size is a multiple.
+  // Windows have one size if the input's size is a multiple.
   Ints kernel;
   bool even = true, same = true;
   for (size_t i = 0; i < n; ++i) {

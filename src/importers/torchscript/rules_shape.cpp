@@ -307,7 +307,7 @@ Item import_roll(Call& call, TypedBuilder& p) {
     const int64_t rank = call.rank(x);
     const auto sizes = x.value()->type.dims;
     x = rolled(x, shifts[i], call.axis_of(dims[i], rank));
-    if (!x.value()->type.dims && sizes) x.value()->type.dims = sizes;  // they stay as they are
+    if (!x.value()->type.dims && sizes) x.value()->type.dims = sizes;  // a roll keeps them
   }
   return x;
 }

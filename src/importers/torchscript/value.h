@@ -89,7 +89,7 @@ class Item {
   bool has_text() const noexcept { return text_ != nullptr; }
   const std::shared_ptr<Object>& object() const noexcept { return object_; }
   const std::shared_ptr<Function>& function() const noexcept { return function_; }
-  // These throw Unsupported where the item is something else: programs have no types that could be relied on.
+  // These throw Unsupported if the item is something else, because the types in programs are not reliable.
   ListObject& as_list() const;
   TupleObject& as_tuple() const;
   DictObject& as_dict() const;
