@@ -87,3 +87,15 @@ def find_homography(cv, p):
     b = (a * 1.1 + 5 + random.normal(0, 0.5, a.shape)).astype(np.float32)
     b[::4] += random.uniform(10, 90, b[::4].shape).astype(np.float32)
     return lambda: cv.findHomography(a, b, cv.RANSAC, 3)
+
+
+def match(name, size, method, most_used=False):
+    @row(name, most_used)
+    def make(cv, p):
+        part = p.gray[30:30 + size, 40:40 + size].copy()
+        return lambda: cv.matchTemplate(p.gray, part, getattr(cv, method))
+
+
+match("matchTemplate 32x32 CCOEFF_NORMED", 32, "TM_CCOEFF_NORMED", True)
+match("matchTemplate 8x8 SQDIFF", 8, "TM_SQDIFF")
+match("matchTemplate 100x100 CCORR_NORMED", 100, "TM_CCORR_NORMED")

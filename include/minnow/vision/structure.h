@@ -121,4 +121,12 @@ MINNOW_API Tensor hough_lines(const ImageView& image, double rho, double theta, 
 /// detection of lines using the progressive probabilistic Hough transform (2000).
 MINNOW_API Tensor hough_lines_p(const ImageView& image, double rho, double theta, int threshold, double min_length, double max_gap);
 
+// ---- Templates
+
+enum class TemplateMatch { sqdiff = 0, sqdiff_normed = 1, ccorr = 2, ccorr_normed = 3, ccoeff = 4, ccoeff_normed = 5 };
+/// How a template matches each part of a picture of its size: f32[height - th + 1, width - tw + 1]. u8 or f32, up to four channels. `mask`
+/// (u8: 0 or not, or f32 weights) says which elements of the template count. Time: n log n for n pixels, by Fourier transforms of blocks.
+MINNOW_API Tensor match_template(const ImageView& image, const ImageView& pattern, TemplateMatch method, const ImageView& mask = {},
+                                 Output output = {});
+
 }  // namespace minnow::vision

@@ -116,6 +116,7 @@ void define_structure(nb::module_& m) {
   define(m, "HoughLines", vision::hough_lines,
          {"image", "rho", "theta", "threshold", "min_theta", "max_theta", "use_edgeval", "with_votes"});
   define(m, "HoughLinesP", vision::hough_lines_p, {"image", "rho", "theta", "threshold", "minLineLength", "maxLineGap"});
+  define(m, "matchTemplate", vision::match_template, {"image", "templ", "method", "mask", "result"});
   define(m, "matchShapes", vision::match_shapes, {"contour1", "contour2", "method"});
 }
 

@@ -17,6 +17,7 @@ DIST_USER, DIST_L1, DIST_L2, DIST_C, DIST_L12, DIST_FAIR, DIST_WELSCH, DIST_HUBE
 INTERSECT_NONE, INTERSECT_PARTIAL, INTERSECT_FULL = range(3)
 CC_STAT_LEFT, CC_STAT_TOP, CC_STAT_WIDTH, CC_STAT_HEIGHT, CC_STAT_AREA, CC_STAT_MAX = range(6)
 CCL_DEFAULT, CCL_WU, CCL_GRANA, CCL_BOLELLI, CCL_SAUF, CCL_BBDT, CCL_SPAGHETTI = range(-1, 6)
+TM_SQDIFF, TM_SQDIFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_CCOEFF, TM_CCOEFF_NORMED = range(6)
 CONTOURS_MATCH_I1, CONTOURS_MATCH_I2, CONTOURS_MATCH_I3 = range(1, 4)
 
 RotatedRect = Sequence[Any]  # (center, (width, height), angle in degrees)
@@ -214,6 +215,12 @@ def HoughLinesP(image: MatLike, rho: float, theta: float, threshold: int, lines:
     """Line segments (x, y, x, y), int32 [n, 1, 4], of elements that are not 0 (uint8 [height, width]); None where there are none. Source: J. Matas,
     C. Galambos and J. Kittler, Robust detection of lines using the progressive probabilistic Hough transform (2000)."""
     return _vision.HoughLinesP(image, rho, theta, threshold, minLineLength, maxLineGap)
+
+
+def matchTemplate(image: MatLike, templ: MatLike, method: int, result: MatLike | None = None, mask: MatLike | None = None) -> Any:
+    """How a template matches each part of a picture: float32 [height - th + 1, width - tw + 1]. Both are uint8 or float32 with up to four channels.
+    `method`: TM_SQDIFF, TM_CCORR, TM_CCOEFF, or one of these _NORMED. `mask`: uint8 (0 or not) or float32, which elements of the template count."""
+    return _vision.matchTemplate(image, templ, method, mask, result)
 
 
 __all__ = _common.public(globals())

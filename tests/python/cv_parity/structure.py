@@ -300,3 +300,33 @@ def hough_lines_p(random):
             yield call(picture, rho, theta, threshold)
             yield call(picture, rho, theta, threshold, minLineLength=20, maxLineGap=5)
             yield call(picture, rho, theta, threshold, None, 8, 2)
+
+
+def apart_of_largest(expected, found):
+    """The worst difference relative to the largest element: sums of many products."""
+    if expected.shape != found.shape or expected.dtype != found.dtype:
+        return np.inf
+    with np.errstate(invalid="ignore"):
+        apart = np.where((expected == found) | (np.isnan(expected) & np.isnan(found)), 0, np.abs(expected.astype(float) - found))
+    finite = np.abs(expected[np.isfinite(expected)])
+    return np.nan_to_num(apart, nan=np.inf).max() / max(1, finite.max() if finite.size else 0)
+
+
+@function("matchTemplate", within=1e-4, judge=apart_of_largest)
+def match_template(random):
+    for dtype in ("uint8", "float32"):
+        for channels in (1, 3):
+            for height, width, th, tw in ((1, 1, 1, 1), (20, 30, 5, 7), (50, 41, 50, 3), (90, 120, 17, 30), (300, 280, 33, 20), (12, 14, 20, 25)):
+                picture = image(random, height + 2, width + 3, channels, dtype, smooth=height > 20)[1:1 + height, 2:2 + width]
+                part = picture[:th, :tw].copy() if th <= height and random.random() < 0.5 else image(random, th, tw, channels, dtype)
+                for method in range(6):
+                    yield call(picture, part, method)
+                    if dtype == "uint8" and (th < height and 1 < tw < width):
+                        mask = (random.random((th, tw)) < 0.7).astype(np.uint8) * 255
+                        mask[0, 0] = 1
+                        yield call(picture, part, method, None, mask)
+                        yield call(picture, part, method, None, random.random(part.shape).astype(np.float32) + 0.1)
+    yield call(np.zeros((5, 9), np.uint8), np.zeros((9, 5), np.uint8), 0)
+    yield call(np.zeros((9, 9), np.uint8), np.zeros((3, 3), np.float32), 0)
+    yield call(np.full((9, 9), 5, np.uint8), np.full((3, 3), 5, np.uint8), 5)
+    yield call(np.zeros((9, 9), np.uint8), np.zeros((3, 3), np.uint8), 6)
