@@ -158,22 +158,11 @@ void fft_rows(const Fft<T>& fft, T* re, T* im, size_t height, size_t stride, boo
       const size_t y = static_cast<size_t>(g) * kLanes, lanes = std::min(kLanes, height - y);
       T* const b_re = block.data();
       T* const b_im = b_re + n * lanes;
-      // By squares, so that both sides stay in the cache.
-      constexpr size_t kSquare = 8;
-      const auto turned = [&](auto&& move) {
-        for (size_t x = 0; x < n; x += kSquare)
-          for (size_t l = 0; l < lanes; ++l)
-            for (size_t i = x; i < std::min(n, x + kSquare); ++i) move(i, l);
-      };
-      turned([&](size_t i, size_t l) {
-        b_re[i * lanes + l] = re[(y + l) * stride + i];
-        b_im[i * lanes + l] = im[(y + l) * stride + i];
-      });
+      turn(re + y * stride, stride, lanes, n, b_re, lanes);
+      turn(im + y * stride, stride, lanes, n, b_im, lanes);
       fft.run(b_re, b_im, lanes, inverse, b_im + n * lanes);
-      turned([&](size_t i, size_t l) {
-        re[(y + l) * stride + i] = b_re[i * lanes + l];
-        im[(y + l) * stride + i] = b_im[i * lanes + l];
-      });
+      turn(b_re, lanes, n, lanes, re + y * stride, stride);
+      turn(b_im, lanes, n, lanes, im + y * stride, stride);
     }
   });
 }

@@ -25,8 +25,19 @@ struct FftLoops {
   /// a = a * b, or a * conj(b), of n complex numbers.
   void (*multiply32)(float* a_re, float* a_im, const float* b_re, const float* b_im, size_t n, bool conjugate);
   void (*multiply64)(double* a_re, double* a_im, const double* b_re, const double* b_im, size_t n, bool conjugate);
+  /// to[x * to_stride + y] = from[y * from_stride + x] of rows y and columns x.
+  void (*turn32)(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride);
+  void (*turn64)(const double* from, size_t from_stride, size_t rows, size_t columns, double* to, size_t to_stride);
 };
 const FftLoops& fft_loops();
+
+template <class T>
+void turn(const T* from, size_t from_stride, size_t rows, size_t columns, T* to, size_t to_stride) {
+  if constexpr (sizeof(T) == 4)
+    fft_loops().turn32(from, from_stride, rows, columns, to, to_stride);
+  else
+    fft_loops().turn64(from, from_stride, rows, columns, to, to_stride);
+}
 
 /// The transform of one length. Sizes of small primes are fast; others go through a transform of twice the size (L. Bluestein, 1968).
 template <class T>
@@ -50,7 +61,8 @@ class Fft {
   std::vector<T> chirp_, kernel_;  // (re, im) pairs; re and im apart, of the inner transform
 };
 
-/// Transforms of the columns, and of the rows, of a picture of complex numbers whose parts are two planes, in place. Threads share the work.
+/// Transforms of the columns, and of the rows, of a picture of complex numbers whose parts are two planes, in place. Threads share the
+/// work.
 template <class T>
 void fft_columns(const Fft<T>& fft, T* re, T* im, size_t width, size_t stride, bool inverse);
 template <class T>

@@ -128,8 +128,43 @@ void multiply(T* HWY_RESTRICT ar, T* HWY_RESTRICT ai, const T* HWY_RESTRICT br, 
   }
 }
 
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+void turn_part(const T* from, size_t from_stride, size_t y0, size_t y1, size_t x0, size_t x1, T* to, size_t to_stride) {
+  for (size_t y = y0; y < y1; ++y)
+    for (size_t x = x0; x < x1; ++x) to[x * to_stride + y] = from[y * from_stride + x];
+}
+
+/// Squares of 4 x 4 in registers.
+void turn32(const float* HWY_RESTRICT from, size_t from_stride, size_t rows, size_t columns, float* HWY_RESTRICT to, size_t to_stride) {
+  const hn::FixedTag<float, 4> d;
+  const hn::FixedTag<double, 2> wide;
+  const size_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+  for (size_t x = 0; x < whole_columns; x += 4) {
+    for (size_t y = 0; y < whole_rows; y += 4) {
+      const float* const in = from + y * from_stride + x;
+      const auto a = hn::LoadU(d, in), b = hn::LoadU(d, in + from_stride), c = hn::LoadU(d, in + 2 * from_stride),
+                 e = hn::LoadU(d, in + 3 * from_stride);
+      const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)), ce = hn::BitCast(wide, hn::InterleaveLower(d, c, e));
+      const auto ab2 = hn::BitCast(wide, hn::InterleaveUpper(d, a, b)), ce2 = hn::BitCast(wide, hn::InterleaveUpper(d, c, e));
+      float* const out = to + x * to_stride + y;
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)), d, out);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce)), d, out + to_stride);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab2, ce2)), d, out + 2 * to_stride);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab2, ce2)), d, out + 3 * to_stride);
+    }
+  }
+  turn_part(from, from_stride, whole_rows, rows, 0, columns, to, to_stride);
+  turn_part(from, from_stride, 0, whole_rows, whole_columns, columns, to, to_stride);
+}
+
+void turn64(const double* HWY_RESTRICT from, size_t from_stride, size_t rows, size_t columns, double* HWY_RESTRICT to, size_t to_stride) {
+  for (size_t x = 0; x < columns; x += 8) turn_part(from, from_stride, 0, rows, x, x + 8 < columns ? x + 8 : columns, to, to_stride);
+}
+
 extern const FftLoops kFftLoops;
-const FftLoops kFftLoops{run_step<float>, run_step<double>, multiply<float>, multiply<double>};
+const FftLoops kFftLoops{run_step<float>, run_step<double>, multiply<float>, multiply<double>, turn32, turn64};
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -4,6 +4,7 @@
 #include "base/no_memory.h"
 #include "vision/fft.h"
 #include "vision/points.h"
+#include "vision/template_loops.h"
 
 namespace minnow::vision {
 namespace {
@@ -17,29 +18,41 @@ struct Planes {
   std::vector<std::vector<T>> channels;
 };
 
-/// Each channel less a constant.
+/// Part of a row of a channel: elements x .. x + count - 1 of row y.
+template <class T>
+using ReadRow = FunctionRef<void(size_t c, size_t y, size_t x, size_t count, T* to)>;
+
+/// A channel less a constant.
+template <class T, class F>
+void use_rows(const ImageView& image, const std::vector<double>& less, F&& use) {
+  const size_t channels = static_cast<size_t>(image.channels());
+  const auto read = [&](auto element) {
+    using From = decltype(element);
+    const auto row = [&](size_t c, size_t y, size_t x, size_t count, T* to) {
+      const T minus = static_cast<T>(less[c]);
+      const From* const from = image.row<From>(static_cast<int64_t>(y)) + x * channels + c;
+      if (channels == 1)
+        for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]) - minus;
+      else
+        for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i * channels]) - minus;
+    };
+    use(ReadRow<T>(row));
+  };
+  if (image.dtype() == DType::u8)
+    read(uint8_t());
+  else
+    read(float());
+}
+
 template <class T>
 Planes<T> planes_of(const ImageView& image, const std::vector<double>& less) {
   Planes<T> planes{static_cast<size_t>(image.height()), static_cast<size_t>(image.width()), {}};
-  const size_t channels = static_cast<size_t>(image.channels());
-  for (size_t c = 0; c < channels; ++c) planes.channels.emplace_back(planes.height * planes.width);
-  const auto fill = [&](auto element) {
-    using From = decltype(element);
-    for_rows(image.height(), 2 * image.width() * image.channels(), [&](int64_t first, int64_t last) {
-      for (size_t c = 0; c < channels; ++c) {
-        const T minus = static_cast<T>(less[c]);
-        for (int64_t y = first; y < last; ++y) {
-          const From* const row = image.row<From>(y) + c;
-          T* const to = planes.channels[c].data() + static_cast<size_t>(y) * planes.width;
-          for (size_t x = 0; x < planes.width; ++x) to[x] = static_cast<T>(row[x * channels]) - minus;
-        }
-      }
-    });
-  };
-  if (image.dtype() == DType::u8)
-    fill(uint8_t());
-  else
-    fill(float());
+  use_rows<T>(image, less, [&](ReadRow<T> read) {
+    for (size_t c = 0; c < static_cast<size_t>(image.channels()); ++c) {
+      std::vector<T>& plane = planes.channels.emplace_back(planes.height * planes.width);
+      for (size_t y = 0; y < planes.height; ++y) read(c, y, 0, planes.width, plane.data() + y * planes.width);
+    }
+  });
   return planes;
 }
 
@@ -70,63 +83,58 @@ void multiply(T* a_re, T* a_im, const T* b_re, const T* b_im, size_t n) {
 /// Sums of products of a template with all parts of a picture, of all channels: [height - th + 1, width - tw + 1]. Blocks of the picture go
 /// through Fourier transforms, two blocks as the parts of complex numbers.
 template <class T>
-std::vector<T> correlate(const Planes<T>& image, const Planes<T>& pattern) {
-  const size_t channels = image.channels.size(), height = image.height - pattern.height + 1, width = image.width - pattern.width + 1;
-  std::vector<T> result(height * width);
+void correlate(size_t image_height, size_t image_width, ReadRow<T> read, const Planes<T>& pattern, T* result) {
+  const size_t channels = pattern.channels.size(), height = image_height - pattern.height + 1, width = image_width - pattern.width + 1;
   const Cut across = cut_of(width, pattern.width), down = cut_of(height, pattern.height);
   const Fft<T> horizontal(across.length), vertical(down.length);
   const size_t nx = across.length, ny = down.length, groups = (ny + kLanes - 1) / kLanes;
-  const size_t block_size = 2 * nx * kLanes;
+  // Rows are not a power of two apart, else a column's elements would share few places of the cache.
+  const size_t stride = (nx + 15) / 16 * 16 + 16, plane_size = stride * ny, block_size = 2 * nx * kLanes;
   // Rows of a plane, turned: [nx, lanes] of the real parts, then of the imaginary ones.
   const auto gather = [&](const std::vector<T>& plane, size_t g, T* to) {
     const size_t y = g * kLanes, lanes = std::min(kLanes, ny - y);
-    for (size_t part = 0; part < 2; ++part) {
-      const T* const from = plane.data() + part * nx * ny + y * nx;
-      T* const out = to + part * nx * lanes;
-      for (size_t x = 0; x < nx; x += 8)
-        for (size_t l = 0; l < lanes; ++l)
-          for (size_t i = x; i < std::min(nx, x + 8); ++i) out[i * lanes + l] = from[l * nx + i];
-    }
+    for (size_t part = 0; part < 2; ++part)
+      turn(plane.data() + part * plane_size + y * stride, stride, lanes, nx, to + part * nx * lanes, lanes);
     return lanes;
   };
   std::vector<std::vector<T>> spectra;
   for (size_t c = 0; c < channels; ++c) {
-    std::vector<T> plane(2 * nx * ny);
+    std::vector<T> plane(2 * plane_size);
     for (size_t y = 0; y < pattern.height; ++y)
-      std::copy_n(pattern.channels[c].data() + y * pattern.width, pattern.width, plane.data() + y * nx);
-    fft_columns(vertical, plane.data(), plane.data() + nx * ny, pattern.width, nx, false);
+      std::copy_n(pattern.channels[c].data() + y * pattern.width, pattern.width, plane.data() + y * stride);
+    fft_columns(vertical, plane.data(), plane.data() + plane_size, pattern.width, stride, false);
     std::vector<T>& spectrum = spectra.emplace_back(groups * block_size);
     std::vector<T> work(horizontal.work() * kLanes);
     for (size_t g = 0; g < groups; ++g) {
       T* const block = spectrum.data() + g * block_size;
       const size_t lanes = gather(plane, g, block);
       horizontal.run(block, block + nx * lanes, lanes, false, work.data());
+      for (size_t i = 0; i < 2 * nx * lanes; ++i) block[i] *= T(1) / static_cast<T>(nx * ny);
     }
   }
   const size_t tiles = across.count * down.count, pairs = (tiles + 1) / 2;
-  const T scale = T(1) / static_cast<T>(nx * ny);
   for_rows(static_cast<int64_t>(pairs), static_cast<int64_t>(64 * nx * ny), [&](int64_t first, int64_t last) {
-    std::vector<std::vector<T>> planes(channels, std::vector<T>(2 * nx * ny));
-    std::vector<T> block(block_size), sum(block_size), work(horizontal.work() * kLanes);
+    std::vector<std::vector<T>> planes(channels, std::vector<T>(2 * plane_size));
+    std::vector<T> block(channels > 1 ? block_size : 0), sum(block_size), work(horizontal.work() * kLanes);
     for (int64_t pair = first; pair < last; ++pair) {
       for (size_t c = 0; c < channels; ++c) {
         std::vector<T>& plane = planes[c];
         for (size_t part = 0; part < 2; ++part) {
           const size_t tile = 2 * static_cast<size_t>(pair) + part;
-          T* const to = plane.data() + part * nx * ny;
+          T* const to = plane.data() + part * plane_size;
           if (tile >= tiles) {
-            std::fill(to, to + nx * ny, T(0));
+            std::fill(to, to + plane_size, T(0));
             continue;
           }
           const size_t x0 = tile % across.count * across.results, y0 = tile / across.count * down.results;
-          const size_t w = std::min(nx, image.width - x0), h = std::min(ny, image.height - y0);
+          const size_t w = std::min(nx, image_width - x0), h = std::min(ny, image_height - y0);
           for (size_t y = 0; y < h; ++y) {
-            std::copy_n(image.channels[c].data() + (y0 + y) * image.width + x0, w, to + y * nx);
-            std::fill(to + y * nx + w, to + (y + 1) * nx, T(0));
+            read(c, y0 + y, x0, w, to + y * stride);
+            std::fill(to + y * stride + w, to + y * stride + nx, T(0));
           }
-          std::fill(to + h * nx, to + ny * nx, T(0));
+          std::fill(to + h * stride, to + ny * stride, T(0));
         }
-        fft_columns(vertical, plane.data(), plane.data() + nx * ny, nx, nx, false);
+        fft_columns(vertical, plane.data(), plane.data() + plane_size, nx, stride, false);
       }
       for (size_t g = 0; g < groups; ++g) {
         size_t lanes = 0;
@@ -140,25 +148,28 @@ std::vector<T> correlate(const Planes<T>& image, const Planes<T>& pattern) {
             for (size_t i = 0; i < 2 * nx * lanes; ++i) sum[i] += block[i];
         }
         horizontal.run(sum.data(), sum.data() + nx * lanes, lanes, true, work.data());
-        for (size_t part = 0; part < 2; ++part) {
-          T* const to = planes[0].data() + part * nx * ny + g * kLanes * nx;
-          const T* const from = sum.data() + part * nx * lanes;
-          for (size_t x = 0; x < nx; x += 8)
-            for (size_t l = 0; l < lanes; ++l)
-              for (size_t i = x; i < std::min(nx, x + 8); ++i) to[l * nx + i] = from[i * lanes + l] * scale;
-        }
+        for (size_t part = 0; part < 2; ++part)
+          turn(sum.data() + part * nx * lanes, lanes, across.results, lanes, planes[0].data() + part * plane_size + g * kLanes * stride,
+               stride);
       }
-      fft_columns(vertical, planes[0].data(), planes[0].data() + nx * ny, across.results, nx, true);
+      fft_columns(vertical, planes[0].data(), planes[0].data() + plane_size, across.results, stride, true);
       for (size_t part = 0; part < 2; ++part) {
         const size_t tile = 2 * static_cast<size_t>(pair) + part;
         if (tile >= tiles) break;
         const size_t x0 = tile % across.count * across.results, y0 = tile / across.count * down.results;
         const size_t w = std::min(across.results, width - x0), h = std::min(down.results, height - y0);
-        for (size_t y = 0; y < h; ++y)
-          std::copy_n(planes[0].data() + part * nx * ny + y * nx, w, result.data() + (y0 + y) * width + x0);
+        for (size_t y = 0; y < h; ++y) std::copy_n(planes[0].data() + part * plane_size + y * stride, w, result + (y0 + y) * width + x0);
       }
     }
   });
+}
+
+std::vector<double> correlate(const Planes<double>& image, const Planes<double>& pattern) {
+  std::vector<double> result((image.height - pattern.height + 1) * (image.width - pattern.width + 1));
+  const auto read = [&](size_t c, size_t y, size_t x, size_t count, double* to) {
+    std::copy_n(image.channels[c].data() + y * image.width + x, count, to);
+  };
+  correlate<double>(image.height, image.width, ReadRow<double>(read), pattern, result.data());
   return result;
 }
 
@@ -193,35 +204,43 @@ Statistics statistics_of(const ImageView& image) {
   return s;
 }
 
-/// Calls use(x, sums of the channels, sum of squares) for the window of each result of rows first .. last - 1.
+/// Calls use(y, sums of each channel's window, of squares) for results of rows first .. last - 1; the sums lie in rows of [channel, result]
+/// and [result].
 template <class T, class F>
 void windows(const ImageView& image, int64_t window_height, int64_t window_width, int64_t first, int64_t last, F&& use) {
+  using Sum = std::conditional_t<std::is_same_v<T, uint8_t>, int64_t, double>;
   const size_t channels = static_cast<size_t>(image.channels()), elements = static_cast<size_t>(image.width()) * channels;
-  std::vector<double> column(elements), column_squares(static_cast<size_t>(image.width()));
-  const auto add = [&](int64_t y, double sign) {
+  std::vector<Sum> column(elements), column_squares(elements);
+  const auto add = [&](int64_t y, Sum sign) {
     const T* const row = image.row<T>(y);
-    for (size_t i = 0; i < elements; ++i) column[i] += sign * static_cast<double>(row[i]);
-    for (size_t x = 0, i = 0; x < column_squares.size(); ++x)
-      for (size_t c = 0; c < channels; ++c, ++i) column_squares[x] += sign * static_cast<double>(row[i]) * static_cast<double>(row[i]);
+    for (size_t i = 0; i < elements; ++i) {
+      const Sum value = static_cast<Sum>(row[i]);
+      column[i] += sign * value;
+      column_squares[i] += sign * value * value;
+    }
   };
   for (int64_t y = first; y < first + window_height - 1; ++y) add(y, 1);
   const size_t w = static_cast<size_t>(window_width), results = static_cast<size_t>(image.width()) - w + 1;
-  double sums[4];
+  std::vector<double> sums(channels * results), squares(results);
   for (int64_t y = first; y < last; ++y) {
     add(y + window_height - 1, 1);
-    double squares = 0;
-    std::fill(sums, sums + 4, 0.);
-    for (size_t x = 0; x + 1 < w; ++x) {
-      for (size_t c = 0; c < channels; ++c) sums[c] += column[x * channels + c];
-      squares += column_squares[x];
+    for (size_t c = 0; c < channels; ++c) {
+      Sum sum = 0, square = 0;
+      const Sum* const s = column.data() + c;
+      const Sum* const s2 = column_squares.data() + c;
+      for (size_t x = 0; x + 1 < w; ++x) sum += s[x * channels], square += s2[x * channels];
+      double* const to = sums.data() + c * results;
+      for (size_t x = 0; x < results; ++x) {
+        const size_t in = (x + w - 1) * channels, out = x * channels;
+        sum += s[in];
+        square += s2[in];
+        to[x] = static_cast<double>(sum);
+        squares[x] = c ? squares[x] + static_cast<double>(square) : static_cast<double>(square);
+        sum -= s[out];
+        square -= s2[out];
+      }
     }
-    for (size_t x = 0; x < results; ++x) {
-      for (size_t c = 0; c < channels; ++c) sums[c] += column[(x + w - 1) * channels + c];
-      squares += column_squares[x + w - 1];
-      use(y, x, sums, squares);
-      for (size_t c = 0; c < channels; ++c) sums[c] -= column[x * channels + c];
-      squares -= column_squares[x];
-    }
+    use(y, sums.data(), squares.data());
     add(y, -1);
   }
 }
@@ -231,7 +250,8 @@ void match(const ImageView& image, const ImageView& pattern, TemplateMatch metho
   const size_t channels = static_cast<size_t>(image.channels());
   const Statistics s = statistics_of<T>(pattern);
   const double area = static_cast<double>(pattern.height() * pattern.width());
-  const bool normed = method == TemplateMatch::sqdiff_normed || method == TemplateMatch::ccorr_normed || method == TemplateMatch::ccoeff_normed;
+  const bool normed =
+      method == TemplateMatch::sqdiff_normed || method == TemplateMatch::ccorr_normed || method == TemplateMatch::ccoeff_normed;
   const bool difference = method == TemplateMatch::sqdiff || method == TemplateMatch::sqdiff_normed;
   const bool centered = method == TemplateMatch::ccoeff || method == TemplateMatch::ccoeff_normed;
   if (method == TemplateMatch::ccoeff_normed && s.deviations / area < DBL_EPSILON) {
@@ -240,41 +260,47 @@ void match(const ImageView& image, const ImageView& pattern, TemplateMatch metho
   }
   // The template's mean is taken away, so that a constant of the picture's adds nothing; sums lose less.
   const std::vector<double> middle(channels, std::is_same_v<T, uint8_t> ? 128. : 0.);
-  const std::vector<Work> products = correlate(planes_of<Work>(image, middle), planes_of<Work>(pattern, s.mean));
   const size_t width = static_cast<size_t>(to.width());
+  const bool in_place = sizeof(Work) == 4 && to.stride() == to.row_bytes();
+  std::vector<Work> apart(in_place ? 0 : static_cast<size_t>(to.height()) * width);
+  Work* const products = in_place ? to.row<Work>(0) : apart.data();
+  use_rows<Work>(image, middle, [&](ReadRow<Work> read) {
+    correlate<Work>(static_cast<size_t>(image.height()), static_cast<size_t>(image.width()), read, planes_of<Work>(pattern, s.mean),
+                    products);
+  });
   if (method == TemplateMatch::ccoeff) {
+    if (in_place) return;
     for (int64_t y = 0; y < to.height(); ++y)
       for (size_t x = 0; x < width; ++x) to.row<float>(y)[x] = static_cast<float>(products[static_cast<size_t>(y) * width + x]);
     return;
   }
-  const double norm = std::sqrt(centered ? s.deviations : s.squares);
-  for_rows(to.height(), 8 * image.width() * image.channels(), [&](int64_t first, int64_t last) {
-    windows<T>(image, pattern.height(), pattern.width(), first, last, [&](int64_t y, size_t x, const double* sums, double squares) {
-      double value = static_cast<double>(products[static_cast<size_t>(y) * width + x]), means = 0;
-      for (size_t c = 0; c < channels; ++c) {
-        if (centered)
-          means += sums[c] * sums[c] / area;
-        else
-          value += s.mean[c] * sums[c];
-      }
-      if (difference) value = std::max(squares - 2 * value + s.squares, 0.);
-      if (normed) {
-        const double left = std::max(squares - means, 0.);
-        const double scale =
-            left <= std::min(0.5, 10 * static_cast<double>(FLT_EPSILON) * squares) ? 0 : std::sqrt(left) * norm;  // else rounding errors
-        if (std::fabs(value) < scale)
-          value /= scale;
-        else if (std::fabs(value) < scale * 1.125)
-          value = value > 0 ? 1 : -1;
-        else
-          value = method == TemplateMatch::sqdiff_normed ? 1 : 0;
-      }
-      to.row<float>(y)[x] = static_cast<float>(value);
-    });
+  const TemplateNorm norm{difference, normed, s.squares, std::sqrt(centered ? s.deviations : s.squares),
+                          method == TemplateMatch::sqdiff_normed ? 1.f : 0.f};
+  // Few bands: each starts with the sums of a whole window.
+  const int64_t band = std::max<int64_t>(4 * pattern.height(), 32), bands = (to.height() + band - 1) / band;
+  for_rows(bands, 8 * image.width() * image.channels() * band, [&](int64_t first, int64_t last) {
+    std::vector<double> add(width), means(width);
+    windows<T>(image, pattern.height(), pattern.width(), first * band, std::min(last * band, to.height()),
+               [&](int64_t y, const double* sums, const double* squares) {
+                 for (size_t c = 0; c < channels; ++c) {
+                   const double* const sum = sums + c * width;
+                   if (c == 0) std::fill(means.begin(), means.end(), 0.), std::fill(add.begin(), add.end(), 0.);
+                   if (centered)
+                     for (size_t x = 0; x < width; ++x) means[x] += sum[x] * sum[x] / area;
+                   else
+                     for (size_t x = 0; x < width; ++x) add[x] += s.mean[c] * sum[x];
+                 }
+                 const Work* const from = products + static_cast<size_t>(y) * width;
+                 if constexpr (sizeof(Work) == 4)
+                   template_loops().finish32(from, add.data(), means.data(), squares, norm, width, to.row<float>(y));
+                 else
+                   template_loops().finish64(from, add.data(), means.data(), squares, norm, width, to.row<float>(y));
+               });
   });
 }
 
-void match_masked(const ImageView& image, const ImageView& pattern, const ImageView& mask, TemplateMatch method, const MutableImageView& to) {
+void match_masked(const ImageView& image, const ImageView& pattern, const ImageView& mask, TemplateMatch method,
+                  const MutableImageView& to) {
   const size_t channels = static_cast<size_t>(image.channels());
   const std::vector<double> zero(channels, 0.);
   using P = Planes<double>;
@@ -341,7 +367,8 @@ void match_masked(const ImageView& image, const ImageView& pattern, const ImageV
   }
   const size_t width = static_cast<size_t>(to.width());
   for (size_t k = 0; k < result.size(); ++k)
-    to.row<float>(static_cast<int64_t>(k / width))[k % width] = static_cast<float>(norm.empty() ? result[k] : result[k] / (norm[k] * scale));
+    to.row<float>(static_cast<int64_t>(k / width))[k % width] =
+        static_cast<float>(norm.empty() ? result[k] : result[k] / (norm[k] * scale));
 }
 
 }  // namespace
@@ -356,7 +383,8 @@ Tensor match_template(const ImageView& picture, const ImageView& part, TemplateM
     check_channels(name, image, {1, 2, 3, 4});
     check_size(name, image.width(), image.height());
     if (pattern.dtype() != image.dtype() || pattern.channels() != image.channels())
-      throw InvalidArgument("{}: the template has the picture's dtype and channels, {}, not {}", name, to_string(image), to_string(pattern));
+      throw InvalidArgument("{}: the template has the picture's dtype and channels, {}, not {}", name, to_string(image),
+                            to_string(pattern));
     if (method < TemplateMatch::sqdiff || method > TemplateMatch::ccoeff_normed)
       throw InvalidArgument("{}: the method is {}; it is between TM_SQDIFF (0) and TM_CCOEFF_NORMED (5)", name, static_cast<int>(method));
     if (!mask && (image.height() < pattern.height() || image.width() < pattern.width())) std::swap(image, pattern);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of matchTemplate(), over results of a row.
+#pragma once
+#include <cstddef>
+
+namespace minnow::vision {
+
+struct TemplateNorm {
+  bool difference, normed;
+  double squares, norm;  // of the template: the sum of its squares and its root, or that of its deviations
+  float other;           // where a quotient is neither near nor below 1
+};
+
+struct TemplateLoops {
+  /// value += add; difference: squares - 2 value + those of the template; normed: divided by the root of squares - means times the norm.
+  void (*finish32)(const float* products, const double* add, const double* means, const double* squares, const TemplateNorm& norm, size_t n,
+                   float* out);
+  void (*finish64)(const double* products, const double* add, const double* means, const double* squares, const TemplateNorm& norm,
+                   size_t n, float* out);
+};
+const TemplateLoops& template_loops();
+
+}  // namespace minnow::vision
