@@ -3,6 +3,8 @@
 #pragma once
 #include <minnow/vision/image.h>
 
+#include <vector>
+
 namespace minnow::vision {
 
 // ---- Maps between two sets of points
@@ -27,5 +29,28 @@ MINNOW_API Estimate find_homography(const TensorView& from, const TensorView& to
 MINNOW_API Estimate estimate_affine_2d(const TensorView& from, const TensorView& to, const RobustOptions& options);
 /// A turn, a scale and a shift, f64[2, 3]; two points or more.
 MINNOW_API Estimate estimate_affine_partial_2d(const TensorView& from, const TensorView& to, const RobustOptions& options);
+
+// ---- Where an object is, from its points and their pixels
+
+/// OpenCV's numbers. All give the pose with the least reprojection error near a start that they find: the homography of a plane, the direct
+/// linear transform, or three points (J. Grunert, 1841). p3p and ap3p take four points and give the best pose through the first three.
+enum class PoseMethod { iterative = 0, epnp = 1, p3p = 2, dls = 3, upnp = 4, ap3p = 5, ippe = 6, ippe_square = 7, sqpnp = 8 };
+struct Pose {
+  bool found = false;
+  Tensor rotation, translation;  // f64[3, 1]: the axis times the angle, the object's origin before the camera
+};
+/// points: [n, 3] or [n, 1, 3]; pixels: [n, 2] or [n, 1, 2]; matrix: [3, 3]; distortion: nothing, or 4, 5, 8, 12 or 14 numbers; guess:
+/// nothing, or rotation and translation, where PoseMethod::iterative starts.
+MINNOW_API Pose solve_pnp(const TensorView& points, const TensorView& pixels, const TensorView& matrix,
+                          const std::vector<double>& distortion, const std::vector<double>& guess, PoseMethod method);
+struct RobustPose {
+  Pose pose;
+  Tensor inliers;  // i32[m, 1]: positions of the points that the pose fits
+};
+MINNOW_API RobustPose solve_pnp_ransac(const TensorView& points, const TensorView& pixels, const TensorView& matrix,
+                                       const std::vector<double>& distortion, const std::vector<double>& guess, PoseMethod method,
+                                       const RobustOptions& options);
+MINNOW_API Pose solve_pnp_refine(const TensorView& points, const TensorView& pixels, const TensorView& matrix,
+                                 const std::vector<double>& distortion, const std::vector<double>& guess);
 
 }  // namespace minnow::vision

@@ -13,9 +13,34 @@ Found estimated(const TensorView& from, const TensorView& to, vision::Robust met
   return {std::move(estimate.model), std::move(estimate.inliers)};
 }
 
+using Placed = std::tuple<bool, Tensor, Tensor>;
+
+Placed solve_pnp(const TensorView& points, const TensorView& pixels, const TensorView& matrix, const std::vector<double>& distortion,
+                 const std::vector<double>& guess, vision::PoseMethod method) {
+  vision::Pose pose = vision::solve_pnp(points, pixels, matrix, distortion, guess, method);
+  return {pose.found, std::move(pose.rotation), std::move(pose.translation)};
+}
+std::tuple<bool, Tensor, Tensor, Tensor> solve_pnp_ransac(const TensorView& points, const TensorView& pixels, const TensorView& matrix,
+                                                          const std::vector<double>& distortion, const std::vector<double>& guess,
+                                                          vision::PoseMethod method, int most, double threshold, double confidence) {
+  vision::RobustPose found =
+      vision::solve_pnp_ransac(points, pixels, matrix, distortion, guess, method, {vision::Robust::ransac, threshold, most, confidence, 0});
+  return {found.pose.found, std::move(found.pose.rotation), std::move(found.pose.translation), std::move(found.inliers)};
+}
+Found solve_pnp_refine(const TensorView& points, const TensorView& pixels, const TensorView& matrix, const std::vector<double>& distortion,
+                       const std::vector<double>& guess) {
+  vision::Pose pose = vision::solve_pnp_refine(points, pixels, matrix, distortion, guess);
+  return {std::move(pose.rotation), std::move(pose.translation)};
+}
+
 }  // namespace
 
 void define_calibration(nb::module_& m) {
+  define(m, "solvePnP", solve_pnp, {"objectPoints", "imagePoints", "cameraMatrix", "distCoeffs", "guess", "flags"});
+  define(m, "solvePnPRansac", solve_pnp_ransac,
+         {"objectPoints", "imagePoints", "cameraMatrix", "distCoeffs", "guess", "flags", "iterationsCount", "reprojectionError",
+          "confidence"});
+  define(m, "solvePnPRefineLM", solve_pnp_refine, {"objectPoints", "imagePoints", "cameraMatrix", "distCoeffs", "guess"});
   define(m, "findHomography", estimated<vision::find_homography>,
          {"srcPoints", "dstPoints", "method", "ransacReprojThreshold", "maxIters", "confidence", "refineIters"});
   define(m, "estimateAffine2D", estimated<vision::estimate_affine_2d>,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from minnow._minnow import InvalidArgument, Var
 from minnow.cv import _common
 from minnow.cv._common import MatLike
 
 _vision = _common.vision
 
 LMEDS, RANSAC, RHO = 4, 8, 16
+SOLVEPNP_ITERATIVE, SOLVEPNP_EPNP, SOLVEPNP_P3P, SOLVEPNP_DLS, SOLVEPNP_UPNP, SOLVEPNP_AP3P, SOLVEPNP_IPPE, SOLVEPNP_IPPE_SQUARE, SOLVEPNP_SQPNP = range(9)
 
 
 def findHomography(srcPoints: MatLike, dstPoints: MatLike, method: int = 0, ransacReprojThreshold: float = 3, mask: None = None, maxIters: int = 2000, confidence: float = 0.995) -> Any:
@@ -28,6 +30,44 @@ def estimateAffine2D(from_: MatLike, to: MatLike, inliers: None = None, method: 
 def estimateAffinePartial2D(from_: MatLike, to: MatLike, inliers: None = None, method: int = RANSAC, ransacReprojThreshold: float = 3, maxIters: int = 2000, confidence: float = 0.99, refineIters: int = 10) -> Any:
     """The same for a turn, a scale and a shift, of two or more points."""
     return _vision.estimateAffinePartial2D(from_, to, method, ransacReprojThreshold, maxIters, confidence, refineIters)
+
+
+def _guess(rvec: Any, tvec: Any, name: str) -> list[float]:
+    if rvec is None or tvec is None:
+        raise InvalidArgument(f"{name}: a guess has rvec and tvec")
+    return [float(value) for vector in (rvec, tvec) for value in (vector if isinstance(vector, Var) else Var(vector)).reshape(-1).tolist()]
+
+
+def _shape(vector: Any) -> Any:
+    """Results have the shapes of the guess, as in OpenCV, which writes over it."""
+    return getattr(vector, "shape", (3, 1))
+
+
+def solvePnP(objectPoints: MatLike, imagePoints: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, rvec: MatLike | None = None, tvec: MatLike | None = None, useExtrinsicGuess: bool = False, flags: int = SOLVEPNP_ITERATIVE) -> Any:
+    """(found, rvec, tvec): where an object is whose points [n, 3] or [n, 1, 3] a camera sees at pixels [n, 2] or [n, 1, 2]; float64 [3, 1], the axis
+    of the rotation times its angle, and the translation. `distCoeffs`: None, or 4, 5, 8, 12 or 14 numbers. SOLVEPNP_ITERATIVE takes four points of a
+    plane or six, or starts at rvec and tvec with `useExtrinsicGuess`. The other methods, from four points on, give the pose with the least
+    reprojection error, too, where OpenCV's are not iterated to the end; SOLVEPNP_P3P and SOLVEPNP_AP3P take four points, and the pose is through
+    three of them. Source of the start: J. Grunert (1841), and the direct linear transform."""
+    guess = _guess(rvec, tvec, "solvePnP") if useExtrinsicGuess and flags == SOLVEPNP_ITERATIVE else []
+    found, r, t = _vision.solvePnP(objectPoints, imagePoints, cameraMatrix, [] if distCoeffs is None else distCoeffs, guess, flags)
+    return (found, r.reshape(_shape(rvec)), t.reshape(_shape(tvec))) if guess else (found, r, t)
+
+
+def solvePnPRansac(objectPoints: MatLike, imagePoints: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, rvec: MatLike | None = None, tvec: MatLike | None = None, useExtrinsicGuess: bool = False, iterationsCount: int = 100, reprojectionError: float = 8.0, confidence: float = 0.99, inliers: None = None, flags: int = SOLVEPNP_ITERATIVE) -> Any:
+    """(found, rvec, tvec, inliers): as solvePnP(), where some pixels are wrong; `inliers`, int32 [m, 1], are positions of points at most
+    `reprojectionError` pixels from where the pose takes them, None where no pose is found. Source: M. Fischler and R. Bolles, Random sample
+    consensus (1981)."""
+    guess = _guess(rvec, tvec, "solvePnPRansac") if useExtrinsicGuess else []
+    return _vision.solvePnPRansac(objectPoints, imagePoints, cameraMatrix, [] if distCoeffs is None else distCoeffs, guess, flags, iterationsCount, reprojectionError, confidence)
+
+
+def solvePnPRefineLM(objectPoints: MatLike, imagePoints: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, rvec: MatLike, tvec: MatLike, criteria: Any = (3, 20, 1.1920928955078125e-07)) -> Any:
+    """(rvec, tvec): the pose with the least reprojection error near a pose. `criteria` is not needed: the steps end where they change nothing.
+    Source: D. Marquardt, An algorithm for least-squares estimation of nonlinear parameters (1963)."""
+    guess = _guess(rvec, tvec, "solvePnPRefineLM")
+    r, t = _vision.solvePnPRefineLM(objectPoints, imagePoints, cameraMatrix, [] if distCoeffs is None else distCoeffs, guess)
+    return r.reshape(_shape(rvec)), t.reshape(_shape(tvec))
 
 
 __all__ = _common.public(globals())

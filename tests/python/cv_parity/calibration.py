@@ -49,3 +49,58 @@ def affine_partial(random):
         yield call(a, b)
         yield call(a, b, method=cv2.LMEDS)
         yield call(a, b, method=cv2.RANSAC, ransacReprojThreshold=20, refineIters=0)
+
+
+CAMERA = np.array([[800, 0, 320], [0, 780, 240], [0, 0, 1.0]])
+LENSES = (None, np.zeros(5), np.array([-0.1, 0.03, 0.001, -0.002]), np.array([[0.1, -0.05, 0.001, 0.0005, 0.01, 0.02, 0.001, 0.002]]))
+
+
+def scenes(random, noise, flat, counts):
+    """Points, their pixels, the lens and the pose."""
+    for n in counts:
+        for lens in LENSES:
+            points = random.uniform(-1, 1, (n, 3)) * (1, 1, 0 if flat else 1)
+            rvec, tvec = random.normal(0, 0.5, 3), random.uniform(-0.5, 0.5, 3) + (0, 0, 6)
+            pixels = cv2.projectPoints(points, rvec, tvec, CAMERA, lens)[0] + random.normal(0, noise, (n, 1, 2))
+            yield points.astype(np.float32), pixels.astype(np.float32), lens, rvec, tvec
+
+
+@function("solvePnP", relative=1e-4)
+def solve_pnp(random):
+    for flat, counts in ((True, (4, 6, 20)), (False, (6, 10, 40))):
+        for noise in (0, 0.4):
+            for points, pixels, lens, rvec, tvec in scenes(random, noise, flat, counts):
+                yield call(points, pixels, CAMERA, lens)
+                yield call(points.astype(float), pixels.astype(float), CAMERA.astype(np.float32), lens, rvec + 0.05, tvec + 0.05, True)
+                if not noise and not flat:
+                    yield call(points, pixels, CAMERA, lens, flags=cv2.SOLVEPNP_SQPNP)
+                    yield call(points, pixels, CAMERA, lens, flags=cv2.SOLVEPNP_EPNP)
+                if not noise and flat:
+                    yield call(points, pixels, CAMERA, lens, flags=cv2.SOLVEPNP_IPPE)
+    for points, pixels, lens, _, _ in scenes(random, 0, False, (4, 4, 4)):
+        yield call(points, pixels, CAMERA, lens, flags=cv2.SOLVEPNP_AP3P)
+        yield call(points, pixels, CAMERA, lens, flags=cv2.SOLVEPNP_P3P)
+    yield call(np.zeros((3, 3), np.float32), np.zeros((3, 2), np.float32), CAMERA, None)
+    yield call(np.zeros((5, 3), np.float32), np.zeros((4, 2), np.float32), CAMERA, None)
+
+
+def pose_apart(expected, found):
+    """Inliers have to be the same; the poses of noisy points may differ by what their inliers leave open."""
+    if expected[0] != found[0] or not np.array_equal(expected[3], found[3]):
+        return np.inf
+    return max(np.abs(expected[1] - found[1]).max(), np.abs(expected[2] - found[2]).max() / 6)
+
+
+@function("solvePnPRansac", within=2e-3, judge=pose_apart)
+def solve_pnp_ransac(random):
+    for points, pixels, lens, _, _ in scenes(random, 0.2, False, (12, 30, 60)):
+        wrong = random.choice(len(points), len(points) // 4, replace=False)
+        pixels[wrong] += random.uniform(60, 120, (len(wrong), 1, 2)).astype(np.float32)
+        yield call(points, pixels, CAMERA, lens)
+        yield call(points, pixels, CAMERA, lens, iterationsCount=300, reprojectionError=5.0)
+
+
+@function("solvePnPRefineLM", relative=1e-4)
+def solve_pnp_refine(random):
+    for points, pixels, lens, rvec, tvec in scenes(random, 0.3, False, (6, 20)):
+        yield call(points, pixels, CAMERA, lens, (rvec + 0.05).reshape(3, 1), (tvec + 0.05).reshape(3, 1))
