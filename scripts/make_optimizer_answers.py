@@ -19,6 +19,8 @@ import optax
 import torch
 from optax import contrib
 
+torch.set_default_dtype(torch.float64)  # of what optimizers of torch keep for a tensor
+
 STEPS = 100
 SHAPES = {"layer.weight": (4, 6), "layer.bias": (4,), "conv.weight": (3, 2, 2, 2), "out.bias": (1,)}
 
@@ -36,7 +38,7 @@ def weights():
 
 
 def gradients(step, values, kind):
-    """Return the gradients of step 0, 1 ...: noise around a direction, or those of a sum of squares."""
+    """Those of step 0, 1 ...: noise around a direction, or of a sum of squares."""
     result = {}
     for i, (name, shape) in enumerate(SHAPES.items()):
         count = int(np.prod(shape))
@@ -198,7 +200,7 @@ def adam_cases():
     case("adamw_amsgrad", "adamw", t.AdamW, {"lr": 0.01, "amsgrad": True, "beta1": 0.9, "beta2": 0.9})
     groups = [("*.bias", {"weight_decay": 0.0})]
     clip = lambda parameters: torch.nn.utils.clip_grad_norm_(list(parameters.values()), 0.5)
-    case("adamw_all", "adamw", t.AdamW, {"lr": 0.02, "weight_decay": 0.1, "eps": 1e-3}, groups=groups, theirs_groups=groups, options={"clip_norm": 0.5}, before=clip,
+    case("adamw_all", "adamw", t.AdamW, {"lr": 0.01, "weight_decay": 0.1, "eps": 1e-3}, groups=groups, theirs_groups=groups, options={"clip_norm": 0.5}, before=clip,
          schedule=("cosine", {"steps": 100}), scheduler=lambda o: t.lr_scheduler.CosineAnnealingLR(o, 100))
     optax_case("adam_eps_root", "adam", {"lr": 0.01, "eps_root": 1e-3}, optax.adam(0.01, eps_root=1e-3))
     optax_case("amsgrad_optax", "adam", {"lr": 0.01, "amsgrad": True, "corrected_maximum": True, "beta2": 0.9}, optax.amsgrad(0.01, b2=0.9))
@@ -240,7 +242,8 @@ def more_cases():
     optax_case("lars", "lars", {"lr": 0.5, "weight_decay": 0.1, "trust": 0.05}, optax.lars(0.5, weight_decay=0.1, trust_coefficient=0.05))
     optax_case("lars_nesterov", "lars", {"lr": 0.5, "trust": 0.05, "nesterov": True, "momentum": 0.8}, optax.lars(0.5, trust_coefficient=0.05, momentum=0.8, nesterov=True))
     optax_case("novograd", "novograd", {"lr": 0.01, "weight_decay": 0.1}, optax.novograd(0.01, weight_decay=0.1))
-    optax_case("prodigy", "prodigy", {"weight_decay": 0.01}, contrib.prodigy(1.0, weight_decay=0.01))
+    # In f32 the first steps, of 1e-6, are rounded to whole units of the weights, and the estimate follows from them: optax in f32 ends 0.17 away.
+    optax_case("prodigy", "prodigy", {"weight_decay": 0.01}, contrib.prodigy(1.0, weight_decay=0.01), options={"f32": 0.05})
     optax_case("prodigy_safe", "prodigy", {"lr": 0.5, "safeguard": True, "d0": 1e-3}, contrib.prodigy(0.5, safeguard_warmup=True, estim_lr0=1e-3))
     estimate = optax.GradientTransformationExtraArgs(lambda params: (), lambda updates, state, params=None, **more: (dict(CURVATURE), state))
     optax_case("sophia", "sophia", {"lr": 0.01, "gamma": 0.5, "weight_decay": 0.1}, contrib.sophia(0.01, gamma=0.5, weight_decay=0.1, update_interval=1, hessian_diagonal_fn=estimate), curvature=True)
@@ -249,8 +252,8 @@ def more_cases():
     optax_case("schedule_free_evaluated", "schedule_free", {"lr": 0.05, "adam": False}, contrib.schedule_free(optax.sgd(0.05), 0.05, b1=0.9), evaluate=contrib.schedule_free_eval_params)
     optax_case("sm3", "sm3", {"lr": 0.1}, optax.sm3(0.1))
     torch_case("adafactor", "adafactor", {"lr": 0.02}, lambda g: t.Adafactor(g, lr=0.02))
-    torch_case("adafactor_decay", "adafactor", {"lr": 0.5, "decay": 0.5, "clip": 0.8, "eps": 0.01, "least_rms": 0.1, "weight_decay": 0.02},
-               lambda g: t.Adafactor(g, lr=0.5, beta2_decay=-0.5, d=0.8, eps=(0.01, 0.1), weight_decay=0.02))
+    torch_case("adafactor_decay", "adafactor", {"lr": 0.05, "decay": 0.5, "clip": 1.25, "eps": 0.01, "least_rms": 0.1, "weight_decay": 0.02},
+               lambda g: t.Adafactor(g, lr=0.05, beta2_decay=-0.5, d=1.25, eps=(0.01, 0.1), weight_decay=0.02))
     muon_cases()
     lbfgs_cases()
 

@@ -54,9 +54,9 @@ class MINNOW_API Schedule {
 
   /// The factor after t >= 0 steps.
   double at(int64_t t) const;
-  /// Reports a measurement to "plateau"; other schedules ignore it.
+  /// Tells "plateau" of a measurement; others ignore it.
   void observe(double metric);
-  /// The state that observe() changes, for saving; empty for schedules that depend only on t.
+  /// All that observe() changes, for saving; empty for schedules of t alone.
   std::vector<double> state() const;
   void set_state(const std::vector<double>& state);
 

@@ -15,6 +15,9 @@ const Family& layer_family();     // layers.cpp
 const Family& factored_family();  // factored.cpp
 const Family& muon_family();      // muon.cpp
 
+/// One iteration of L-BFGS without a line search.
+void lbfgs(std::span<const Member> tensors);
+
 namespace coefficients {
 void sgd(Step& step);
 void asgd(Step& step);

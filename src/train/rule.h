@@ -18,6 +18,7 @@ struct minnow_custom_optimizer;
 namespace minnow::train {
 
 inline constexpr size_t kMostStates = 8, kMostScalars = 6, kMostSums = 4, kMostCoefficients = 24;
+inline constexpr size_t kMostHistory = 1000;    // of pairs of L-BFGS
 inline constexpr size_t kBlock = 256;           // elements that share the scale of an 8-bit state
 inline constexpr int64_t kChunk = 64 * kBlock;  // elements of one task: its streams stay within the L2 cache
 
@@ -40,7 +41,7 @@ struct Loop {
   int (*operations)();  // for one element
 };
 
-/// The input for a rule's coefficients, which are computed once for each tensor, step and phase.
+/// The inputs of a rule's coefficients, computed once for each tensor, step and phase.
 struct Step {
   std::span<const double> settings;  // the row's own, in its order
   int64_t t;                         // the number of this step of the tensor, from 1
@@ -83,6 +84,16 @@ struct WholeLoop {
   void (*f64)(const Whole&);
 };
 
+/// A tensor as rules see it whose vectors are all tensors together.
+struct Member {
+  const Step* step;
+  DType dtype;
+  size_t count;
+  void* w;
+  const void* g;
+  void* s[kMostStates];
+};
+
 struct SettingRow {
   enum class Kind : uint8_t { number, integer, flag };
   std::string name;
@@ -114,6 +125,8 @@ struct StateRow {
     rows,       // the tensor without its last axis
     columns,    // the tensor without its last axis but one
     axes,       // the lengths of all axes, one after another
+    history,    // one for each of setting "history" and one more
+    histories,  // as the tensor, so many times
     curvature,  // no state: Trainable::curvature, or the gradient where that is absent
   };
   std::string name;
@@ -139,6 +152,8 @@ struct Rule {
   std::vector<std::string> scalars = {};  // f64 state of each tensor
   // In place of loops over elements: phases[0].coefficients, then this for each tensor.
   std::string_view whole = {};
+  // In place of both: one call for all tensors.
+  void (*together)(std::span<const Member> tensors) = nullptr;
   double (*whole_operations)(const Shape& shape) = nullptr;
   size_t (*scratch)(const Shape& shape) = nullptr;  // elements; null: none
   const minnow_custom_optimizer* table = nullptr;   // of another library: its update serves

@@ -49,7 +49,7 @@ bool fits(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-size_t elements_of(const StateRow& row, const Shape& shape) {
+size_t elements_of(const StateRow& row, const Shape& shape, size_t history) {
   const size_t count = static_cast<size_t>(shape.elements()), rank = shape.rank();
   switch (row.size) {
     case StateRow::Size::elements:
@@ -66,6 +66,10 @@ size_t elements_of(const StateRow& row, const Shape& shape) {
       for (const int64_t dim : shape) sum += static_cast<size_t>(dim);
       return std::max<size_t>(sum, 1);
     }
+    case StateRow::Size::history:
+      return history + 1;
+    case StateRow::Size::histories:
+      return count * (history + 1);
     case StateRow::Size::curvature:
       return 0;
   }
@@ -90,7 +94,7 @@ struct Slot {
   int64_t* t = nullptr;
   double* scalars = nullptr;
 
-  // The current step.
+  // For the present step.
   bool active = false, is_prepared = false;
   bool is_accumulated = false, is_high = false;  // since the last step; after a step uphill
   void* w = nullptr;
@@ -163,6 +167,7 @@ class RuleOptimizer final : public Optimizer {
   std::vector<NamedTensor> pending_;  // a state that came before the tensors
   double all_sums_[kMostSums] = {};
   double scale_ = 1;                   // by which the norm is clipped
+  std::vector<Member> members_;        // of the present step
   std::vector<std::string> failures_;  // of the tasks of custom optimizers
   double norm_ = std::nan("");
   int64_t steps_ = 0, calls_ = 0;
@@ -265,6 +270,7 @@ std::vector<Need> RuleOptimizer::needs(std::vector<Slot>& slots) const {
       result.push_back({name.empty() ? name : slot.name + "." + name, dtype, shape, reinterpret_cast<void**>(to), fill, weights, i});
     };
     slot.states.clear();
+    const size_t history = rule_.together ? static_cast<size_t>(slot.settings[kCommonSettings]) : 0;
     slot.states.reserve(kMostStates);  // needs point into it
     for (const StateRow& row : rule_.states) {
       const size_t width = size_of(slot.dtype);
@@ -274,7 +280,7 @@ std::vector<Need> RuleOptimizer::needs(std::vector<Slot>& slots) const {
         const bool bytes = row.size == StateRow::Size::bytes, blocks = row.size == StateRow::Size::blocks;
         slot.states.push_back({nullptr, bytes ? 1 : blocks ? sizeof(float) : width, blocks ? kBlock : 1});
         const Shape shape =
-            row.size == StateRow::Size::elements || bytes ? slot.shape : Shape{static_cast<int64_t>(elements_of(row, slot.shape))};
+            row.size == StateRow::Size::elements || bytes ? slot.shape : Shape{static_cast<int64_t>(elements_of(row, slot.shape, history))};
         double fill = 0;
         for (size_t k = 0; k < rows_.size(); ++k)
           if (rows_[k].name == row.begin) fill = slot.settings[k];
@@ -335,6 +341,7 @@ void RuleOptimizer::make_state(std::span<const Trainable> tensors) {
   if (threads_ > 1) ThreadPool::process().reserve(threads_);
   slots_ = std::move(slots), needs_ = std::move(needs), parameters_ = std::move(parameters), typed_ = std::move(typed);
   failures_.resize(slots_.size());
+  members_.reserve(slots_.size());
   made_ = true;
   if (!pending_.empty()) {
     const std::vector<NamedTensor> state = std::move(pending_);
@@ -398,7 +405,7 @@ Optimizer::Cost RuleOptimizer::on_measure(std::span<const Trainable> tensors) co
 
 // ---- One step
 
-/// Sets what every loop begins with.
+/// Sets the first coefficients of a loop.
 void RuleOptimizer::prelude(Slot& slot, double scale) const {
   const bool own = rule_.decay == Decay::own, decoupled = slot.settings[kDecoupled] != 0,
              clamp = config_.clip_value > 0 && !slot.is_prepared;
@@ -548,6 +555,17 @@ void RuleOptimizer::update() {
                  .c = slot.c};
   }
   if (rule_.table) return update_by_table();
+  if (rule_.together) {
+    members_.clear();
+    for (Slot& slot : slots_) {
+      if (!slot.active) continue;
+      prelude(slot, scale_);
+      Member& member = members_.emplace_back(Member{&slot.step, slot.dtype, slot.count, slot.w, slot.g, {}});
+      for (size_t k = 0; k < slot.states.size(); ++k) member.s[k] = slot.states[k].memory;
+    }
+    if (!members_.empty()) rule_.together(members_);
+    return;
+  }
   for (size_t phase = 0; phase < rule_.phases.size(); ++phase) {
     for (Slot& slot : slots_) {
       if (!slot.active) continue;

@@ -39,21 +39,23 @@ struct Asgd {
     s[0] = s[0] + c[2] * (w - s[0]);
   }
 };
-/// c: decay, lr, share of z in the average, b1, 1 - b1, 1 / b1; Adam's: b2, 1 - b2, correction, eps.
+/// c: decay, lr, share of z in the average, b1, 1 - b1; Adam's: 1 - b2, correction, eps.
 template <bool kAdam>
 struct ScheduleFree {
-  static constexpr size_t kStates = kAdam ? 2 : 1, kSums = 0, kCoefficients = kAdam ? 10 : 6;
+  static constexpr size_t kStates = kAdam ? 2 : 1, kSums = 0, kCoefficients = kAdam ? 8 : 5;
   static constexpr unsigned kWrites = kWeights | state(0) | (kAdam ? state(1) : 0);
   template <class N>
   static HWY_INLINE void update(N& w, const N& g, N* s, const N* c, N*) {
     N step = g;
     if constexpr (kAdam) {
-      s[1] = c[6] * s[1] + c[7] * (g * g);
-      step = g / (root(c[8] * s[1]) + c[9]);
+      s[1] = s[1] + c[5] * (g * g - s[1]);
+      step = g / (root(c[6] * s[1]) + c[7]);
     }
-    const N average = (w - c[4] * s[0]) * c[5];
-    s[0] = s[0] - c[1] * (step + c[0] * w);
-    w = c[3] * (average + c[2] * (s[0] - average)) + c[4] * s[0];
+    step = c[1] * (step + c[0] * w);
+    // b1 x + (1 - b1) z of the new average x and the new z, as changes of what they were.
+    const N part = w - c[4] * s[0];
+    s[0] = s[0] - step;
+    w = w - (c[4] * step + c[2] * (part - c[3] * s[0]));
   }
 };
 
@@ -106,13 +108,9 @@ void schedule_free(Step& step) {
   c[2] = sum > 0 ? weight / sum : 0;
   c[3] = beta1;
   c[4] = 1 - beta1;
-  c[5] = 1 / beta1;
-  if (adam != 0) {
-    c[6] = beta2;
-    c[7] = 1 - beta2;
-    c[8] = 1 / (1 - std::pow(beta2, static_cast<double>(step.t)));
-    c[9] = eps;
-  }
+  c[5] = 1 - beta2;
+  c[6] = 1 / (1 - std::pow(beta2, static_cast<double>(step.t)));
+  c[7] = eps;
 }
 
 }  // namespace minnow::train::coefficients

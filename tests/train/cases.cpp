@@ -86,6 +86,7 @@ const std::vector<Case>& cases() {
         if (word == "sharpness") config.sharpness = x;
         if (word == "kind") current.kind = value;
         if (word == "steps") current.steps = static_cast<int>(x);
+        if (word == "f32") current.f32 = x;
         if (word == "evaluate") current.evaluate = true;
         if (word == "curvature") current.curvature = true;
       }

@@ -14,6 +14,7 @@ struct Case {
   Optimizer::Config config;
   std::string kind = "noise";
   int steps = 100;
+  double f32 = 1e-6;  // how near f32 comes
   bool evaluate = false, curvature = false;
   std::map<std::string, std::vector<double>> answers;
 };
