@@ -117,7 +117,7 @@ Exprs proposals(TypedBuilder& p, const Expr& all_scores, const Expr& all_moves, 
   const Expr last = p.op("Sub", {p.gather(size, p.constant({1, 0}), 0), one});  // of x, of y
   const auto within = [&](const Expr& x) { return p.reshape(p.op("Max", {p.op("Min", {x, last}), p.scalar(0)}), Ints{n, 2}); };
   Expr from = within(p.op("Sub", {centre, reach})), to = within(p.op("Add", {centre, reach}));
-  // Small ones are none.
+  // Drop small boxes.
   Expr behind = p.op("Add", {to, one});
   const Expr least = p.op("Mul", {p.slice(image, {2}, {3}, {0}), p.scalar(options.least_size)});
   const Expr narrowest = p.op("ReduceMin", {p.op("Sub", {behind, from}), p.constant({1})}, {{"keepdims", int64_t{0}}});

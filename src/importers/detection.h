@@ -16,7 +16,7 @@ Expr suppressed(TypedBuilder& p, const Expr& boxes, const Expr& scores, const Ex
 /// TensorFlow's post-processing of detections.
 struct PostProcess {
   int64_t classes = 0, most = 0;         // of the model; detections
-  int64_t per_box = 1, per_class = 100;  // classes of a box; boxes of a class, where each class goes by itself
+  int64_t per_box = 1, per_class = 100;  // classes per box; boxes per class, if classes are suppressed separately
   std::vector<double> scales;            // of y, x, height, width
   double overlap = 0.5, least = 0;
   bool by_class = false;

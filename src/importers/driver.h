@@ -48,7 +48,7 @@ class ImportDriver {
   /// Each output of `made` that a node behind `before` makes takes its name in the file, once; types are inferred.
   void name_outputs(TypedBuilder& builder, const Node* before, const Exprs& made, FunctionRef<std::string(size_t)> name);
   std::string unique(std::string name) { return names_.make(std::move(name)); }
-  /// The beginning of the names in a subgraph that the node `name` uses; the end alone of one that is very long.
+  /// The prefix for names in a subgraph of the node `name`; only its end if it is very long.
   static std::string inner_prefix(const std::string& outer, std::string_view name);
   /// Throws Unsupported with all refusals, if there are any.
   void throw_refusals() const { refusals_.throw_if_any(source_); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatBuffers read from their bytes: every offset, length and vtable entry is checked where it is followed, so nothing is verified ahead
-// and no generated code is needed.
+// FlatBuffers read from their bytes: every offset, length and vtable entry is checked when it is followed, so there is neither a separate
+// verification nor generated code.
 #pragma once
 #include <cstddef>
 #include <cstdint>

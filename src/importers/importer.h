@@ -76,10 +76,10 @@ std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const
 /// True if the bytes look like one of the two files.
 bool looks_like_caffe(std::span<const std::byte> bytes);
 
-/// Reads a frozen TensorFlow graph (GraphDef) or a SavedModel folder's saved_model.pb, with the checkpoint of its variables beside it:
-/// constants in place of variables, functions put in line or made If and Loop. A frozen graph's outputs are the nodes that no other reads;
-/// of a SavedModel a signature is read, whose names inputs and outputs have. Throws IoError; InvalidModel for a wrong file; Unsupported
-/// naming all operators that are missing, with nodes.
+/// Reads a frozen TensorFlow graph (GraphDef) or a SavedModel folder's saved_model.pb, with the checkpoint of its variables beside it.
+/// Variables become constants; functions are inlined or become If and Loop. The outputs of a frozen graph are the nodes that no other node
+/// reads. For a SavedModel, a signature is read, and inputs and outputs have its names. Throws IoError; InvalidModel for a wrong file;
+/// Unsupported for missing operators, with all their names and nodes.
 std::unique_ptr<Graph> import_tensorflow(const std::string& path, const ImportOptions& options = {});
 /// The same from memory, which is copied.
 std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

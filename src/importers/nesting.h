@@ -16,8 +16,8 @@ class Nesting {
   static constexpr int kMostDeep = file::kMaxDepth;
   explicit Nesting(size_t nodes = 1'000'000) : left_(nodes) {}
 
-  /// Calls import() for a subgraph or function of so many nodes (or for a part of them: see spend). Throws InvalidModel beyond the limits,
-  /// which begins with `where`.
+  /// Calls import() for a subgraph or function of `nodes` nodes (or for a part of them: see spend()). Throws InvalidModel, beginning with
+  /// `where`, beyond the limits.
   template <class F>
   void enter(const std::string& where, size_t nodes, F&& import) {
     if (depth_ >= kMostDeep) throw InvalidModel("{}: subgraphs and functions are nested more than {} deep", where, kMostDeep);

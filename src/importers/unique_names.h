@@ -11,7 +11,7 @@ class UniqueNames {
  public:
   /// The name; a number is appended if it was used before.
   std::string make(std::string name);
-  /// False, and nothing done, where the name was given before.
+  /// Returns false, without changes, if the name was used before.
   bool take(const std::string& name) { return next_.emplace(name, 1).second; }
 
  private:

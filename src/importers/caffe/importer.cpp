@@ -44,7 +44,7 @@ class Importer : private ImportDriver {
   bool opens_batch_;
   std::map<std::string, Shape> shapes_;
   std::map<int64_t, std::string> batches_;  // the symbols of first dimensions by the sizes in the file
-  bool keeps_size_ = false;                 // the network fits images of one size alone
+  bool keeps_size_ = false;                 // the network accepts only images of one size
   std::unordered_map<std::string, Expr> values_;
   std::vector<std::string> order_;           // of tops, as they were made last
   std::unordered_set<std::string> read_;     // tops that a later layer reads
@@ -72,7 +72,7 @@ void Importer::add_input(TypedBuilder& builder, const std::string& name, const I
 }
 
 void Importer::add_data(TypedBuilder& builder, const Layer& layer) {
-  // Images come first, labels behind them are for training.
+  // Images come first; labels after them are for training.
   const std::vector<const Message*> shapes =
       layer.message.message(layer.type == "Input" ? "input_param" : "dummy_data_param").messages("shape");
   for (size_t i = 0; i < layer.tops.size(); ++i) {

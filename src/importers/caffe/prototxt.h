@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's text form, without a schema: names, scalars as they are written, and messages.
+// Protobuf's text format, read without a schema: names, scalars as written, and messages.
 #pragma once
 #include <cstdint>
 #include <memory>

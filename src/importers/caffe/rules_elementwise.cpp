@@ -110,7 +110,7 @@ Exprs import_eltwise(CaffeLayer& layer, TypedBuilder& p) {
 }
 
 Exprs import_axpy(CaffeLayer& layer, TypedBuilder& p) {
-  // a x + y, where a has one number a channel.
+  // a x + y; a has one number per channel.
   const Expr a = p.rank(layer.bottom(0)) == 2 ? p.unsqueeze(layer.bottom(0), {2, 3}) : layer.bottom(0);
   return {p.op("Add", {p.op("Mul", {a, layer.bottom(1)}), layer.bottom(2)})};
 }

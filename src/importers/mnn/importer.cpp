@@ -111,7 +111,7 @@ Expr Importer::as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input) 
   zero.writable().data<int8_t>()[0] = static_cast<int8_t>(std::clamp(q.zero, -128.0f, 127.0f));
   const Expr scale = p.scalar(static_cast<double>(q.scale)), zero_point = p.constant(std::move(zero));
   if (dtype == DType::f32) {
-    // A range that lacks -128 alone saturates one step earlier, which is within the rounding.
+    // A range that lacks only -128 saturates one step earlier, which is within the rounding.
     if (q.low > -127 || q.high < 127)
       value = clip(p, value, static_cast<double>((q.low - q.zero) * q.scale), static_cast<double>((q.high - q.zero) * q.scale));
     value = p.op("QuantizeLinear", {value, scale, zero_point});
@@ -131,7 +131,7 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
   const FlatTable& input = op.parameter;
   const Layout layout = static_cast<Layout>(std::clamp<int>(input.number<int8_t>(2, 2), 0, 2));
   const size_t tensor = static_cast<size_t>(op.outputs[0]);
-  if (scope.values[tensor]) {  // of a subgraph, given where it is used
+  if (scope.values[tensor]) {  // an input of a subgraph, given at its use
     scope.layouts[tensor] = layout;
     return;
   }

@@ -44,7 +44,7 @@ struct Rule {
   std::string_view name;  // "ConvolutionDepthwise"
   Builder* build;
   std::string_view target = {};  // Minnow's operator, for rules that serve several
-  /// Kind of the parameter; kNone: without one, or the rule looks itself. An operator without parameter has those of the defaults.
+  /// Kind of the parameter; kNone: no parameter, or the rule checks the kind. An operator without a parameter has the defaults.
   uint8_t kind = kNone;
 };
 
@@ -80,17 +80,17 @@ class MnnNode : public ForeignNode {
   /// The input, which must be there, with truth values as the integers that MNN has them as.
   Expr input(size_t i) const;
   Expr optional_input(size_t i) const { return has(i) ? input(i) : Expr(); }
-  /// The input as it is, perhaps of truth values.
+  /// The input as it is, possibly boolean.
   const Expr& any(size_t i) const { return required(raw, i); }
   /// The input as truth values.
   Expr truth(size_t i) const;
   Exprs all_inputs() const;
   /// Converts integers to a common dtype: i64 if one of them has it.
   Exprs alike(Exprs values) const;
-  /// Elements of an integer input that must be a constant, and the same where it is one.
+  /// Elements of an integer input that must be a constant; known_ints() is empty if it is none.
   Ints ints(size_t i) const;
   std::optional<Ints> known_ints(size_t i) const;
-  int64_t single(size_t i) const { return only(ints(i), i); }  // the one element of such an input
+  int64_t single(size_t i) const { return only(ints(i), i); }  // the only element of such an input
   int64_t rank(size_t i) const;                                // refuses unknown ranks
 
   Layout layout(size_t i) const { return i < layouts.size() ? layouts[i] : Layout::channels_first; }
@@ -107,7 +107,7 @@ int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int6
 std::span<const Rule> all_rules();
 /// Returns null if there is no rule for an operator with such a parameter.
 const Rule* find_rule(int32_t type, uint8_t kind);
-/// "Convolution" for 12; a number where it is unknown.
+/// "Convolution" for 12; a number if it is unknown.
 std::string operator_name(int32_t type);
 
 }  // namespace minnow::mnn

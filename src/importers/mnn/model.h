@@ -12,7 +12,7 @@
 
 namespace minnow::mnn {
 
-/// How a tensor's dimensions are ordered. Packed is a way of storing: its dimensions are those of channels_first.
+/// The order of a tensor's dimensions. Packed is a storage format with the dimensions of channels_first.
 enum class Layout : int8_t { channels_first = 0, channels_last = 1, packed = 2 };
 
 /// The kinds of parameters (the union OpParameter) by their numbers, as far as rules ask for them.

@@ -68,8 +68,8 @@ Exprs import_rope(MnnNode& node, TypedBuilder& p) {
 
 Exprs import_attention(MnnNode& node, TypedBuilder& p) {
   // kv_cache 0, kv_shared_layer 1, layer_index 2, kv_shared_layer_index 3, mhq_quant 4, output_c4 5, attnScale 6. Queries, keys, values
-  // [batch, length, heads, width], a mask that is added, a score of each head for seeing nothing.
-  // kv_shared_layer_index: the layer whose keys and values, kept ones too, are looked at in place of the node's own.
+  // [batch, length, heads, width], an additive mask, a score of each head for attending to nothing.
+  // kv_shared_layer_index: the layer whose keys and values, including kept ones, replace the node's own.
   const Host::Layer* other = nullptr;
   if (const int64_t number = node.integer(3, -1); number >= 0) {
     const auto found = node.host.layers.find(number);
@@ -105,7 +105,7 @@ Exprs import_attention(MnnNode& node, TypedBuilder& p) {
   }
   Expr mask;
   if (masked) {
-    // One that has columns for the new keys alone shows all that came before.
+    // A mask with columns only for the new keys shows all earlier ones.
     mask = p.cast(node.input(3), DType::f32);
     const int64_t rank = node.rank(3), columns = p.dim(mask, -1);
     if (rank < 2 || rank > 4) node.fail("a mask of {} dimensions is not valid", rank);

@@ -85,7 +85,7 @@ Exprs import_detection_output(MnnNode& node, TypedBuilder& p) {
 
 Exprs import_proposal(MnnNode& node, TypedBuilder& p) {
   // featStride 0, baseSize 1, preNmsTopN 2, afterNmsTopN 3, nmsThreshold 4, minSize 5, ratios 6, scales 7 (Blobs) -> [afterNmsTopN, 5, 1,
-  // 1] and their scores, zeros behind those that were found.
+  // 1] and their scores, filled up with zeros.
   const auto reals = [&](size_t field) { return node.parameter().table(field).numbers<float>(7).copy<double>(); };
   const double base = static_cast<double>(node.integer(1));
   const std::vector<double> ratios = reals(6), scales = reals(7);

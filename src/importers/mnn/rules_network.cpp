@@ -148,7 +148,7 @@ Exprs layer_norm(MnnNode& node, TypedBuilder& p, const Expr& x, Ints axes) {
   const float epsilon = node.real(1);
   const bool root = node.flag(6);
   const int64_t count = static_cast<int64_t>(axes.size());
-  // Dimensions in front come behind the others.
+  // Leading dimensions move behind the others.
   bool last = count > 0;
   for (int64_t i = 0; i < count; ++i) last = last && axes[static_cast<size_t>(i)] == rank - count + i;
   if (count > 0 && !last) {

@@ -89,7 +89,7 @@ Exprs import_convolution_int8(MnnNode& node, TypedBuilder& p) {
   Expr x = node.any(0);
   const TensorQuantization* in = node.info.inputs.size() ? described(node, node.info.inputs[0]) : nullptr;
   const TensorQuantization* out = node.info.outputs.size() ? described(node, node.info.outputs[0]) : nullptr;
-  // A tensor that is bytes here stands for real numbers of scale 1 where nobody describes it.
+  // An i8 tensor without quantization data stands for real numbers of scale 1.
   const bool bytes = p.dtype(x) == DType::i8;
   const int64_t in_zero = integers.number<int8_t>(6, 0), out_zero = integers.number<int8_t>(7, 0);
   FlatNumbers<int8_t> weight = integers.numbers<int8_t>(0);

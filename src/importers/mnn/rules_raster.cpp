@@ -117,7 +117,7 @@ Exprs import_raster(MnnNode& node, TypedBuilder& p) {
     }
   }
   node.file.spend(static_cast<uint64_t>(elements) * sizeof(int64_t));
-  Ints places(static_cast<size_t>(elements), held);  // behind the inputs lies a zero
+  Ints places(static_cast<size_t>(elements), held);  // index `held`, after the inputs, is a zero
   for (size_t i = 0; i < regions.size(); ++i)
     for_each(regions[i], [&](int64_t source, int64_t target) { places[static_cast<size_t>(target)] = bases[i] + source; });
   Exprs flat;

@@ -133,7 +133,7 @@ Exprs import_experts(MnnNode& node, TypedBuilder& p) {
   return {sum};
 }
 
-// Tensor arrays: a handle and a flow, which is the array as it is now; both are the sequence here.
+// Tensor arrays: a handle and a flow, which is the current array; here both are the sequence.
 
 namespace {
 
@@ -148,7 +148,7 @@ Expr place_of(MnnNode& node, TypedBuilder& p, size_t i) { return p.reshape(p.i64
 }  // namespace
 
 Exprs import_tensor_array(MnnNode& node, TypedBuilder& p) {
-  // T 3: an array that grows from nothing; a size is known to matter only where elements are written out of order.
+  // T 3: an array that grows from nothing. Its size matters only if elements are written out of order.
   const DType type = dtype_of(static_cast<int32_t>(node.integer(3, 1)));
   if (type == DType::undefined) node.refuse("elements of type {} are not supported", node.integer(3, 1));
   const auto size = node.known_ints(0);

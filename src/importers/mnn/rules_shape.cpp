@@ -224,7 +224,7 @@ Exprs import_slice(MnnNode& node, TypedBuilder& p) {
     sum += length == -1 ? 0 : length;
   }
   if (open > 1 || (size >= 0 && sum > size)) node.fail("parts of {} do not fit a dimension of {}", lengths, size);
-  // One node, where the parts are all of it.
+  // A single Split, if the parts cover the whole input.
   if (lengths.size() == outputs && size >= 0 && (open == 1 || sum == size)) {
     for (int64_t& length : lengths)
       if (length == -1) length = size - sum;

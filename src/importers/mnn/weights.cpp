@@ -119,7 +119,7 @@ Tensor read_sparse(ModelFile& file, Bytes bytes, bool wide, const Floats& alpha,
   file.spend(header.elements);
   Tensor tensor(DType::i8, {static_cast<int64_t>(header.elements)});
   int8_t* const to = tensor.writable().data<int8_t>();
-  if (header.first && alpha.size() == 2 * header.first) {  // zero is where a row's range has it
+  if (header.first && alpha.size() == 2 * header.first) {  // the integer for zero depends on the row's range
     const uint64_t row = header.elements / header.first;
     const int lowest = -(1 << (bits - 1));
     for (size_t i = 0; i < header.first; ++i) {

@@ -5,8 +5,8 @@
 
 namespace minnow::mnn {
 
-/// Row-major weights without their shape. Integers stand for real numbers by rows: w = q * scale[row] + offset[row], where a row is one
-/// output's weights, or a block of them.
+/// Row-major weights without their shape. Integers q stand for w = q * scale[row] + offset[row]; a row is one output's weights, or a block
+/// of them.
 struct PackedWeights {
   Tensor values;  // rank 1: f32, f16, i8 or i4
   Floats scale;   // empty: real numbers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that lie in files beside the model.
+// Tensors in files beside the model.
 #pragma once
 #include <memory>
 #include <string>

@@ -409,7 +409,7 @@ void Importer::call_function(const FunctionMessage& function, const NodeMessage&
   nesting_.enter(where, function_costs_[static_cast<size_t>(&function - functions_.data())],
                  [&] { import_nodes(function.nodes, body, where); });
 
-  std::unordered_set<const Value*> named;  // values from outside, and those that have borne a caller's name
+  std::unordered_set<const Value*> named;  // values from outside, and those that have a caller's name
   for (std::string_view input : function.inputs) named.insert(body.values.at(input));
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (call.outputs[i].empty()) continue;

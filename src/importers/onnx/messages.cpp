@@ -21,7 +21,7 @@ void read_opset(std::string_view message, Opsets& opsets) {
 }  // namespace
 
 AttributeMessage::AttributeMessage(std::string_view message) {
-  AttributeType filled = AttributeType::undefined;  // by the fields that are there; files of IR version 1 say no type
+  AttributeType filled = AttributeType::undefined;  // from the fields that are set; files of IR version 1 have no type
   for (Fields fields(message); fields.next();) {
     switch (fields.number()) {
       case field::kAttributeName:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The importer's entry points: where a model's bytes come from.
+// The importer's entry points: models from files, memory and callbacks.
 #include <limits>
 
 #include "base/error.h"

@@ -53,7 +53,7 @@ class OnnxNode : public ForeignNode {
   /// Copies the node to today's operators with its current inputs, outputs and attributes; its name may change.
   Exprs copy() { return copy(op); }
   Exprs copy(std::string_view as);
-  /// One node with the outputs that this one has.
+  /// Makes a node with as many outputs as this one.
   Exprs make(std::string_view as, const Exprs& with_inputs, Attributes with_attributes);
   /// Moves an attribute to the end of the inputs (or to input `i`) as an i64 vector, where the attribute is there.
   void integers_to_input(std::string_view attribute, size_t i);

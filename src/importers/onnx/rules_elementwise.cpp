@@ -29,7 +29,7 @@ Expr reshaped(const Expr& x, const Ints& shape) {
 
 namespace {
 
-/// The second operand of opsets before 7 with `broadcast`: its dimensions are laid along those of the first from `axis` on.
+/// The second operand before opset 7 with `broadcast`: its dimensions correspond to those of the first from `axis` on.
 Expr aligned(OnnxNode& node, GraphBuilder& g, const Expr& a, const Expr& b, int64_t axis) {
   const int64_t rank_a = node.rank(a), rank_b = node.rank(b);
   if (rank_a >= 0 && rank_b >= 0) {

@@ -143,8 +143,8 @@ Expr with_columns_first(GraphBuilder& g, const Expr& x) {
   return g.constant(std::move(turned));
 }
 
-/// Weights of DynamicQuantizeLSTM, [directions, input or hidden size, 4 * hidden size], as LSTM has them. Their scales are one a direction,
-/// or one an output column.
+/// Weights of DynamicQuantizeLSTM, [directions, input or hidden size, 4 * hidden size], in the layout of LSTM. There is a scale per
+/// direction, or per output column.
 Expr lstm_weight(OnnxNode& node, GraphBuilder& g, size_t i, size_t scale_at) {
   const Expr w = with_columns_first(g, node.required_input(i));
   const Expr scale = node.required_input(scale_at), zero_point = node.input(scale_at + 1);

@@ -61,7 +61,7 @@ std::string_view take(std::string_view& text, uint64_t size) {
   return piece;
 }
 
-// Numbers are written so that their bytes sort as they do.
+// Numbers are encoded so that their bytes sort like the numbers.
 void append_count(std::string& text, size_t count) {
   if (count > 255) throw Malformed{"a slice has more dimensions than a tensor can"};
   text += static_cast<char>(count ? 1 : 0);

@@ -168,7 +168,7 @@ Expr Importer::import_placeholder(Scope& scope, const NodeDef& def, const TfNode
     node.refuse(node.integer("dtype", 0) == kString ? "strings are not supported" : "its type is not supported");
   }
   auto shape = node.shape("shape");
-  if (!shape)  // the file says nothing; the caller may know
+  if (!shape)  // the file has no shape, but the caller may have given one
     if (const auto known = shapes_.find(std::string(input_name(def.name))); known != shapes_.end()) shape = known->second;
   if (shape) {
     type.dims.emplace();
@@ -366,8 +366,8 @@ void Importer::give(TypedBuilder& builder, const Expr& made, const std::string& 
   graph_->add_output(output);
 }
 
-/// All of a frozen graph. Inputs keep the order of the file, used or not, but for the placeholders that TensorFlow's own freezing leaves of
-/// loops: they are read where something needs them.
+/// Imports all of a frozen graph. Inputs, used or not, keep the order of the file, except for placeholders that TensorFlow's own freezing
+/// leaves from loops: these are imported only if needed.
 void Importer::import_all(TypedBuilder& builder, Scope& scope) {
   const std::vector<size_t> outputs = find_outputs();
   for (const NodeDef& def : def_.nodes)

@@ -527,7 +527,7 @@ Exprs non_max_suppression(TfNode& node, TypedBuilder& p) {
   return {p.cast(p.vector(p.slice(found, {2}, {3}, {1})), DType::i32)};
 }
 
-/// V4 and V5 tell how many they found, and may fill up their lists to the most that they may find.
+/// V4 and V5 also return the number of boxes found, and may pad their lists to the maximum number.
 Exprs non_max_suppression_counted(TfNode& node, TypedBuilder& p) {
   const bool has_scores = node.def.op == "NonMaxSuppressionV5";
   if (has_scores && p.number(node.input(5)).value_or(1) != 0) node.refuse("scores that decay are not supported");

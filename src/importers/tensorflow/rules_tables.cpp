@@ -9,7 +9,7 @@
 namespace minnow::tensorflow {
 namespace {
 
-/// Row `places[i]` of `from` for each i, `missing` where that is negative.
+/// Row `places[i]` of `from` for each i; `missing` if it is negative.
 Tensor chosen(const Tensor& from, const Ints& places, const Tensor& missing) {
   const size_t size = size_of(from.dtype());
   Tensor rows(from.dtype(), {static_cast<int64_t>(places.size())});

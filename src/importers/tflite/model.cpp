@@ -326,7 +326,7 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
   spend(static_cast<size_t>(elements) * size_of(row->dtype));
   Tensor made(row->dtype, shape);
   std::byte* const to = made.writable().data<std::byte>();
-  const auto element = [&](int64_t i) {  // of 4 or 2 bits, the first in the low bits; sign-extended where it has a sign
+  const auto element = [&](int64_t i) {  // of 4 or 2 bits, the first in the low bits; signed ones are sign-extended
     const size_t per_byte = 8 / row->bits, at = static_cast<size_t>(i) / per_byte;
     const int shift = 8 - static_cast<int>((static_cast<size_t>(i) % per_byte + 1) * row->bits);
     const uint8_t top = static_cast<uint8_t>(static_cast<uint8_t>(bytes[at]) << shift);

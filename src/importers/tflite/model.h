@@ -53,7 +53,7 @@ struct TensorInfo {
   DType dtype =
       DType::undefined;  // in Minnow: 4- and 2-bit integers are of 8 bits; complex numbers are f32 pairs along a new last dimension
   Ints shape;            // -1: known at run time only
-  bool has_rank = true;  // false: `shape` tells nothing
+  bool has_rank = true;  // false: `shape` is meaningless
   uint32_t buffer = 0;
   bool is_variable = false;
   TensorQuantization quantization;

@@ -123,8 +123,8 @@ Exprs import_max_unpool(TfliteNode& node, TypedBuilder& p) {
 }
 
 Exprs import_landmarks_to_matrix(TfliteNode& node, TypedBuilder& p) {
-  // The matrix [1, 4, 4] that takes places in a crop to places in the image: the crop is a box around some of the landmarks (x, y, z each)
-  // that is turned by the line from one of them to another.
+  // The matrix [1, 4, 4] that maps places in a crop to places in the image. The crop is a box around some of the landmarks (x, y, z each),
+  // rotated like the line from one landmark to another.
   const FlexMap options = read_flex_map(node.info.custom_options);
   const bool first = node.info.version < 2;
   double target = 0, scale_x, scale_y, half_x, half_y, unit_x = 1, unit_y = 1, middle_scale = 1;

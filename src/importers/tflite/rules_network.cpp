@@ -38,8 +38,8 @@ bool is_hybrid(const TfliteNode& node) {
   return x.dtype == DType::f32 && w.quantized() && w.dtype == DType::i8 && !w.quantization.block && node.raw[1].value()->constant();
 }
 
-/// True for 16-bit numbers, 8-bit weights and a bias of 64 or 32 bits, and where float sums of products of bytes (`depth` of them) are
-/// exact.
+/// True for i16 numbers, i8 weights and a bias of 64 or 32 bits, if sums of `depth` products of bytes are exact in
+/// floats.
 bool is_16_by_8(const TfliteNode& node, int64_t depth) {
   constexpr int64_t kMostExact = (int64_t{1} << 24) / (255 * 128);
   if (node.in.size() < 3 || !node.in[2] || !node.raw[1].value()->constant() || depth < 1 || depth > kMostExact) return false;

@@ -52,7 +52,7 @@ Expr product(TypedBuilder& p, const Expr& x, const Expr& weights) {
   return p.op("MatMul", {x, p.op("Transpose", {weights}, {{"perm", Ints{1, 0}}})});
 }
 
-/// How numbers are rounded before they meet weights: those of 8 bits take numbers of 8 bits, each row with a scale of its own.
+/// How numbers are rounded before they are multiplied with weights: with 8-bit weights to 8 bits, with a scale for each row.
 struct Rounding {
   bool rounds = false, symmetric = true;
   Rounding() = default;

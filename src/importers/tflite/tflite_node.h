@@ -38,7 +38,7 @@ class Host {
 enum class Values : uint8_t {
   raw,    // as stored; the rule does the rest
   real,   // dequantized; its results are quantized as the file says
-  moves,  // as stored where its tensors are quantized alike, else as real
+  moves,  // as stored if its tensors have equal quantization, else as real
 };
 
 using Builder = Exprs(TfliteNode& node, TypedBuilder& p);
@@ -86,7 +86,7 @@ class TfliteNode : public ForeignNode {
   /// Elements of an integer input that must be a constant.
   Ints ints(size_t i) const;
   int64_t integer(size_t i) const { return only(ints(i), i); }
-  /// The same, where it is one.
+  /// The same, if it is a constant.
   std::optional<Ints> known_ints(size_t i) const;
   /// A constant input's real values, dequantized, as an f32 constant of that shape; absent inputs give an empty Expr.
   Expr real_constant(size_t i) const;
