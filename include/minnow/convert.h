@@ -23,20 +23,20 @@ using ReadCallback = std::function<size_t(const std::string& name, uint64_t offs
 
 struct ConvertOptions {
   Optimize optimize = Optimize::standard;
-  std::map<std::string, std::vector<int64_t>> shapes = {};  // input name -> dimensions that are fixed (-1: stays as it is)
-  std::vector<std::vector<int64_t>> shapes_in_order = {};   // the same for inputs in the model's order; empty: nothing is fixed
+  std::map<std::string, std::vector<int64_t>> shapes = {};  // input name -> fixed dimensions (-1: unchanged)
+  std::vector<std::vector<int64_t>> shapes_in_order = {};   // the same for inputs in the model's order; empty: none are fixed
   std::map<std::string, std::string> renames = {};          // inputs and outputs: old name -> new name
   /// Initializers that the file lists as inputs too (in ONNX the caller may override such a default): these become inputs, which a run
   /// then has to be given; others are constants.
   std::vector<std::string> keep_inputs = {};
   std::vector<std::string> labels = {};  // of classes, kept in the model
-  /// Which signature is read, and gives inputs and outputs its names; an error for formats that have none. Empty: of a TensorFlow
-  /// SavedModel "serving_default", or the only one; of a TFLite file the first graph, with the names of its tensors.
+  /// The signature to read, whose names inputs and outputs get; an error for formats without signatures. Empty: in a TensorFlow SavedModel
+  /// "serving_default", or the only one; in a TFLite file the first graph, with the names of its tensors.
   std::string signature = {};
   /// One of formats(), for files whose content is not recognized; empty: recognized by content.
   std::string format = {};
-  /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
-  /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
+  /// Runs the graph before and after optimization on random inputs. If results differ by more than 1e-4 relative, throws Error and names
+  /// the pass at fault. In graphs that quantize, numbers may differ by 1e-4 before rounding.
   bool verify = false;
   /// Called with each pass's changes: "conv_batch_norm: 20 changes".
   std::function<void(std::string_view line)> dump_passes = {};
@@ -51,9 +51,9 @@ struct ConvertOptions {
   size_t memory_limit = 0;
 };
 
-/// Reads a model of any format that this build knows (recognized by content unless the options name it; several files where a format has
-/// several, or a SavedModel's folder), .minnow included, and optimizes it. Throws IoError, InvalidModel, Unsupported (all operators that
-/// are missing at once, with their nodes), OutOfMemory.
+/// Reads a model of any format of this build, including .minnow, and optimizes it. The format is recognized by content unless the options
+/// name it; some formats have several files, or a SavedModel's folder. Throws IoError, InvalidModel, Unsupported (with all missing
+/// operators and their nodes) and OutOfMemory.
 MINNOW_API Model convert(const std::vector<std::string>& paths, const ConvertOptions& options = {});
 MINNOW_API Model convert(const std::string& path, const ConvertOptions& options = {});
 /// The same from memory, for formats of one file. The bytes are copied unless `owner` keeps them alive.
@@ -65,7 +65,7 @@ MINNOW_API Model convert_read(const ReadCallback& read, const ConvertOptions& op
 MINNOW_API Model convert_model(const Model& model, const ConvertOptions& options = {});
 
 struct SaveOptions {
-  /// ONNX: constants of a page and more lie in a file beside the model, PATH.data. Models of more than two gigabytes have it anyway.
+  /// ONNX: stores constants of at least a page in a file beside the model, PATH.data. Models of more than two gigabytes always have it.
   bool external_data = false;
   /// ONNX: of ai.onnx, 21 to 28; 0: 26, or newer where an operator needs it.
   int opset = 0;

@@ -173,7 +173,7 @@ class CustomScheme {
   virtual ~CustomScheme() = default;
   /// Called often, while a plan is made; throw to decline, with the reason. Data of inputs that are not constant is null.
   virtual SchemeEstimate estimate(OpCall& call) const = 0;
-  /// Once for a plan: what need not be done in each run (packing constant inputs).
+  /// Called once per plan, for work that runs can share, such as packing constant inputs.
   virtual std::unique_ptr<Prepared> prepare(OpCall&) const { return nullptr; }
   /// Computes the outputs; should allocate nothing. Called from several threads at once, from one at a time for each `prepared`.
   virtual void run(OpCall& call, const Prepared* prepared) const = 0;

@@ -33,7 +33,7 @@ namespace minnow {
 namespace express {
 struct Cell;
 struct LazyNode;
-struct Access;  // what the implementation may see of a Var
+struct Access;  // the implementation's access to a Var
 }  // namespace express
 
 /// A number beside a Var. As in NumPy 2 it takes the Var's dtype if possible: an integer takes any numeric dtype, a float any floating one
@@ -69,7 +69,7 @@ class Index {
   enum class Kind : uint8_t { at, range, ellipsis, new_axis };
   template <std::integral T>
   constexpr Index(T at) : kind_(Kind::at), start_(static_cast<int64_t>(at)) {}  // NOLINT
-  /// start:stop:step; what is left out is as in NumPy.
+  /// start:stop:step, with NumPy's defaults.
   static constexpr Index range(std::optional<int64_t> start, std::optional<int64_t> stop = {}, int64_t step = 1) {
     Index index(Kind::range);
     index.start_ = start, index.stop_ = stop, index.step_ = step;
@@ -91,8 +91,8 @@ inline constexpr Index kAll = Index::range({}, {});
 inline constexpr Index kEllipsis = Index::special(Index::Kind::ellipsis);
 inline constexpr Index kNewAxis = Index::special(Index::Kind::new_axis);
 
-/// A value of an expression: a constant, a placeholder, a parameter, or the result of an operator. Copying a Var gives another name of the
-/// same variable; clone() makes another variable.
+/// A value of an expression: a constant, a placeholder, a parameter, or the result of an operator. A copy of a Var refers to the same
+/// variable; clone() makes another variable.
 class MINNOW_API Var {
  public:
   /// No value: an optional input that is left out.
@@ -355,7 +355,7 @@ class MINNOW_API Module {
   void load_parameters(const std::map<std::string, Tensor>& values);
   /// Puts the initial values of states back, of the submodules too.
   virtual void reset_states();
-  /// Whether forward() computes as in training (the class decides what that changes); of the submodules too.
+  /// Whether forward() computes as in training (derived classes decide what changes); applies to submodules too.
   void set_training(bool on) noexcept;
   bool is_training() const noexcept { return training_; }
 

@@ -37,7 +37,7 @@ class MINNOW_API Model {
  public:
   /// A .minnow file; its weights are used in place from the mapped file. Throws IoError, InvalidModel.
   static Model load(const std::string& path, std::shared_ptr<const OperatorSet> operators = nullptr);
-  /// The bytes of such a file. They are copied unless `owner` keeps them alive.
+  /// Loads a model from the bytes of such a file. They are copied unless `owner` keeps them alive.
   static Model from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr,
                            std::shared_ptr<const OperatorSet> operators = nullptr);
   /// A graph that was built or imported in this process.
@@ -74,17 +74,17 @@ struct SessionOptions {
   std::string precision = "normal";  // "high", "normal", "low"
   std::string memory = "normal";     // "low": weights and scratch take the least memory, at the price of time
   bool pin_threads = false;          // each thread of the process's pool stays on one core (the caller's own thread is left alone)
-  /// "performance", "balanced", "efficient": sets those of threads, pin_threads, cores and active_wait that are at their default when a
-  /// session is made, as with_power() does (minnow/tune.h). "": nothing.
+  /// "performance", "balanced", "efficient": when a session is made, replaces the defaults of threads, pin_threads, cores and active_wait,
+  /// as with_power() does (minnow/tune.h). "": nothing.
   std::string power = {};
   /// Numbers of the cores that the pool's threads use, and the caller's while it is in a run; empty: all that the process may use. The
   /// pool is the process's: the session that was made last decides. InvalidArgument for a core that the process may not use.
   std::vector<int> cores = {};
-  double active_wait = -1;  // seconds, at most 1, that the pool's threads wait actively for more work, then they sleep; -1: as they do
+  double active_wait = -1;  // seconds, at most 1, for which the pool's threads wait actively before they sleep; -1: unchanged
   std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
   std::string isa = {};                         // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
-  /// Bytes that the runs of the session may hold: values between operators, scratch, and what operators without a scheme of their own work
-  /// on. Weights, inputs, outputs and states are the model's and the caller's. 0: physical memory.
+  /// Bytes that runs of the session may hold: values between operators, scratch, and memory of operators without a scheme. Weights, inputs,
+  /// outputs and states do not count. 0: physical memory.
   size_t memory_limit = 0;
   double time_limit = 0;               // seconds that a run, planning included, may take; 0: none
   std::vector<SchemeTime> times = {};  // used instead of the planner's estimates for the named nodes and schemes
@@ -157,8 +157,8 @@ class MINNOW_API Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Inputs in the model's order, in the plain (row-major) layout. Throws InvalidArgument for a wrong count, dtype or shape; whatever
-  /// planning throws; and for what only the data reveals. The session stays usable.
+  /// Runs the model on inputs in the model's order and in the plain (row-major) layout. Throws InvalidArgument for a wrong number, dtype or
+  /// shape of inputs, the errors of planning, and errors that depend on data. The session stays usable.
   std::vector<Tensor> run(std::span<const TensorView> inputs);
   std::vector<Tensor> run(std::initializer_list<TensorView> inputs) {
     return run(std::span<const TensorView>(inputs.begin(), inputs.size()));
@@ -193,11 +193,11 @@ class MINNOW_API Session {
 };
 
 /// The built-in operators and those of these shared libraries (see <minnow/custom_op.h>), for Model::load and convert(). The libraries stay
-/// loaded as long as the set, or a model that uses it, lives. Throws IoError, InvalidArgument.
+/// loaded while the set, or a model that uses it, lives. Throws IoError, InvalidArgument.
 MINNOW_API std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries);
 
-/// The last run of a profiled session, node by node, in the trace-event format that chrome://tracing and Perfetto read (JSON).
-/// Nodes of subgraphs are drawn below the node that they belong to, one after another, each with the time of all its calls.
+/// The last run of a profiled session, node by node, in the trace-event format of chrome://tracing and Perfetto (JSON). Nodes of subgraphs
+/// are drawn below their outer node, one after another, each with the total time of its calls.
 MINNOW_API std::string chrome_trace(const PlanReport& report);
 
 /// "0.1.0"

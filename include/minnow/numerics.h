@@ -78,8 +78,8 @@ struct Eigen {
   Tensor values;   // [.., n]
   Tensor vectors;  // [.., n, n]: columns of length 1
 };
-/// Eigenvalues (f64, rising) and eigenvectors of symmetric or Hermitian matrices a [.., n, n], of which the lower triangle is read.
-/// NoSolution as for svd(). Reduction to three diagonals and QL steps (Dubrulle, Martin, Wilkinson 1968).
+/// Eigenvalues (f64, rising) and eigenvectors of symmetric or Hermitian matrices a [.., n, n]; reads only the lower triangle. Throws
+/// NoSolution like svd(). Reduction to three diagonals and QL steps (Dubrulle, Martin, Wilkinson 1968).
 MINNOW_API Eigen eigh(const TensorView& a);
 /// Only the values.
 MINNOW_API Tensor eigh_values(const TensorView& a);
