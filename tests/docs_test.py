@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/operators.md and docs/importers.md say what the operators' definitions and the importers' tables say."""
+"""docs/operators.md and docs/importers.md agree with the operators' definitions and the importers' tables."""
 import os
 import subprocess
 import sys

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The instructions on the pages of docs/ work and print what the pages say.
 
-A block whose first line is `// name` or `# name` becomes that file. Blocks of `sh` are run where these files and the models lie; `sh fails`
-says that every command fails, `sh no-test` that a block is not run. Blocks of `python` are one session. A block of `text` is what the block
-before it prints, where `...` stands for anything.
+A block whose first line is `// name` or `# name` becomes that file. Blocks of `sh` run in the folder with these files and the models; `sh fails`
+means that every command fails, `sh no-test` that the block is not run. Blocks of `python` are one session. A block of `text` is the output of the
+block before it; `...` stands for anything.
 """
 import os
 import re

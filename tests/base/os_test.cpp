@@ -39,7 +39,7 @@ TEST(MappedFile, released_pages_hold_the_same_bytes) {
     os::release_mapped(file->bytes().data() + begin, bytes.size() - begin);
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), file->bytes().begin()));
   }
-  // Other memory keeps what was written to it.
+  // Other memory keeps its contents.
   std::vector<std::byte> other = bytes;
   os::release_mapped(other.data(), other.size());
   os::release_mapped(nullptr, 0);

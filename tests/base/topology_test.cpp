@@ -46,7 +46,7 @@ TEST_F(TopologyTest, capacities_are_speeds) {
   EXPECT_EQ(cores[0], (Core{0, 0.25, true}));
   EXPECT_EQ(cores[4], (Core{4, 0.75, true}));
   EXPECT_EQ(cores[7], (Core{7, 1, true}));
-  // Beside those that the process may use alone.
+  // Only cores that the process may use count.
   EXPECT_EQ(read({1, 5}), (std::vector<Core>{{1, 256.0 / 768, true}, {5, 1, true}}));
 }
 

@@ -128,7 +128,7 @@ class Compare(CommandTest):
             self.skipTest("none of the engines is installed")
 
     def test_options_of_either_side(self):
-        """--other-X is what the second model has differently; nothing else is."""
+        """--other-X changes option X of the second model, and nothing else."""
         model, _ = self.network("a.onnx")
         self.succeeds("convert", model, "a.minnow")
         plain = self.json("compare", "a.minnow", "a.minnow", "--shape", "x=64x4", "--precision", "high")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models of every format, written as ONNX: onnx.checker takes the file, and ONNX Runtime computes from it what the model's owner does.
+"""Models of every format, written as ONNX: onnx.checker accepts the file, and ONNX Runtime computes the same as the engine that owns the format.
 
 MINNOW_EXPORT_CASES, a regular expression, picks cases of the corpus ("tflite/.*").
 """

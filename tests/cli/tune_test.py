@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""minnow tune, and what its file does to later commands."""
+"""minnow tune, and the effect of its file on later commands."""
 import random
 import unittest
 

@@ -5,9 +5,9 @@
 //                     [--filter substring] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
-// Cases that are expected to fail stand in expected_failures.txt with a reason. One that fails and is not listed fails the run, and so does
-// one that is listed and passes. With --export the graph is written as ONNX and read again before it runs. With --damage the cases' model
-// files are cut off and changed instead (damage.h).
+// Cases that are expected to fail are listed in expected_failures.txt with a reason. The run fails if an unlisted case fails or a listed
+// one passes. With --export the graph is written as ONNX and read again before it runs. With --damage the cases' model files are cut off
+// and changed instead (damage.h).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -44,7 +44,7 @@ struct Options {
   std::string backend = "reference", filter, xml;
   bool verbose = false, list_failures = false;
   bool optimize = false;   // run every pass first
-  bool by_export = false;  // write it as ONNX, and run what that file holds
+  bool by_export = false;  // export to ONNX, and run the exported file
   bool constants = false;  // the inputs are constants of the model, so passes and plans compute as much as they can
   bool weights = false;    // so are all but the first, as in networks
   size_t truncations = 0, flips = 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every example in examples/python does what it says, on files whose contents are known."""
+"""Every example in examples/python works, on files with known contents."""
 import ast
 import math
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cond, while_loop and scan against what C++ computes, and the control flow of models that are loaded.
+// cond, while_loop and scan compared with loops in C++, and the control flow of loaded models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

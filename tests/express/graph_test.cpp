@@ -80,7 +80,7 @@ TEST(ExpressGraph, parts_are_replaced) {
   line.x.assign(f32({1, 1}, {1, 2}));
   EXPECT_THAT(numbers(line.y), ElementsAre(2.5, 0));
   const expr::Loaded loaded = expr::load(expr::to_model({line.y}));
-  // The value may be made of what it replaces: something is put behind it.
+  // The replacement may use the value that it replaces: a node is inserted after it.
   const Var before = loaded.inputs[0];
   const Vars changed = expr::replace(loaded.outputs, {{before, before * 10}});
   before.assign(f32({1, 1}, {1, 2}));

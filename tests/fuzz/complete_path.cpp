@@ -207,9 +207,9 @@ bool has_extreme_numbers(Graph& graph) {
   return found;
 }
 
-/// The largest difference in multiples of what is allowed; infinite where kinds, dtypes or shapes differ.
+/// The largest difference in multiples of the tolerance; infinite if kinds, dtypes or shapes differ.
 double distance(const Datum& a, const Datum& b, double tolerance) {
-  // A loop that runs no step knows no more of its outputs' shape than what is declared.
+  // After zero steps, only the declared shapes of a loop's outputs are known.
   if (a.kind == Datum::Kind::tensor && b.kind == a.kind && a.tensor.dtype() == b.tensor.dtype() && a.tensor.elements() == 0 &&
       b.tensor.elements() == 0)
     return 0;
@@ -237,7 +237,7 @@ Tensor shaken(const Tensor& tensor, Random& random) {
   return made;
 }
 
-/// Multiplies what nodes of the main graph make, where its shape is known, by numbers of about 1.
+/// Multiplies intermediate values of the main graph with known shapes by numbers of about 1.
 void shake_intermediates(Graph& graph, std::span<const Datum> inputs, Random& random) {
   std::map<std::string, Shape> shapes;
   for (size_t i = 0; i < inputs.size(); ++i)

@@ -29,12 +29,12 @@ struct Outcome {
 };
 
 /// Takes a file from bytes to outputs:
-///   imports it, optimizes a copy, writes that as .minnow and reads it again, where it must be the same;
-///   runs the graph as it was imported on the reference backend and the optimized one on the cpu backend, on random inputs of at most
-///   65,536 elements, within limits of time and memory; compares the outputs, unless the model draws random numbers, or changes of 1e-5 in
-///   its inputs and weights change the outputs as much.
-/// Errors of the public kinds are expected from any step; where the imported graph runs, the optimized one has to run, too.
-/// Throws std::logic_error that says which promise was broken; whatever else leaves this function is a fault as well.
+///   imports it, optimizes a copy, writes the copy as .minnow and reads it again, which must give the same graph;
+///   runs the imported graph on the reference backend and the optimized one on the cpu backend, on random inputs of at most 65,536
+///   elements, within limits of time and memory; compares the outputs, unless the model draws random numbers, or changes of 1e-5 in its
+///   inputs and weights change the outputs as much.
+/// Errors of the public kinds are expected from any step; but if the imported graph runs, the optimized one must run too.
+/// Throws std::logic_error that names the broken promise; any other exception is a fault as well.
 /// Caffe: the bytes are the network's text, a zero byte and the weights.
 Outcome run_complete_path(const Target& target, std::string_view bytes, uint64_t seed = 1);
 

@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::snprintf(fault_path, sizeof fault_path, "%s-%s.fault", argv[1], argv[3]);
-  static char stack[1 << 16];  // the usual one may be what overflowed
+  static char stack[1 << 16];  // a separate stack, because the usual one may have overflowed
   const stack_t other{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
   sigaltstack(&other, nullptr);
   struct sigaction action {};

@@ -32,7 +32,7 @@ class Random {
 int64_t interesting_integer(Random& random);
 float interesting_float(Random& random);
 
-/// Names that a format gives meaning to (its operators). A mutator puts one of them in place of another.
+/// Names with a meaning in a format (its operators). A mutator replaces one by another.
 using Names = std::span<const std::string_view>;
 
 /// Each changes one to four things, so that most of the file stays valid.

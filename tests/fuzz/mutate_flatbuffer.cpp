@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables tell where their fields lie, but not of what type they are: a field whose value leads to something that looks like a table, a
-// string or a vector is taken for a reference, others for numbers.
+// Tables contain the positions of their fields, but not their types. A field that points to a plausible table, string or vector counts as a
+// reference, all others as numbers.
 #include <cstring>
 #include <set>
 
@@ -113,7 +113,7 @@ void change_once(std::string& bytes, Random& random, size_t begin) {
   Objects objects;
   Walker(bytes, objects).root(begin);
   switch (random.below(8)) {
-    case 0:  // the field is absent, from all tables of that form; or lies where another one does
+    case 0:  // the field becomes absent in all tables of that form, or gets the position of another
       if (!objects.vtable_entries.empty()) {
         const size_t entry = any(objects.vtable_entries, random);
         put(bytes, entry, static_cast<uint16_t>(random.one_in(2) ? 0 : 4 + 4 * random.below(8)));

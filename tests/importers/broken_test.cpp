@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that broke something once, each named after what is wrong with it. Converting and planning one gives a model, or one sentence that
-// begins with the file's name and that any terminal and any language can show.
+// Files that once broke something, each named after its fault. Converting and planning one gives a model, or one sentence that begins with
+// the file's name and that any terminal and any language can show.
 #include <gtest/gtest.h>
 #include <minnow/convert.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of formats, and what the importers say they read.
+// The list of formats, and the importers' descriptions of them.
 #include "importers/formats.h"
 
 #include <gtest/gtest.h>

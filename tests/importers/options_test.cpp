@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options are given by the names of those that differ from the rest; the compiler has nothing to say to that (-Wextra).
+// Options are set by designated initializers; -Wextra must not warn about the others.
 #include <gtest/gtest.h>
 #include <minnow/convert.h>
 

@@ -18,7 +18,7 @@ class Linalg : public testing::Test {};
 using Types = testing::Types<double, Complex>;
 TYPED_TEST_SUITE(Linalg, Types);
 
-// Below and above a block, a vector and what counts as tiny; stacks; nothing at all.
+// Sizes below and above a block, a vector and the limit for tiny matrices; stacks; empty matrices.
 const std::vector<Shape> kSquare = {{0, 0},   {1, 1},   {2, 2},    {3, 3},    {7, 7},         {8, 8},      {9, 9},   {17, 17},
                                     {33, 33}, {70, 70}, {0, 4, 4}, {5, 3, 3}, {2, 3, 12, 12}, {300, 4, 4}, {3, 0, 0}};
 const std::vector<Shape> kAny = {{0, 0},   {0, 3},   {3, 0},    {1, 1},    {1, 5},         {5, 1},    {3, 2},     {2, 3},

@@ -59,7 +59,7 @@ TEST(Attention, columns_that_a_mask_lacks_are_excluded) {
 
 TEST(Attention, padding_at_the_end_of_the_cache) {
   Tensor v = pattern({2, 2, 3, 2}, 3);
-  v.writable().data<float>()[4] = std::numeric_limits<float>::quiet_NaN();  // what lies in the padding does not matter
+  v.writable().data<float>()[4] = std::numeric_limits<float>::quiet_NaN();  // values in the padding must not matter
   const auto y =
       run_operator("Attention", {pattern({2, 2, 2, 4}), pattern({2, 2, 3, 4}, 5), v, kNone, kNone, kNone, tensor(DType::i64, {2}, {2, 0})});
   EXPECT_TRUE(near(y[0], {2, 2, 2, 2},

@@ -126,7 +126,7 @@ TEST(CustomSchemes, are_taken_where_they_accept) {
   EXPECT_EQ(row_of(session.plan_report(), "com.example.Swish")->scheme, "reference");
 }
 
-// A table that each test spoils: y = x, and three schemes of which the second counts what is done with it.
+// A table that each test spoils: y = x, and three schemes; the second one counts its calls.
 struct Copy {
   int estimates = 0, prepared = 0, released = 0, runs = 0;
   double seconds = 1e-6;
@@ -279,7 +279,7 @@ TEST(CustomSchemes, tables_that_cannot_be_are_refused) {
   EXPECT_THAT(spoiled([](Copy& c) { c.declines.name = "copy.fast"; }), HasSubstr("scheme 2 repeats a name"));
   EXPECT_THAT(spoiled([](Copy& c) { c.table.name = "Copy\n"; }), HasSubstr("incomplete"));
   EXPECT_THAT(spoiled([](Copy& c) { c.table.gradient = ""; }), HasSubstr("com.example.Copy: its gradient has no name"));
-  // A table of before schemes and gradients: what lies behind it is not looked at.
+  // A table from before schemes and gradients: memory after its end is not read.
   EXPECT_EQ(spoiled([](Copy& c) {
               c.table.struct_size = offsetof(minnow_custom_op, schemes);
               c.table.scheme_count = 1000000, c.table.gradient = "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that the compiler makes hold what the definitions say, and refer to constants alone.
+// The tables that the compiler makes agree with the definitions, and refer only to constants.
 #include "ops/operator_table.h"
 
 #include <gtest/gtest.h>

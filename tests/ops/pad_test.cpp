@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers from NumPy 2; for negative amounts NumPy pads what slicing left, which is also what ONNX Runtime 1.31 gives.
+// Numbers from NumPy 2. For negative amounts, NumPy pads the sliced array, which gives the same result as ONNX Runtime 1.31.
 #include <gmock/gmock.h>
 
 #include "support/operators.h"

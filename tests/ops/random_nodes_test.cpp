@@ -141,7 +141,7 @@ class RandomNodes {
       case AttributeKind::graph:
         break;
     }
-    // A body that gives back what it takes.
+    // A body that returns its inputs.
     auto body = std::make_shared<Graph>();
     for (uint64_t k = op.name == "If" ? 0 : below(5); k > 0; --k) body->add_input("body_in" + std::to_string(k), ValueType());
     if (body->inputs().empty()) body->add_constant(tensor(any_of(kAny), shape()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means and spreads against what the distributions promise; the bits come from a generator that has its own test.
+// Means and standard deviations compared with those of the distributions; the generator of bits has its own test.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Singular values from NumPy; vectors by what they should be.
+// Singular values from NumPy; vectors are checked by their properties.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -169,7 +169,7 @@ TEST(StoredWeights, what_layers_pack_is_left_to_a_cast) {
   }
 }
 
-// Results are those of widened weights, bit by bit; nothing of f32 is left beside what was packed.
+// Results are bit for bit those of widened weights; no f32 copy is kept beside the packed form.
 TEST(StoredWeights, models_compute_as_if_they_were_widened) {
   Graph graph;
   Value& x = graph.add_input("x", ValueType::tensor(DType::f32, Shape{1, 20, 9, 9}));

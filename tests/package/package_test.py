@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the build into an empty folder, and builds against it what a user would: the project beside this file, and every example."""
+"""Installs the build into an empty folder, and builds against it like a user: the project beside this file, and every example."""
 import os
 import re
 import subprocess

@@ -8,9 +8,9 @@
 //   =>
 //   graph { ... }                     after
 //
-// Constants named "random..." are given random elements; those of more than 8 elements are left out afterwards ("..."). Names that passes
-// make ("w#7") are numbered anew, in the order of the text. With
-// MINNOW_WRITE_GRAPHS=1 the test writes the graphs that the passes give into the files; look at the difference before you keep it.
+// Constants named "random..." get random elements; constants of more than 8 elements are omitted afterwards ("..."). Names made by passes
+// ("w#7") are numbered again, in the order of the text. With MINNOW_WRITE_GRAPHS=1 the test writes the results of the passes into the
+// files; look at the difference before you keep it.
 #include <gtest/gtest.h>
 
 #include <cctype>

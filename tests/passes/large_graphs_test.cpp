@@ -48,7 +48,7 @@ double seconds(std::string_view kind, size_t count) {
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// One second each where this is written, minutes where a pass looks at all pairs. Sanitizers take ten times as long.
+// One second each here, but minutes if a pass looks at all pairs. Sanitizers take ten times as long.
 TEST(LargeGraphs, tens_of_thousands_of_anything_take_seconds) {
   for (const std::string_view kind : {"outputs", "folded outputs", "identities", "transposed", "chain", "inputs", "factors"})
     EXPECT_LT(seconds(kind, 30000), 20) << kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that a model keeps in fewer bits: planned as the f32 weights that they stand for, and not kept beside what is packed of them.
+// Weights stored in fewer bits: they are planned like the f32 weights that they stand for, and not kept beside their packed form.
 #include "planner/derived.h"
 
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ TEST(DerivedConstants, what_runs_read_is_there) {
   for (int64_t i = 0; i < narrow.elements(); ++i) ASSERT_EQ(got[3].data<float>()[i], f32_from_f16(narrow.data<uint16_t>()[i]));
 }
 
-// Plans of other shapes, and other sessions, find the packed form by the constant that the file has and by what is done to it.
+// Plans of other shapes, and other sessions, find the packed form by the stored constant and the operations on it.
 TEST(DerivedConstants, the_packed_form_is_known_by_the_source) {
   struct Packed final : WeightStore {
     std::vector<std::pair<const void*, Packing>> keys;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values in one another's memory: what the plan decides for chains, joins and splits, and that results stay those of plain loops.
+// Values in one another's memory: the plan's decisions for chains, joins and splits, and results equal to those of plain loops.
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 

@@ -26,7 +26,7 @@ INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint3
 FLOATS = (np.float32, np.float64)
 COMPLEX = (np.complex64, np.complex128)
 
-# The functions of the standard with their parameters: those before / go by position, those behind * by name.
+# The functions of the standard with their parameters: positional ones before /, keyword-only ones after *.
 FUNCTIONS = """
 arange(start, /, stop, step, *, dtype, device); asarray(obj, /, *, dtype, device, copy); empty(shape, *, dtype, device); empty_like(x, /, *, dtype,
 device); eye(n_rows, n_cols, /, *, k, dtype, device); from_dlpack(x, /, *, device, copy); full(shape, fill_value, *, dtype, device); full_like(x, /,

@@ -207,7 +207,7 @@ class Buffers(unittest.TestCase):
         self.check(nd(list(range(12)), shape=[3, 4], format="h", flags=flags.ND_PIL), np.arange(12).reshape(3, 4), "int16")  # through pointers
         self.check(nd(list(range(12)), shape=[2, 3, 2], format="d", flags=flags.ND_PIL), np.arange(12).reshape(2, 3, 2), "float64")
         self.check(nd(list(range(6)), shape=[3], strides=[-8], offset=16, format="i")[:], [4, 2, 0], "int32")
-        # Those that leave out the format export bytes; where even the shape is refused nobody knows what the bytes mean.
+        # Exporters that omit the format export bytes. If they refuse even the shape, the meaning of the bytes is unknown.
         whole = nd([1, 2, 3, 4], shape=[4], format="B")
         for ask in (flags.PyBUF_STRIDES, flags.PyBUF_INDIRECT):
             self.check(nd(whole, getbuf=ask), [1, 2, 3, 4], "uint8")

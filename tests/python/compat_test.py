@@ -359,7 +359,7 @@ class Mixed(unittest.TestCase):
 
 
 class Numpy(unittest.TestCase):
-    """Functions that MNN.numpy declares without implementing them give what NumPy gives."""
+    """Functions that MNN.numpy declares without implementing them give the same results as NumPy's."""
 
     CALLS = """
 append(x, y, 0) | argpartition(v, 2)[2] | base_repr(10, 3) | binary_repr(5) | bincount(i) | block([[x, y]]) | bmat([[x, y], [y, x]]) | choose(i % 2, [v, w]) | compress(v > 0, v) | convolve(v, w)

@@ -14,7 +14,7 @@
 namespace minnow::cpu {
 namespace {
 
-/// Packs every time, and compares with what another kernel packed for the same key.
+/// Packs every time, and compares the bytes with those of earlier kernels for the same key.
 class ComparingStore final : public WeightStore {
  public:
   std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,

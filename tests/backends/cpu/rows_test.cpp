@@ -76,7 +76,7 @@ TEST_P(RowsTest, reductions_of_columns) {
           const double want = joined(Reduction(kind), x.data() + i, height, stride);
           EXPECT_NEAR(total[i], want, 1e-4 * (1 + std::fabs(want))) << kind << ", column " << i << " of " << height;
         }
-        // One more row joins what is there.
+        // One more row is joined with the previous result.
         std::vector<float> both(x.begin(), x.end());
         both.insert(both.end(), more.begin(), more.end());
         rows().reduce_columns[kind](more.data(), 1, stride, count, false, total.data());

@@ -453,7 +453,7 @@ std::vector<SchemeCase> line_cases() {
       for (const auto& [shape, axis] : {std::pair(Shape{40, 300}, 0), {Shape{2, 5, 9}, -2}, {Shape{1, 8}, 0}})
         cases.push_back({"CumSum", {normal(shape), Tensor::of_i64({}, Ints{axis})}, {{"exclusive", exclusive}, {"reverse", reverse}}, {1}});
   for (const int64_t p : {1, 2}) {
-    Tensor x = normal({6, 37});  // rows of which sums overflow, vanish, are nothing or no number
+    Tensor x = normal({6, 37});  // rows whose sums overflow, underflow, are zero, or NaN
     for (size_t i = 0; i < 37; ++i) {
       float* at = x.writable().data<float>() + i;
       at[37] *= 1e30f, at[2 * 37] *= 1e-30f, at[3 * 37] = 0;

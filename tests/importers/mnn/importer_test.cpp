@@ -167,7 +167,7 @@ TEST(MnnImporter, keys_and_values_are_kept_from_call_to_call) {
   }
 }
 
-/// Two layers of which the second looks at the first one's keys and values (layer 5), or at its own.
+/// Two layers; the second one uses the keys and values of the first (layer 5), or its own.
 std::string two_layers(int32_t own, int32_t other) {
   const auto layer = [](std::string name, int32_t q, int32_t k, int32_t y, int32_t number, int32_t shared) {
     return Op{299, std::move(name), {q, k, k},

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models that MNN's converter writes, and models of one MNN operator each, give the numbers that MNN's own engine gives.
+"""Models written by MNN's converter, and models of one MNN operator each, give the same numbers as MNN's own engine.
 
 Three kinds of cases: the onnx package's node cases converted to .mnn (those where MNN's answer is the one that the case asks for),
 networks with constant weights in every packed form, and single operators written as JSON, which the converter turns into .mnn. All are
@@ -113,7 +113,7 @@ class Corpus:
         (folder / "mnn").mkdir(parents=True)
 
     def add(self, name, model, feeds, outputs, expected=None, step=0, others=False):
-        """True if MNN could run it (and gives `expected`, where that is told). step: of integers, which may differ by one. others: others
+        """True if MNN ran it (and gave `expected`, if that is set). step: for integers, which may differ by one. others: another script
         wrote the case; it is not stored."""
         import io
         buffer = io.BytesIO()
@@ -431,7 +431,7 @@ for kind, weights, outputs, fields in [("Convolution", integers(6, 5, 3, 3), 6, 
     op(kind, [floats(*IMAGE)], "Convolution2D", {"common": common(**fields), "bias": floats(outputs).tolist(), "symmetricQuan": quantized, "quanParameter": {
        "buffer": weights.reshape(-1).tolist(), "alpha": (np.abs(floats(outputs)) * 0.002 + 0.001).tolist(), "type": 4, "quantScale": 1.0, "aMin": -127}},
        layout="NC4HW4", after="NCHW", name=f"{kind}_bytes", described=[(0.03, 3.0), (0.05, -5.0)])
-# Bytes between, as old files have them: a sum becomes a byte by a factor, the bias has what the zero points make.
+# Bytes between layers, as in old files: a factor turns a sum into a byte, and the bias includes the zero points.
 def scaled(scale, zero, clamp=(-128, 127)):
     return "QuantizedFloatParam", {"tensorScale": [scale], "zeroPoint": zero, "clampMin": clamp[0], "clampMax": clamp[1], "weight": [], "bias": [], "scale": []}
 

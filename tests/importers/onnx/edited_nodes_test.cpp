@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of nodes are taken away from models that others wrote, one at a time, and what is left goes the whole way through the passes.
+// Removes inputs of nodes, one at a time, from models of other tools, and runs all passes on the rest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<std::string_view> all_of(std::string_view message, uint32_t number) 
   return found;
 }
 
-/// Each model that comes of leaving one input of one node out, and of cutting a node's inputs off behind one.
+/// Each model that results from omitting one input of one node, or all of a node's inputs after one.
 template <class F>
 void for_each_edit(std::string_view model, F visit) {
   const auto graphs = all_of(model, field::kModelGraph);

@@ -3,8 +3,8 @@
 """Networks of keras.applications in the formats that TensorFlow writes: a frozen graph and a SavedModel with open batch against Keras, and
 TFLite (float, float16, dynamic range, full integers) against TensorFlow's own sets of kernels.
 
-Weights are random, and the statistics of batches are those of pictures. With names as arguments those networks alone are tried, else the
-smallest; "all" takes every one.
+Weights are random, and the statistics of batches are those of pictures. With names as arguments only those networks are tested, else the
+smallest; "all" tests every one.
 """
 import os
 import sys
@@ -53,7 +53,7 @@ def network(name, trained=True):
 
 
 def frozen_function(model, side):
-    """The model with its batch open as a function, what TensorFlow traced of it, and that with variables as constants."""
+    """Return the model with an open batch as a function, TensorFlow's trace of it, and the trace with variables as constants."""
     function = tf.function(lambda x: model(x, training=False), input_signature=[tf.TensorSpec([None, side, side, 3], tf.float32, name="x")])
     concrete = function.get_concrete_function()
     return function, concrete, convert_variables_to_constants_v2(concrete)
@@ -86,7 +86,7 @@ def in_doubles(name, model, x):
 
 
 def interpreted(path, resolver, x):
-    """The input's name, what was fed, and TensorFlow's answer for a .tflite file by one of its sets of kernels."""
+    """Return the input's name, the input, and TensorFlow's answer for a .tflite file with one of its sets of kernels."""
     interpreter = tf.lite.Interpreter(str(path), experimental_op_resolver_type=resolver)
     [given], [wanted] = interpreter.get_input_details(), interpreter.get_output_details()
     if given["dtype"] == np.int8:
@@ -151,7 +151,7 @@ class Applications(InFolder):
                     self.note(f"{name}, TFLite {kind}, batch {batch}: {worst:.1e}")
                     self.assertLess(worst, 1e-4)
                     continue
-                # One rounding that goes the other way changes all that follows: as near to one of its sets of kernels as these are together.
+                # A rounding in the other direction changes everything after it: be as near to one set of kernels as the sets are to each other.
                 answers = [expected, *(interpreted(path, other, x)[2] for other in (kernels.BUILTIN_REF, kernels.AUTO))]
                 away = [float(np.abs(actual.astype(np.float64) - one).mean()) for one in answers]
                 apart = max(float(np.abs(one.astype(np.float64) - other).mean()) for one in answers for other in answers)

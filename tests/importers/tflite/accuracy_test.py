@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Integer models judged by what they are for: how many of the corpus' pictures they get right, beside the format's own engine (corpus/README.md)
-and beside their floating twins. Their numbers alone say little where the format's own kernels disagree."""
+"""Integer models judged by their purpose: the number of the corpus' pictures that they classify correctly, beside the format's own engine
+(corpus/README.md) and their floating twins. Their numbers alone say little, because the format's own kernels disagree."""
 import csv
 import os
 import sys

@@ -255,7 +255,7 @@ TEST(TfliteImporter, operators_without_tensors) {
 }
 
 /// Two graphs of one operator each over two numbers, `a_x` to `a_y` by ABS and `b_x` to `b_y` by NEG, and the signatures "first" and
-/// "second", which call these `in` and `out`. `tensor` is what the second calls `out`.
+/// "second", which name them `in` and `out`. `tensor`: the tensor that the second names `out`.
 std::string two_signatures(uint32_t tensor = 1) {
   FlatWriter w;
   std::vector<size_t> graphs, codes, signatures;

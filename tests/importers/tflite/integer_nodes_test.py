@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every node of networks of integers by itself, fed with what the format's reference kernels gave before it: Minnow must be within a step of
-these kernels, whatever the rest of the network makes of a rounding.
+"""Every node of integer networks by itself, fed with the results of the format's reference kernels before it: Minnow must be within a step of
+these kernels, so that the effect of a rounding on the rest of the network does not count.
 
-A network with variables runs a few times first. Beside it: how far the default kernels (XNNPACK) are from the reference kernels at the same nodes, and how many numbers of Minnow are not
-XNNPACK's. Models are those of the corpus; with names of keras.applications as arguments (applications_test.py) these too, "all" takes
-every one; a path takes that file, with x.npy as the input of x.tflite where it is there.
+A network with variables runs a few times first. The test also shows how far the default kernels (XNNPACK) are from the reference kernels at the
+same nodes, and how many of Minnow's numbers differ from XNNPACK's. Models are those of the corpus. Names of keras.applications as arguments
+(applications_test.py) add those networks, "all" adds every one; a path adds that file, with x.npy, if it exists, as the input of x.tflite.
 """
 import collections
 import json
@@ -73,7 +73,7 @@ def is_constant(model, tensor):
 
 
 def alone(model, op, shape_of):
-    """A model of that operator, the tensors that it takes and those that it gives."""
+    """Return a model of that operator, its input tensors and its output tensors."""
     tensors, places = model.subgraphs[0].tensors, {}
     single, graph = schema.ModelT(), schema.SubGraphT()
     single.version, single.buffers, graph.tensors = 3, [schema.BufferT()], []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MediaPipe's custom operators against plain loops over pixels and landmarks. No wheel has kernels for them.
-// Also: what custom options may say.
+// MediaPipe's custom operators compared with plain loops over pixels and landmarks, because no wheel has kernels for them; and their custom
+// options.
 #include <flatbuffers/flexbuffers.h>
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models of one TFLite operator each give the numbers that LiteRT's own kernels give.
+"""Models of one TFLite operator each give the same numbers as LiteRT's own kernels.
 
-Every row of the importer's rule table has a case here, or stands in WITHOUT_CASE with the reason. The cases are written as the corpus is,
-and run by the conformance runner on both backends, as they are and after every pass.
+Every row of the importer's rule table has a case here, or is in WITHOUT_CASE with the reason. The cases are written in the form of the corpus,
+and the conformance runner runs them on both backends, as imported and after every pass.
 """
 import importlib.metadata
 import json

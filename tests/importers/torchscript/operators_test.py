@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Small TorchScript programs give the numbers that PyTorch gives.
+"""Small TorchScript programs give the same numbers as PyTorch.
 
-Every row of the importer's rule table has a case here, or stands in WITHOUT_CASE with the reason. A case is the body of a method forward(),
-or a module that is traced or scripted. They are written as the corpus is, and run by the conformance runner on both backends, as they are
-and after every pass.
+Every row of the importer's rule table has a case here, or is in WITHOUT_CASE with the reason. A case is the body of a method forward(),
+or a module that is traced or scripted. The cases are written in the form of the corpus, and the conformance runner runs them on both backends,
+as imported and after every pass.
 """
 import copy
 import importlib.util
@@ -150,7 +150,7 @@ def program(name, body, inputs, types=None):
 
 
 def compiled_programs(folder):
-    """PyTorch wants to see the source of what it compiles."""
+    """Write programs to a file, because PyTorch needs the source of the code that it compiles."""
     path = folder / "programs.py"
     path.write_text("import math\nimport torch\nfrom typing import Dict, List, Optional, Tuple\nfrom torch import Tensor\n\n\n" + "\n\n".join(PROGRAMS))
     spec = importlib.util.spec_from_file_location("programs", path)
@@ -161,7 +161,7 @@ def compiled_programs(folder):
 
 
 def x_programs(shape_maker, *bodies):
-    """Programs of one input x, named after what they call."""
+    """Yield programs of one input x, named after the functions that they call."""
     for body in bodies:
         name = re.sub(r"\W+", "_", body)[:60].strip("_")
         program(unique(name), body, {"x": shape_maker()})
@@ -629,7 +629,7 @@ return y
 
 
 class State(nn.Module):
-    """Attributes that change with each call, from an example tensor to what runs make of it."""
+    """Attributes that change with each call, beginning with an example tensor."""
 
     def __init__(self):
         super().__init__()
