@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of elements: the loops of arithmetic.cpp and measures.cpp, compiled for each instruction set.
+#pragma once
+#include <minnow/vision/image.h>
+
+namespace minnow::vision {
+
+/// The place of a dtype in the tables below: u8, i8, u16, i16, i32, f32, f64. Throws Unsupported for another.
+int element_index(std::string_view function, DType dtype);
+
+/// Steps on two rows. weighted: a * p[0] + b * p[1] + p[2]; multiply and divide: times p[0].
+enum class ElementOp : uint8_t { add, subtract, absdiff, multiply, divide, minimum, maximum, weighted, count };
+/// Steps on one row. scale: a * p[0] + p[1]; scale_abs: its absolute value; power: a to the p[0].
+enum class UnaryOp : uint8_t { scale, scale_abs, square_root, power, count };
+enum class BitOp : uint8_t { conjunction, disjunction, exclusive, inverse, count };
+/// OpenCV's numbers.
+enum class Comparison : uint8_t { equal, greater, greater_equal, less, less_equal, not_equal };
+
+/// How many accumulators sums have: a multiple of 1, 2, 3 and 4 channels.
+inline constexpr int kSums = 48;
+
+struct ArithmeticLoops {
+  // Rows of elements as floats or doubles, and back: rounded to nearest even and saturated.
+  void (*to_f32[7])(const void* in, float* out, size_t n);
+  void (*to_f64[7])(const void* in, double* out, size_t n);
+  void (*from_f32[7])(const float* in, void* out, size_t n);
+  void (*from_f64[7])(const double* in, void* out, size_t n);
+  void (*binary_f32)(ElementOp op, const float* a, const float* b, float* out, size_t n, const double* p);
+  void (*binary_f64)(ElementOp op, const double* a, const double* b, double* out, size_t n, const double* p);
+  void (*unary_f32)(UnaryOp op, const float* a, float* out, size_t n, const double* p);
+  void (*unary_f64)(UnaryOp op, const double* a, double* out, size_t n, const double* p);
+  void (*exp_f32)(const float* in, float* out, size_t n);
+  void (*exp_f64)(const double* in, double* out, size_t n);
+  void (*log_f32)(const float* in, float* out, size_t n);
+  void (*log_f64)(const double* in, double* out, size_t n);
+  void (*magnitude_f32)(const float* x, const float* y, float* out, size_t n);
+  void (*magnitude_f64)(const double* x, const double* y, double* out, size_t n);
+  /// Degrees within [0, 360), times `scale`.
+  void (*phase_f32)(const float* x, const float* y, float* out, size_t n, double scale);
+  void (*phase_f64)(const double* x, const double* y, double* out, size_t n, double scale);
+  // add, subtract, absdiff, minimum and maximum of elements of one dtype; null: through floats.
+  void (*native[7][static_cast<size_t>(ElementOp::count)])(const void* a, const void* b, void* out, size_t n);
+  void (*bits)(BitOp op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
+  // 255 where the comparison holds. u8, f32 and f64 only.
+  void (*compare_u8)(Comparison op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
+  void (*compare_f32)(Comparison op, const float* a, const float* b, uint8_t* out, size_t n);
+  void (*compare_f64)(Comparison op, const double* a, const double* b, uint8_t* out, size_t n);
+  /// Out of `n` pixels those that the mask has.
+  void (*masked)(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes);
+  /// sums[i % kSums] += elements, squares likewise of their squares (null: not wanted), or with `absolute` sums of absolute values.
+  void (*sums[7])(const void* in, size_t n, bool absolute, double* sums, double* squares);
+  void (*least_and_most[7])(const void* in, size_t n, double* least, double* most);
+  size_t (*nonzero[7])(const void* in, size_t n);
+  void (*split_u8)(const uint8_t* in, uint8_t* const* planes, int channels, size_t pixels);  // 2, 3 or 4 channels
+  void (*split_f32)(const float* in, float* const* planes, int channels, size_t pixels);
+  void (*merge_u8)(const uint8_t* const* planes, uint8_t* out, int channels, size_t pixels);
+  void (*merge_f32)(const float* const* planes, float* out, int channels, size_t pixels);
+};
+const ArithmeticLoops& arithmetic_loops();
+
+}  // namespace minnow::vision
