@@ -97,9 +97,9 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
   const MutableImageView& to = result.view();
   const std::vector<std::byte> constant = pixel_of(color, image.dtype(), image.channels());
   const std::vector<int64_t> columns = border_positions(image.width(), left, right, border);
-  std::vector<std::byte> blank(border == Border::constant && top + bottom > 0 ? static_cast<size_t>(to.row_bytes()) : 0);
+  std::vector<std::byte> blank(border == Border::constant ? static_cast<size_t>(to.row_bytes()) : 0);
   if (!blank.empty()) pad_row(nullptr, image.width(), pixel_bytes(image), columns, left, constant.data(), blank.data());
-  // Bytes of the border on both sides: where they come from in a row; -1 where the constant is.
+  // Bytes of the border on both sides, and where they come from in a row.
   const int64_t bytes = pixel_bytes(image);
   std::vector<int64_t> places, sources;
   for (int64_t x = 0; x < width; x = x + 1 == left ? left + image.width() : x + 1) {
@@ -109,7 +109,7 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
     }
     for (int64_t b = 0; b < bytes; ++b) {
       places.push_back(x * bytes + b);
-      sources.push_back(columns[static_cast<size_t>(x)] < 0 ? -1 : columns[static_cast<size_t>(x)] * bytes + b);
+      sources.push_back(columns[static_cast<size_t>(x)] * bytes + b);
     }
   }
   for_rows(height, 2 * width * image.channels(), [&](int64_t first, int64_t last) {
@@ -122,8 +122,12 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
       }
       const auto* const in = image.row<std::byte>(source);
       std::memcpy(out + left * bytes, in, static_cast<size_t>(image.row_bytes()));
-      for (size_t i = 0; i < places.size(); ++i)
-        out[places[i]] = sources[i] < 0 ? constant[static_cast<size_t>(places[i] % bytes)] : in[sources[i]];
+      if (!blank.empty()) {
+        std::memcpy(out, blank.data(), static_cast<size_t>(left * bytes));
+        std::memcpy(out + left * bytes + image.row_bytes(), blank.data(), static_cast<size_t>(right * bytes));
+        continue;
+      }
+      for (size_t i = 0; i < places.size(); ++i) out[places[i]] = in[sources[i]];
     }
   });
   return result.finish();

@@ -76,51 +76,70 @@ void down(const ImageView& from, const MutableImageView& to, Border border) {
   });
 }
 
-template <class T>
-T up_finished(Sum<T> sum) {
-  if constexpr (std::is_floating_point_v<T>)
-    return sum * T(1.0 / 64);
-  else
-    return saturate<T>((sum + 32) >> 6);
+void join_up(const uint8_t* a, const uint8_t* b, const uint8_t* c, int64_t n, uint16_t* even, uint16_t* odd) {
+  pyramid_loops().double8(a, b, c, n, even, odd);
+}
+void join_up(const uint16_t* a, const uint16_t* b, const uint16_t* c, int64_t n, int32_t* even, int32_t* odd) {
+  pyramid_loops().double16(a, b, c, n, even, odd);
+}
+void join_up(const int16_t* a, const int16_t* b, const int16_t* c, int64_t n, int32_t* even, int32_t* odd) {
+  pyramid_loops().double16s(a, b, c, n, even, odd);
+}
+void join_up(const float* a, const float* b, const float* c, int64_t n, float* even, float* odd) {
+  pyramid_loops().double32(a, b, c, n, even, odd);
+}
+void join_up(const double* a, const double* b, const double* c, int64_t n, double* even, double* odd) {
+  for (int64_t i = 0; i < n; ++i) even[i] = a[i] + b[i] * 6 + c[i], odd[i] = (b[i] + c[i]) * 4;
+}
+void spread(const uint16_t* in, int64_t pixels, int64_t channels, uint8_t* room, uint8_t* out) {
+  pyramid_loops().spread8(in, pixels, channels, room, out);
+}
+void spread(const int32_t* in, int64_t pixels, int64_t channels, uint16_t* room, uint16_t* out) {
+  pyramid_loops().spread16(in, pixels, channels, room, out);
+}
+void spread(const int32_t* in, int64_t pixels, int64_t channels, int16_t* room, int16_t* out) {
+  pyramid_loops().spread16s(in, pixels, channels, room, out);
+}
+void spread(const float* in, int64_t pixels, int64_t channels, float* room, float* out) {
+  pyramid_loops().spread32(in, pixels, channels, room, out);
+}
+void spread(const double* in, int64_t pixels, int64_t channels, double*, double* out) {
+  for (int64_t x = 0; x < pixels; ++x)
+    for (int64_t c = 0; c < channels; ++c) {
+      const double* const at = in + x * channels + c;
+      out[2 * x * channels + c] = (at[-channels] + at[0] * 6 + at[channels]) / 64;
+      out[(2 * x + 1) * channels + c] = (at[0] + at[channels]) * 4 / 64;
+    }
 }
 
 template <class T>
 void up(const ImageView& from, const MutableImageView& to) {
+  using Wide = std::conditional_t<std::is_same_v<T, uint8_t>, uint16_t, Sum<T>>;
   const int64_t channels = from.channels(), width = from.width(), height = from.height(), size = width * channels;
-  // Each source row gives two rows: a + 6 b + c, and 4 (b + c). Zeros between pixels are left out, and the border is that of the picture
-  // with those zeros: 1 before the first pixel, and the last pixel itself behind.
+  // Zeros between pixels are left out, and the border is that of the picture with those zeros: pixel 1 before the first, and the last pixel
+  // itself behind.
   const auto before = [](int64_t i, int64_t count) { return i > 0 ? i - 1 : count > 1 ? int64_t{1} : int64_t{0}; };
   const auto behind = [](int64_t i, int64_t count) { return std::min(i + 1, count - 1); };
   for_rows(height, 6 * to.width() * channels, [&](int64_t first, int64_t last) {
-    std::vector<Sum<T>> even(static_cast<size_t>(size)), odd(static_cast<size_t>(size));
+    const size_t padded = static_cast<size_t>(size + 2 * channels);
+    std::vector<Wide> even(padded), odd(padded);
+    std::vector<T> room(static_cast<size_t>(2 * size)), whole(static_cast<size_t>(2 * size));
     for (int64_t y = first; y < last; ++y) {
-      const T* const a = from.row<T>(before(y, height));
-      const T* const b = from.row<T>(y);
-      const T* const c = from.row<T>(behind(y, height));
-      for (size_t i = 0; i < static_cast<size_t>(size); ++i) {
-        even[i] = Sum<T>(a[i]) + Sum<T>(b[i]) * 6 + Sum<T>(c[i]);
-        odd[i] = (Sum<T>(b[i]) + Sum<T>(c[i])) * 4;
-      }
-      const auto across = [&](const Sum<T>* row, T* out) {
-        const auto pixel = [&](int64_t x, int64_t left, int64_t right) {
-          for (int64_t i = 0; i < channels; ++i) {
-            out[2 * x * channels + i] = up_finished<T>(row[left * channels + i] + row[x * channels + i] * 6 + row[right * channels + i]);
-            if (2 * x + 1 < to.width())
-              out[(2 * x + 1) * channels + i] = up_finished<T>((row[x * channels + i] + row[right * channels + i]) * 4);
-          }
-        };
-        pixel(0, before(0, width), behind(0, width));
-        for (int64_t x = 1; x + 1 < width; ++x)
-          for (int64_t i = x * channels; i < (x + 1) * channels; ++i) {
-            out[i + x * channels] = up_finished<T>(row[i - channels] + row[i] * 6 + row[i + channels]);
-            out[i + (x + 1) * channels] = up_finished<T>((row[i] + row[i + channels]) * 4);
-          }
-        if (width > 1) pixel(width - 1, width - 2, width - 1);
+      join_up(from.row<T>(before(y, height)), from.row<T>(y), from.row<T>(behind(y, height)), size, even.data() + channels,
+              odd.data() + channels);
+      const auto across = [&](std::vector<Wide>& sums, int64_t to_row) {
+        Wide* const row = sums.data() + channels;
+        std::copy(row + before(0, width) * channels, row + (before(0, width) + 1) * channels, row - channels);
+        std::copy(row + size - channels, row + size, row + size);
+        T* const out = to.row<T>(to_row);
+        const bool narrower = to.width() < 2 * width;
+        spread(row, width, channels, room.data(), narrower ? whole.data() : out);
+        if (narrower) std::memcpy(out, whole.data(), static_cast<size_t>(to.row_bytes()));
         // One column more than twice as many.
-        if (to.width() > 2 * width) std::copy(out + (2 * width - 1) * channels, out + 2 * width * channels, out + 2 * width * channels);
+        if (to.width() > 2 * width) std::copy(out + (2 * width - 1) * channels, out + 2 * size, out + 2 * size);
       };
-      across(even.data(), to.row<T>(2 * y));
-      if (2 * y + 1 < to.height()) across(odd.data(), to.row<T>(2 * y + 1));
+      across(even, 2 * y);
+      if (2 * y + 1 < to.height()) across(odd, 2 * y + 1);
       if (y + 1 == height && to.height() > 2 * height)
         std::memcpy(to.row<T>(2 * height), to.row<T>(2 * height - 2), static_cast<size_t>(to.row_bytes()));
     }

@@ -3,6 +3,8 @@
 #include <minnow/vision/geometry.h>
 
 #include "vision/image.h"
+#include "vision/resize_loops.h"
+#include "vision/warp_loops.h"
 
 namespace minnow::vision {
 namespace {
@@ -10,28 +12,49 @@ namespace {
 constexpr double kTau = 6.283185307179586476925286766559;
 constexpr int kFillOutliers = 8, kInverse = 16, kLog = 256;
 
-/// Pixels of the border are repeated.
-template <class From, class To>
+/// A row of a patch: two rows of the picture are joined, and each pixel with the next. Pixels of the border are repeated.
 void patch(const ImageView& image, const MutableImageView& to, float left, float top) {
-  const int64_t channels = image.channels();
+  const ResizeLoops& loops = resize_loops();
+  const int64_t channels = image.channels(), width = to.width();
   const double whole_x = std::floor(static_cast<double>(left)), whole_y = std::floor(static_cast<double>(top));
   const float a = left - static_cast<float>(whole_x), b = top - static_cast<float>(whole_y);
-  const float w[4] = {(1 - a) * (1 - b), a * (1 - b), (1 - a) * b, a * b};
-  const auto within = [](double place, int64_t size) {
-    return static_cast<int64_t>(std::clamp(place, 0.0, static_cast<double>(size - 1)));
+  const float across[2] = {1 - a, a}, down[2] = {1 - b, b};
+  const int16_t across16[2] = {0, saturate<int16_t>(a * 32768)}, down16[2] = {0, saturate<int16_t>(b * 32768)};
+  // Pixels [first, end) of the row with one pixel more come from [start, start + end - first) of the picture.
+  const double last_column = static_cast<double>(image.width() - 1);
+  const int64_t start = static_cast<int64_t>(std::clamp(whole_x, 0.0, last_column));
+  const int64_t first = static_cast<int64_t>(std::clamp(-whole_x, 0.0, static_cast<double>(width)));
+  const int64_t end = std::clamp<int64_t>(first + image.width() - start, first + 1, width + 1);
+  const size_t count = static_cast<size_t>((end - first) * channels), size = static_cast<size_t>(width * channels);
+  const auto line = [&](double y) { return static_cast<int64_t>(std::clamp(y, 0.0, static_cast<double>(image.height() - 1))); };
+  const auto repeat = [&](auto* row) {
+    for (int64_t i = first * channels - 1; i >= 0; --i) row[i] = row[i + channels];
+    for (int64_t i = end * channels; i < (width + 1) * channels; ++i) row[i] = row[i - channels];
   };
-  for_rows(to.height(), to.width() * channels * 4, [&](int64_t first, int64_t last) {
-    for (int64_t y = first; y < last; ++y) {
-      const From* const upper = image.row<From>(within(whole_y + static_cast<double>(y), image.height()));
-      const From* const lower = image.row<From>(within(whole_y + static_cast<double>(y) + 1, image.height()));
-      To* out = to.row<To>(y);
-      for (int64_t x = 0; x < to.width(); ++x) {
-        const int64_t p = within(whole_x + static_cast<double>(x), image.width()) * channels;
-        const int64_t q = within(whole_x + static_cast<double>(x) + 1, image.width()) * channels;
-        for (int64_t c = 0; c < channels; ++c)
-          *out++ = saturate<To>(static_cast<float>(upper[p + c]) * w[0] + static_cast<float>(upper[q + c]) * w[1] +
-                                static_cast<float>(lower[p + c]) * w[2] + static_cast<float>(lower[q + c]) * w[3]);
+  for_rows(to.height(), width * channels * 4, [&](int64_t from, int64_t until) {
+    const bool bytes = image.dtype() == DType::u8, to_bytes = to.dtype() == DType::u8;
+    std::vector<int16_t> row16(to_bytes ? size + static_cast<size_t>(channels) : 0);
+    std::vector<float> row32(to_bytes ? 0 : size + static_cast<size_t>(channels));
+    for (int64_t y = from; y < until; ++y) {
+      const int64_t upper = line(whole_y + static_cast<double>(y)), lower = line(whole_y + static_cast<double>(y) + 1);
+      if (to_bytes) {
+        const uint8_t* const rows[2] = {image.row<uint8_t>(upper) + start * channels, image.row<uint8_t>(lower) + start * channels};
+        loops.down8(rows, down16, 2, count, row16.data() + first * channels);
+        repeat(row16.data());
+        const int16_t* const pixels[2] = {row16.data(), row16.data() + channels};
+        loops.down16(pixels, across16, 2, size, to.row<uint8_t>(y));
+        continue;
       }
+      if (bytes) {
+        const uint8_t* const rows[2] = {image.row<uint8_t>(upper) + start * channels, image.row<uint8_t>(lower) + start * channels};
+        loops.sum8(rows, down, 2, count, row32.data() + first * channels);
+      } else {
+        const float* const rows[2] = {image.row<float>(upper) + start * channels, image.row<float>(lower) + start * channels};
+        loops.sum32(rows, down, 2, count, row32.data() + first * channels);
+      }
+      repeat(row32.data());
+      const float* const pixels[2] = {row32.data(), row32.data() + channels};
+      loops.sum32(pixels, across, 2, size, to.row<float>(y));
     }
   });
 }
@@ -51,12 +74,7 @@ Tensor rect_sub_pix(const ImageView& image, Size size, Point2d center, DType dty
   const float left = static_cast<float>(center.x) - static_cast<float>(size.width - 1) * 0.5f;
   const float top = static_cast<float>(center.y) - static_cast<float>(size.height - 1) * 0.5f;
   Result result(kName, output, dtype, size.height, size.width, image.channels(), {&image});
-  if (!bytes)
-    patch<float, float>(image, result.view(), left, top);
-  else if (dtype == DType::u8)
-    patch<uint8_t, uint8_t>(image, result.view(), left, top);
-  else
-    patch<uint8_t, float>(image, result.view(), left, top);
+  patch(image, result.view(), left, top);
   return result.finish();
 } catch (...) {
   throw_as_error();
@@ -96,16 +114,14 @@ Tensor warp_polar(const ImageView& image, Size size, Point2d center, double radi
   const double step = kTau / static_cast<double>(image.height());
   const double scale = (is_log ? std::log(radius) : radius) / static_cast<double>(image.width());
   for_rows(size.height, size.width * 32, [&](int64_t first, int64_t last) {
-    for (int64_t y = first; y < last; ++y)
-      for (int64_t x = 0; x < size.width; ++x) {
-        const float dx = static_cast<float>(x) - cx, dy = static_cast<float>(y) - cy;
-        float distance = std::sqrt(dx * dx + dy * dy);
-        if (is_log) distance = std::log(distance + 1);
-        double angle = std::atan2(static_cast<double>(dy), static_cast<double>(dx));
-        if (angle < 0) angle += kTau;
-        map_x.row<float>(y)[x] = static_cast<float>(static_cast<double>(distance) / scale);
-        map_y.row<float>(y)[x] = static_cast<float>(angle / step) + 1;
-      }
+    for (int64_t y = first; y < last; ++y) {
+      float* const distances = map_x.row<float>(y);
+      float* const angles = map_y.row<float>(y);
+      warp_loops().polar(cx, static_cast<float>(y) - cy, size.width, distances, angles);
+      for (int64_t x = 0; is_log && x < size.width; ++x) distances[x] = std::log(distances[x] + 1);
+      warp_loops().scale(distances, size.width, static_cast<float>(1 / scale), 0);
+      warp_loops().scale(angles, size.width, static_cast<float>(1 / step), 1);
+    }
   });
   return remap(ring, xs, ys, flags & 7, border, {}, output);
 } catch (...) {

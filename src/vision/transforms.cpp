@@ -5,6 +5,7 @@
 #include <array>
 
 #include "vision/image.h"
+#include "vision/warp_loops.h"
 
 namespace minnow::vision {
 namespace {
@@ -175,11 +176,20 @@ Tensor perspective_transform(const ImageView& points, const TensorView& transfor
     m.push_back(transform.dtype() == DType::f32 ? static_cast<double>(transform.data<float>()[i]) : transform.data<double>()[i]);
   const int64_t to = rows - 1;
   Result result(kName, output, points.dtype(), points.height(), points.width(), to, {&points});
+  const bool whole =
+      points.stride() == points.row_bytes() && result.view().stride() == result.view().row_bytes();  // rows follow each other
   with_element(kName, points.dtype(), [&](auto element) {
     using T = decltype(element);
     for_rows(points.height(), points.width() * from * 4, [&](int64_t first, int64_t last) {
       for (int64_t y = first; y < last; ++y) {
         const T* in = points.row<T>(y);
+        if constexpr (std::is_same_v<T, float>)
+          if (from == 2 && to == 2 && (points.width() > 1 || whole)) {
+            const int64_t n = whole ? points.width() * (last - first) : points.width();
+            warp_loops().project(in, n, m.data(), result.view().row<float>(y));
+            if (whole) return;
+            continue;
+          }
         T* out = result.view().template row<T>(y);
         for (int64_t x = 0; x < points.width(); ++x, in += from, out += to) {
           double values[4];

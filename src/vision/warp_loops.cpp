@@ -125,6 +125,56 @@ void join(const int32_t* HWY_RESTRICT x, const int32_t* HWY_RESTRICT y, int64_t 
   }
 }
 
+void polar(float center, float y, int64_t n, float* HWY_RESTRICT lengths, float* HWY_RESTRICT angles) {
+  constexpr float kQuarter = 1.57079632679f;
+  const float height = std::abs(y);
+  for (int64_t i = 0; i < n; ++i) {
+    const float x = static_cast<float>(static_cast<int32_t>(i)) - center, width = std::abs(x);
+    lengths[i] = std::sqrt(x * x + y * y);
+    // The arc tangent of at most 1, up to 1e-5 (C. Hastings, Approximations for Digital Computers, 1955, with one term more), then the
+    // octant.
+    const float most = std::max(std::max(width, height), 1e-30f), ratio = std::min(width, height) / most, square = ratio * ratio;
+    float angle = -0.01172120f;
+    angle = angle * square + 0.05265332f;
+    angle = angle * square - 0.11643287f;
+    angle = angle * square + 0.19354346f;
+    angle = angle * square - 0.33262347f;
+    angle = (angle * square + 0.99997726f) * ratio;
+    angle = width < height ? kQuarter - angle : angle;
+    angle = x < 0 ? 2 * kQuarter - angle : angle;
+    angles[i] = y < 0 ? 4 * kQuarter - angle : angle;
+  }
+}
+
+void scale(float* HWY_RESTRICT x, int64_t n, float factor, float sum) {
+  for (int64_t i = 0; i < n; ++i) x[i] = x[i] * factor + sum;
+}
+
+void project(const float* HWY_RESTRICT in, int64_t n, const double* m, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto row = [&](int r, auto x, auto y) HWY_ATTR {
+    return hn::MulAdd(x, hn::Set(d, m[3 * r]), hn::MulAdd(y, hn::Set(d, m[3 * r + 1]), hn::Set(d, m[3 * r + 2])));
+  };
+  const auto least = hn::Set(d, static_cast<double>(std::numeric_limits<float>::epsilon()));
+  const auto some = [&](const float* from, float* to) HWY_ATTR {
+    hn::Vec<decltype(df)> fx, fy;
+    hn::LoadInterleaved2(df, from, fx, fy);
+    const auto x = hn::PromoteTo(d, fx), y = hn::PromoteTo(d, fy), w = row(2, x, y);
+    const auto factor = hn::IfThenElseZero(hn::Gt(hn::Abs(w), least), hn::Div(hn::Set(d, 1.0), w));
+    hn::StoreInterleaved2(hn::DemoteTo(df, hn::Mul(row(0, x, y), factor)), hn::DemoteTo(df, hn::Mul(row(1, x, y), factor)), df, to);
+  };
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) some(in + 2 * i, out + 2 * i);
+  if (i < n) {
+    HWY_ALIGN float padded[2 * hn::MaxLanes(d)] = {}, made[2 * hn::MaxLanes(d)];
+    std::memcpy(padded, in + 2 * i, static_cast<size_t>(n - i) * 2 * sizeof(float));
+    some(padded, made);
+    std::memcpy(out + 2 * i, made, static_cast<size_t>(n - i) * 2 * sizeof(float));
+  }
+}
+
 template <class T>
 HWY_INLINE const T* pixel(const WarpSource& source, int64_t x, int64_t y, int64_t channels) {
   return reinterpret_cast<const T*>(source.data + y * source.stride) + x * channels;
@@ -313,6 +363,9 @@ const WarpLoops kWarpLoops{affine,
                            perspective,
                            from_maps,
                            join,
+                           polar,
+                           scale,
+                           project,
                            {nullptr, linear8_1, nullptr, linear8<3>, linear8<4>},
                            {nullptr, linear32_1, nullptr, linear32<3>, linear32<4>},
                            {nullptr, taps<uint8_t, 1, 4>, nullptr, taps<uint8_t, 3, 4>, taps<uint8_t, 4, 4>},

@@ -32,6 +32,12 @@ struct WarpLoops {
   void (*from_maps)(const float* x, const float* y, int64_t n, const Places& out);
   /// out[2 i] = x[i], out[2 i + 1] = y[i]
   void (*join)(const int32_t* x, const int32_t* y, int64_t n, int16_t* out);
+  /// Lengths and angles, in [0, 2 pi), of the vectors (i - center, y).
+  void (*polar)(float center, float y, int64_t n, float* lengths, float* angles);
+  /// x = x * factor + sum
+  void (*scale)(float* x, int64_t n, float factor, float sum);
+  /// Points (x, y) times a matrix [3, 3], divided by the last coordinate; (0, 0) where that is next to 0.
+  void (*project)(const float* in, int64_t n, const double* matrix, float* out);
   /// Of 1, 3 or 4 channels; nullptr where there is none. Linear of u8 takes no weights, the others weights[fraction][count].
   WarpRun linear8[5], linear32[5], cubic8[5], cubic32[5], lanczos8[5], lanczos32[5];
 };
