@@ -95,23 +95,28 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
   check_size(kName, width, height);
   Result result(kName, output, image.dtype(), height, width, image.channels(), {&image});
   const MutableImageView& to = result.view();
-  const std::vector<std::byte> constant = pixel_of(color, image.dtype(), image.channels());
-  const std::vector<int64_t> columns = border_positions(image.width(), left, right, border);
-  std::vector<std::byte> blank(border == Border::constant ? static_cast<size_t>(to.row_bytes()) : 0);
-  if (!blank.empty()) pad_row(nullptr, image.width(), pixel_bytes(image), columns, left, constant.data(), blank.data());
-  // Bytes of the border on both sides, and where they come from in a row.
   const int64_t bytes = pixel_bytes(image);
-  std::vector<int64_t> places, sources;
-  for (int64_t x = 0; x < width; x = x + 1 == left ? left + image.width() : x + 1) {
-    if (x == 0 && left == 0) {
-      x = image.width() - 1;  // there is no left side
-      continue;
-    }
-    for (int64_t b = 0; b < bytes; ++b) {
-      places.push_back(x * bytes + b);
-      sources.push_back(columns[static_cast<size_t>(x)] * bytes + b);
-    }
+  std::vector<std::byte> blank;  // a row of the constant
+  if (border == Border::constant) {
+    blank.resize(static_cast<size_t>(to.row_bytes()));
+    const std::vector<std::byte> constant = pixel_of(color, image.dtype(), image.channels());
+    pad_row(nullptr, width, bytes, std::vector<int64_t>(static_cast<size_t>(width), -1), 0, constant.data(), blank.data());
   }
+  // Pixels of the border on both sides: where they are, and where they come from.
+  std::vector<int64_t> places, sources;
+  const auto add = [&](int64_t x) {
+    places.push_back((left + x) * bytes), sources.push_back(border_position(x, image.width(), border) * bytes);
+  };
+  if (blank.empty()) {
+    for (int64_t x = -left; x < 0; ++x) add(x);
+    for (int64_t x = image.width(); x < image.width() + right; ++x) add(x);
+  }
+  const auto sides = [&](const std::byte* in, std::byte* out, auto fixed) {
+    const size_t size = decltype(fixed)::value ? decltype(fixed)::value : static_cast<size_t>(bytes);
+    const int64_t* const place = places.data();
+    const int64_t* const source = sources.data();
+    for (size_t i = 0, n = places.size(); i < n; ++i) std::memcpy(out + place[i], in + source[i], size);
+  };
   for_rows(height, 2 * width * image.channels(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
       const int64_t source = border_position(y - top, image.height(), border);
@@ -125,9 +130,15 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
       if (!blank.empty()) {
         std::memcpy(out, blank.data(), static_cast<size_t>(left * bytes));
         std::memcpy(out + left * bytes + image.row_bytes(), blank.data(), static_cast<size_t>(right * bytes));
-        continue;
+      } else if (bytes == 1) {
+        sides(in, out, std::integral_constant<size_t, 1>());
+      } else if (bytes == 3) {
+        sides(in, out, std::integral_constant<size_t, 3>());
+      } else if (bytes == 4) {
+        sides(in, out, std::integral_constant<size_t, 4>());
+      } else {
+        sides(in, out, std::integral_constant<size_t, 0>());
       }
-      for (size_t i = 0; i < places.size(); ++i) out[places[i]] = in[sources[i]];
     }
   });
   return result.finish();

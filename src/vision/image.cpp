@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/memory.h"
+#include "base/os.h"
 
 namespace minnow::vision {
 
@@ -103,7 +104,12 @@ Tensor new_image(DType dtype, int64_t height, int64_t width, int64_t channels) {
     if (free.account) free.account->refund(bytes);
     throw OutOfMemory("the system refused {} bytes of memory", bytes);
   }
-  return Tensor(dtype, shape, memory, std::shared_ptr<const void>(memory, std::move(free)));
+  std::shared_ptr<const void> owner(memory, std::move(free));
+  // The heap does not keep tens of megabytes: large pages make new ones cheaper.
+  const uintptr_t start = (reinterpret_cast<uintptr_t>(memory) + os::kHugePage - 1) / os::kHugePage * os::kHugePage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / os::kHugePage * os::kHugePage;
+  if (bytes >= 2 * os::kHugePage && end > start) os::prefer_huge_pages(reinterpret_cast<void*>(start), end - start);
+  return Tensor(dtype, shape, memory, std::move(owner));
 }
 MutableImageView writable(Tensor& image) { return image.writable(); }
 

@@ -144,28 +144,6 @@ WarpRun fast_run(const Warp& warp) {
   return (bytes ? loops.lanczos8 : loops.lanczos32)[channels];
 }
 
-template <size_t kBytes>
-void copy_inner(const ImageView& from, const Places& places, int64_t n, std::byte* out, size_t bytes) {
-  const size_t size = kBytes ? kBytes : bytes;
-  for (int64_t i = 0; i < n; ++i, out += size)
-    std::memcpy(out, from.row<std::byte>(places.y[i]) + places.x[i] * static_cast<int64_t>(size), size);
-}
-
-void copy_run(const ImageView& from, const Places& places, int64_t n, std::byte* out, size_t bytes) {
-  switch (bytes) {
-    case 1:
-      return copy_inner<1>(from, places, n, out, bytes);
-    case 3:
-      return copy_inner<3>(from, places, n, out, bytes);
-    case 4:
-      return copy_inner<4>(from, places, n, out, bytes);
-    case 12:
-      return copy_inner<12>(from, places, n, out, bytes);
-    default:
-      return copy_inner<0>(from, places, n, out, bytes);
-  }
-}
-
 template <class T>
 void fill(const Warp& warp, int64_t n, T* out) {
   const T* const color = reinterpret_cast<const T*>(warp.color.data());
@@ -194,33 +172,35 @@ void warp_row(const Warp& warp, WarpRun run, const Places& places, int64_t n, T*
     return places.x[i] + behind < 0 || places.y[i] + behind < 0 || places.x[i] - before >= warp.from.width() ||
            places.y[i] - before >= warp.from.height();
   };
-  for (int64_t i = 0; i < n;) {
-    if (!inner(i)) {
-      if (colored && outer(i)) {
-        int64_t end = i + 1;
-        while (end < n && outer(end)) ++end;
-        fill(warp, end - i, out + i * channels);
-        i = end;
-        continue;
-      }
-      pixel(warp, places.x[i], places.y[i], places.fraction ? places.fraction[i] : uint16_t{0}, out + i * channels);
-      ++i;
-      continue;
-    }
-    int64_t end = i + 1;
-    while (end < n && inner(end)) ++end;
+  const auto inner_run = [&](int64_t i, int64_t end) {
     const Places part{places.x + i, places.y + i, places.fraction ? places.fraction + i : nullptr};
+    const WarpSource source{warp.from.row<std::byte>(0), warp.from.stride()};
     T* const to = out + i * channels;
     if (run)
-      run({warp.from.row<std::byte>(0), warp.from.stride()}, part, end - i, weights, reinterpret_cast<std::byte*>(to));
+      run(source, part, end - i, weights, reinterpret_cast<std::byte*>(to));
     else if (count == 1)
-      copy_run(warp.from, part, end - i, reinterpret_cast<std::byte*>(to), static_cast<size_t>(channels) * sizeof(T));
+      warp_loops().pick(source, part, end - i, static_cast<size_t>(channels) * sizeof(T), reinterpret_cast<std::byte*>(to));
     else if (count == 2)
       inner_pixels<T, 2>(warp, part, end - i, to);
     else if (count == 4)
       inner_pixels<T, 4>(warp, part, end - i, to);
     else
       inner_pixels<T, 8>(warp, part, end - i, to);
+  };
+  const int32_t origin = static_cast<int32_t>(before);
+  if (warp_loops().within(places.x, places.y, n, origin, origin, static_cast<uint32_t>(columns), static_cast<uint32_t>(rows)))
+    return inner_run(0, n);
+  for (int64_t i = 0; i < n;) {
+    int64_t end = i + 1;
+    if (inner(i)) {
+      while (end < n && inner(end)) ++end;
+      inner_run(i, end);
+    } else if (colored && outer(i)) {
+      while (end < n && outer(end)) ++end;
+      fill(warp, end - i, out + i * channels);
+    } else {
+      pixel(warp, places.x[i], places.y[i], places.fraction ? places.fraction[i] : uint16_t{0}, out + i * channels);
+    }
     i = end;
   }
 }

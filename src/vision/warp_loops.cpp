@@ -125,6 +125,38 @@ void join(const int32_t* HWY_RESTRICT x, const int32_t* HWY_RESTRICT y, int64_t 
   }
 }
 
+bool within(const int32_t* HWY_RESTRICT xs, const int32_t* HWY_RESTRICT ys, int64_t n, int32_t x, int32_t y, uint32_t columns,
+            uint32_t rows) {
+  uint32_t beyond = 0;
+  for (int64_t i = 0; i < n; ++i)
+    beyond |= static_cast<uint32_t>(static_cast<uint32_t>(xs[i] - x) >= columns) |
+              static_cast<uint32_t>(static_cast<uint32_t>(ys[i] - y) >= rows);
+  return beyond == 0;
+}
+
+template <size_t kBytes>
+HWY_INLINE void pick_of(const WarpSource& source, const Places& places, int64_t n, size_t bytes, std::byte* HWY_RESTRICT out) {
+  const size_t size = kBytes ? kBytes : bytes;
+  const std::byte* const data = source.data;
+  const int64_t stride = source.stride;
+  for (int64_t i = 0; i < n; ++i)
+    std::memcpy(out + static_cast<size_t>(i) * size, data + places.y[i] * stride + places.x[i] * static_cast<int64_t>(size), size);
+}
+void pick(const WarpSource& source, const Places& places, int64_t n, size_t bytes, std::byte* out) {
+  switch (bytes) {
+    case 1:
+      return pick_of<1>(source, places, n, bytes, out);
+    case 3:
+      return pick_of<3>(source, places, n, bytes, out);
+    case 4:
+      return pick_of<4>(source, places, n, bytes, out);
+    case 12:
+      return pick_of<12>(source, places, n, bytes, out);
+    default:
+      return pick_of<0>(source, places, n, bytes, out);
+  }
+}
+
 void polar(float center, float y, int64_t n, float* HWY_RESTRICT lengths, float* HWY_RESTRICT angles) {
   constexpr float kQuarter = 1.57079632679f;
   const float height = std::abs(y);
@@ -363,6 +395,8 @@ const WarpLoops kWarpLoops{affine,
                            perspective,
                            from_maps,
                            join,
+                           within,
+                           pick,
                            polar,
                            scale,
                            project,
