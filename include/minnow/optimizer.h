@@ -113,7 +113,7 @@ class MINNOW_API Optimizer {
   virtual Schedule& schedule() = 0;
   /// Changes a setting of all groups that do not set it themselves.
   virtual void set(std::string_view setting, const Setting& value) = 0;
-  /// Of "schedule_free": puts the averaged weights into the tensors, for evaluation, or those that train back. Others change nothing.
+  /// For "schedule_free": puts the averaged weights into the tensors, for evaluation, or those that train back. Others change nothing.
   virtual void evaluate(std::span<const Trainable> tensors, bool on);
 };
 

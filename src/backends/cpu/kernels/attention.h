@@ -13,7 +13,7 @@ struct ScoreRow {
 };
 
 struct AttentionKernels {
-  /// The scores become their softmax. Where all are minus infinity they become 0: a query that sees nothing.
+  /// Replaces the scores by their softmax. If all are minus infinity they become 0: such a query attends to nothing.
   void (*softmax)(const ScoreRow& row);
 };
 

@@ -97,7 +97,7 @@ MINNOW_BF16 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* fro
   return hn::Vec<hn::RebindToUnsigned<D>>{_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(from))))};
 }
 #else
-// BFMMLA of ARMv8.2's bf16 extension, where channels come in whole vectors (bf16_matrices.inc), else BFDOT.
+// BFMMLA of ARMv8.2's bf16 extension for whole vectors of channels (bf16_matrices.inc), else BFDOT.
 constexpr int kRows = 12;
 using Pairs = bfloat16x8_t;
 
@@ -151,8 +151,8 @@ const LowPrecisionKernels& bf16_kernels(const Bf16Forms& forms) {
   return forms.direct.tile.packed && has_bf16_products() ? forms.direct : forms.widening;
 }
 
-// Intel's cores have the instruction on one of the two ports that multiply f32: as many products, of half the bytes. ARM's have BFMMLA, of
-// four times as many products as f32's, where they multiply f32.
+// Intel's cores execute the instruction on one of the two ports that multiply f32: as many products per cycle, with half the bytes. ARM's
+// cores execute BFMMLA, with four times as many products as an f32 instruction, on the same units.
 double bf16_speed(const Bf16Forms& forms) {
   if (&bf16_kernels(forms) == &forms.widening) return 0.85;
 #if HWY_ARCH_X86

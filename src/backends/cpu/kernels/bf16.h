@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bf16 pairs, summed in f32: by an instruction where the machine has one, else widened in the tile.
+// Products of bf16 pairs, summed in f32, by an instruction for that if the machine has one; else the tile widens the factors.
 #pragma once
 #include "backends/cpu/kernels/low_precision.h"
 

@@ -49,7 +49,7 @@ enum class Chain : uint8_t {
   count
 };
 
-/// Where an operand is: an element for each place at a, one vector for all at a, or h.
+/// The place of an operand: an element per position at a, one vector for all positions at a, or h.
 enum class ChainOperand : uint8_t { each, fixed, held };
 
 using ChainCode = void (*)();  // of the kernels' own type
@@ -66,8 +66,8 @@ struct ChainKernels {
   /// Indexed by Chain and, for steps with one operand, by ChainOperand. Null: steps for which an instruction set lacks registers (`hold`,
   /// `swap` and all held operands), and rare combinations of a step with a held operand.
   const ChainCode (*code)[3];
-  /// Runs the steps, of which the last is `end`, on each tile of [0, count); count is whole tiles. A step reads the values that
-  /// earlier steps have stored.
+  /// Runs the steps, which end with `end`, on each tile of [0, count); count is whole tiles. A step may read the values that earlier steps
+  /// have stored.
   void (*run)(const ChainStep* steps, size_t count);
 };
 

@@ -33,8 +33,8 @@ enum class Mapping : uint8_t { negate, absolute, bit_not, logical_not };
 using MappingLoop = void (*)(const void* x, size_t count, void* y);
 
 struct CombineKernels {
-  /// For bool and integers of at least a byte, which wrap around; all of f64, where minimum and maximum are NaN if one operand is;
-  /// comparisons of f32. Null for all else.
+  /// For bool and integers of at least a byte, which wrap around; f64, where minimum and maximum are NaN if an operand is; and comparisons
+  /// of f32. Null for all others.
   CombinationLoop (*loop)(DType dtype, Combination combination);
   /// For integers of at least a byte; logical_not for bool. Null for all else.
   MappingLoop (*mapping)(DType dtype, Mapping mapping);

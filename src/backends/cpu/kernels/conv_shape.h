@@ -24,7 +24,7 @@ struct ConvShape {
   }
 };
 
-/// Where output (row, column) lies in a larger image: at (top + row * step_h, left + column * step_w).
+/// The position of output (row, column) in a larger image: (top + row * step_h, left + column * step_w).
 struct OutputGrid {
   size_t height, width;  // of the larger image
   size_t top = 0, left = 0, step_h = 1, step_w = 1;

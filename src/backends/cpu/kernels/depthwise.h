@@ -9,7 +9,7 @@ namespace minnow::cpu {
 
 /// Some rows of one vector of channels of a depthwise convolution that reads the image itself.
 struct DirectDepthwiseRows {
-  const float* x;  // where row 0 of the vector's plane is or would be; from row `wrap` on, rows lie `ring` rows before their places
+  const float* x;  // row 0 of the vector's plane, which may be virtual; from row `wrap` on, rows are `ring` rows before their positions
   float* y;        // first row to compute
   const float* w;  // [kernel_h][kernel_w][lane]
   const float* bias = nullptr;
@@ -37,7 +37,7 @@ struct WindowDepthwiseRows {
   size_t out_w, rows, x_row;
 };
 
-/// Lanes of one vector from several: lane l is lane source[i][l] of input i where take[i][l] is not zero. Some input takes each lane.
+/// Builds a vector from lanes of several: lane l is lane source[i][l] of input i if take[i][l] is not zero. Each lane has one such input.
 struct LaneOrder {
   const int32_t* source;  // [input][lane]
   const int32_t* take;

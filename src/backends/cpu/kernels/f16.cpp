@@ -41,7 +41,7 @@ MINNOW_LOW_PRECISION HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const f
 }
 #include "backends/cpu/kernels/low_precision_packing.inc"
 
-// The weights of a pair of channels, each channel's in a vector; those of one vector of outputs are there twice.
+// The weights of a pair of channels, each channel's in a vector; with one vector of outputs, each vector holds them twice.
 template <int N>
 MINNOW_LOW_PRECISION HWY_INLINE void load_weights(const float* w, float16x8_t (&b)[2]) {
   const float16x8_t first = vreinterpretq_f16_f32(vld1q_f32(w)), second = N == 2 ? vreinterpretq_f16_f32(vld1q_f32(w + kLanes)) : first;
@@ -118,7 +118,7 @@ template <int R, int kSets>
 MINNOW_LOW_PRECISION HWY_INLINE void clear(float16x8_t (&sum)[kSets][R]) {
   MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[s][r] = vreinterpretq_f16_u16(vdupq_n_u16(0));
 }
-// The sums in f32 [row][vector], which lie in memory while those in f16 have the registers; gcc 12 would move both about.
+// The sums in f32 [row][vector]. They stay in memory, because the sums in f16 need the registers; gcc 12 would move both back and forth.
 template <int R, int N>
 struct Totals {
   float lanes[R * N * kLanes];

@@ -29,7 +29,7 @@ using Binary32Function = void (*)(const float* a, const float* b, size_t count, 
 struct Functions32Kernels {
   const Unary32Function* unary;    // by MoreUnary
   const Binary32Function* binary;  // by Binary32
-  Unary32Function tanh;            // null, too, where the machine looks nothing up in tables as large: that of unary.h serves
+  Unary32Function tanh;            // null also on machines without lookups in tables of this size: that of unary.h serves
 };
 
 }  // namespace minnow::cpu

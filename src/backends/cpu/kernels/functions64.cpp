@@ -80,7 +80,7 @@ struct Cosh {
   }
 };
 
-/// Logarithms of numbers that are neither zero, negative, infinite nor NaN, and of those.
+/// y for positive finite x, and the logarithms of zero, negative and infinite x and NaN.
 HWY_INLINE V with_edges(V x, V y) {
   const auto ordinary = hn::And(hn::Gt(x, hn::Zero(D())), hn::Lt(x, constant(std::numeric_limits<double>::infinity())));
   return hn::AllTrue(D(), ordinary) ? y : at_edges(x, y);

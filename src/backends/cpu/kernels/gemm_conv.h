@@ -88,7 +88,7 @@ class GemmConv {
   size_t parts_;                // of the planes of the window; positions are counted as if there were one
   size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
   FilterSteps filter_;          // as pack_weights finds it
-  size_t factors_;              // channels of one group as they are multiplied: a pair of bf16 or f16 counts once
+  size_t factors_;              // factors per pixel of one group: a channel in f32, a pair of channels in bf16 or f16
   size_t planes_;               // planes of one group's window
   size_t image_planes_;         // planes of one group in the image
   size_t depth_;                // products per output: taps times channels of a group

@@ -23,7 +23,7 @@ using DS8 = hn::Rebind<int8_t, D>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(int32_t);
 constexpr int kVector = 4 * kLanes;  // bytes
-// Where products of pairs are not added to one sum in order, two sums hold the halves of a vector (see pairs).
+// On machines that do not add products of pairs to one sum in order, two sums hold the halves of a vector (see pairs).
 constexpr bool kTwoSums = HWY_TARGET == HWY_NEON;
 constexpr int kSums = kTwoSums ? 2 : 1;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : kTwoSums ? 5 : 6;
@@ -210,8 +210,8 @@ MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
 #endif
 
 #if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
-// SMMLA of ARMv8.2's products of i8 matrices: eight channels of two pixels by those of two outputs are added to four sums. Neighbouring
-// pixels of eight channels are one vector, as are neighbouring outputs of the weights.
+// SMMLA of ARMv8.2's products of i8 matrices: multiplies eight channels of two pixels with those of two outputs and adds to four sums. Two
+// neighbouring pixels of eight channels are one vector, and so are two neighbouring outputs of the weights.
 #define MINNOW_I8MM __attribute__((target("arch=armv8.2-a+crypto+i8mm")))
 MINNOW_I8MM HWY_INLINE int32x4_t matrix_product(int32x4_t sum, int8x16_t a, int8x16_t b) {
 #if HWY_COMPILER_CLANG

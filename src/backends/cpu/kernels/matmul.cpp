@@ -71,7 +71,7 @@ void MatMul::pack_bias(const float* bias, float factor, float* out) const noexce
   for (size_t i = 0; i < vectors_ * lanes_; ++i) out[i] = i < shape_.n ? factor * bias[i] : 0;
 }
 
-// [k / lanes][row][lanes], so that a tile finds its rows next to each other, as in an image; lanes beyond k stay as they are.
+// [k / lanes][row][lanes], so that a tile finds its rows next to each other, as in an image; lanes beyond k are not written.
 void MatMul::pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept {
   if (low_precision_) {
     for (size_t k = 0; k < a_columns_; k += 2 * lanes_, out += rows * lanes_)

@@ -37,7 +37,7 @@ struct Loops {
   }
   /// The larger one, NaN if `a` or `b` is.
   static HWY_INLINE V larger(V a, V b) {
-    const V y = hn::Max(a, b);  // where one is NaN: of x86 b, of NEON the number
+    const V y = hn::Max(a, b);  // if one is NaN: b on x86, the number on NEON
     if constexpr (!kFloat) return y;
     return hn::IfThenElse(hn::Eq(a, a), HWY_TARGET == HWY_NEON ? hn::IfThenElse(hn::Eq(b, b), y, b) : y, a);
   }
@@ -52,8 +52,8 @@ struct Loops {
       return reduce(lanes, kLanes, flip, to);
     }
     const V turn = flip_of(flip);
-    // Nothing is compared with itself to see whether it is NaN: a sum is NaN then (and with infinities of both signs, where find() has the
-    // last word).
+    // A NaN is detected by the sum of all elements instead of by comparing each with itself. (The sum is also NaN for infinities of both
+    // signs; then find() decides.)
     V best[kChains], sum[kChains];
     const auto join = [&](size_t j, const T* at) HWY_ATTR {
       const V v = hn::Xor(hn::LoadU(d, at), turn);

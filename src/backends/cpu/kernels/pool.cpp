@@ -69,7 +69,7 @@ void max_windows(const PoolRows& r, size_t row, size_t from, size_t to) {
     const ptrdiff_t left = static_cast<ptrdiff_t>(x * r.stride_w) - r.pad_left;
     const Taps columns(left, r.kernel_w, r.dilation_w, r.in_w);
     if (stop.after((rows.end - rows.begin) * (columns.end - columns.begin))) return;
-    // A window of padding alone gives the lowest number.
+    // A window that contains only padding gives the lowest number.
     const bool empty = rows.begin == rows.end || columns.begin == columns.end;
     V most = hn::Set(d, empty ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity());
     for (size_t ky = rows.begin; ky < rows.end; ++ky)
@@ -174,8 +174,8 @@ void max_pool(const PoolRows& r) {
   }
 }
 
-/// The sum of `count` vectors that are `step` floats apart. Long sums are made of parts, and these of parts again: one after the other,
-/// thousands of numbers that are alike lose a digit.
+/// The sum of `count` vectors that are `step` floats apart. Long sums are composed of parts, recursively: summing thousands of similar
+/// numbers one after another would lose a digit.
 template <size_t kPart>
 HWY_INLINE V sum_of_parts(const float* x, size_t count, size_t step) {
   const D d;

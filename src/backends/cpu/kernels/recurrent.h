@@ -5,8 +5,8 @@
 
 namespace minnow::cpu {
 
-/// One vector of hidden units of `rows` sequences. The sums of four gates are four vectors next to each other, `gate_stride` floats from
-/// one sequence to the next; states are one vector a sequence, next to each other.
+/// One vector of hidden units of `rows` sequences. The sums of four gates are four adjacent vectors; sequences are `gate_stride` floats
+/// apart. States are one vector per sequence, adjacent to each other.
 struct CellRows {
   float* gates;
   size_t gate_stride, rows;

@@ -87,8 +87,8 @@ HWY_INLINE void store_rest(V v, size_t count, float* y) {
 #endif
 }
 
-// Joins the lanes of a vector. (Through memory, where a load waits for the stores of both of its parts, it took a third of a softmax of
-// 128.)
+// Joins the lanes of a vector. (Through memory it took a third of a softmax of 128, because a load waits for the stores of both of its
+// parts.)
 template <class F>
 HWY_INLINE float across(V v) {
   v = F::join(v, hn::Shuffle1032(v));

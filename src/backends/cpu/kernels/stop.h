@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How loops of kernels end early where the run is stopped: Ctrl-C, a time limit, another thread.
+// Lets loops of kernels end early if the run is stopped: by Ctrl-C, a time limit, or another thread.
 #pragma once
 #include "base/watch.h"
 

@@ -17,9 +17,9 @@ constexpr float kZero[16] = {};   // the partner of a pixel that has none
 // their neighbouring pixels in its caches from layer to layer; blocks of a matrix are large, which gains 1.3 % for an encoder of 128 rows.
 constexpr size_t kBlockPixels = 100, kBlockRows = 200, kChunkChannels = 128;
 constexpr size_t kLeastPixels = 12;  // of a part: less makes narrow tiles
-// With two levels a left factor serves a quarter of a chunk's columns, and there are 49 of them, which together come from L3: 256 columns
-// took 1,211 ms for 4096x4096x4096 (Zen 4, one thread), 512 took 1,124, 1024 took 1,085 and more no less. Products that would make fewer
-// units than this are cut into narrower chunks.
+// With two levels, a left factor serves a quarter of a chunk's columns. There are 49 of them, which together come from L3. 4096x4096x4096
+// took 1,211 ms with 256 columns, 1,124 with 512, 1,085 with 1024, and no less with more (Zen 4, one thread). If there would be fewer units
+// than kWantedUnits, chunks are narrower.
 constexpr size_t kLeastColumns = 256, kMostColumns = 1024, kWantedUnits = 16;
 // The depth of a product, by levels: two vectors of weights should stay in L2 beside a part of the input, and errors grow with the depth.
 constexpr size_t kMostDepth[kStrassenLevels] = {1024, 512};
@@ -324,7 +324,7 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
   t.finish = to.is_output && (to.add || (is_last(work.arguments) && epilogue_.clamps()));
   for (size_t pair = 0; pair < pairs; ++pair) {
     if (work.stop.after(rows * depth * kPair)) return;
-    // The weights lie in the order of their first use: those of the next pair, or of the next product, are asked for meanwhile.
+    // Weights are stored in the order of their first use. Prefetch those of the next pair, or of the next product.
     const float* next;
     size_t lines = panel_lines;
     TileWeights make;
@@ -421,7 +421,7 @@ void StrassenConv::rest(const Part& b, const Arguments& a, const float* scratch)
     if (Watch::stopping()) return;
     t.bias = a.bias && a.slice == 0 ? a.bias + v * lanes_ : nullptr;
     for (bool bottom : {false, true}) {
-      const Left left = left_of(bottom ? kA21 : kA11, b, a, scratch);  // the other half of the channels lies behind it
+      const Left left = left_of(bottom ? kA21 : kA11, b, a, scratch);  // the other half of the channels follows it
       t.block_stride = static_cast<ptrdiff_t>(left.step);
       const size_t pixels = bottom ? b.bottom : b.pixels, tiles = ceil_div(pixels, most);
       for (size_t i = 0; i < tiles; ++i) {

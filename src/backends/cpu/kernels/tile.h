@@ -7,8 +7,8 @@
 
 namespace minnow::cpu {
 
-/// More products than that are never summed one after the other in f32: millions of numbers that are alike would lose most of their digits.
-/// Longer sums are made of parts.
+/// The most products summed one after another in f32: sums of millions of similar numbers would lose most of their digits. Longer sums are
+/// composed of parts.
 inline constexpr size_t kLongestSum = size_t{1} << 15;
 
 /// Further uses of a product of Strassen's algorithm. At each of its levels, from the innermost: also += product; product += add. Then
@@ -32,8 +32,8 @@ struct TileWeights {
   float* to = nullptr;
 };
 
-/// One call. A tile of `rows` pixels is two runs of neighbouring ones, the first of (rows + 1) / 2, so that it can take a whole narrow
-/// image row in each. Distances are in floats. Nothing needs to be aligned.
+/// One call. A tile of `rows` pixels consists of two runs of neighbouring pixels, the first of (rows + 1) / 2, so that each can be a whole
+/// row of a narrow image. Distances are in floats. Nothing needs to be aligned.
 struct Tile {
   const float* x[2] = {};      // the first pixel of each run
   const ptrdiff_t* taps = {};  // the offset of every tap from x
@@ -94,7 +94,7 @@ struct TileKernels {
   void (*strassen_sums)(const float* const (&a)[4], float* const (&s)[4], size_t vectors);
   void (*strassen_rows)(const StrassenRows& rows);
   void (*strassen_factors)(const StrassenFactors& factors);
-  /// As `packed` where neighbouring pixels are next to each other and each tap is of one channel (`blocks` and `rest` are not looked at).
+  /// Like `packed`, for neighbouring pixels that are adjacent in memory and taps of one channel (ignores `blocks` and `rest`).
   const TileFunction (*plain)[kMostTileRows + 1];
 };
 

@@ -6,7 +6,7 @@
 namespace minnow::cpu {
 namespace {
 
-// One axis of one phase: the outputs `first`, first + stride, ... (`count` of them) meet the taps `tap`, tap + stride, ... (`taps` of
+// One axis of one phase: the outputs `first`, first + stride, ... (`count` of them) use the taps `tap`, tap + stride, ... (`taps` of
 // them).
 struct Axis {
   size_t tap, taps, first, count;

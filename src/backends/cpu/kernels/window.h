@@ -13,7 +13,7 @@ namespace minnow::cpu {
 class Window {
  public:
   Window() = default;
-  /// `element`: floats of one pixel in one plane, c of a packed image or 1 of a plain one.
+  /// `element`: floats per pixel of a plane: c in a packed image, 1 in a plain one.
   Window(const LayoutKernels& kernels, const ConvShape& shape, size_t element);
 
   /// Floats of one plane that serves `rows` rows of output.
@@ -29,8 +29,8 @@ class Window {
   void copy_channels(const float* image, size_t channels, size_t first, size_t rows, float* out) const noexcept;
 
  private:
-  // Calls move(columns, source, target) for the columns of each row and phase that lie within the image, positions in floats of one plane,
-  // and clear(target, count) for the floats that are zero.
+  // For each row and phase, calls move(columns, source, target) for the columns within the image, with positions in floats of one plane,
+  // and clear(target, count) for floats that are zero.
   template <class Move, class Clear>
   void for_each_run(size_t first, size_t rows, Move move, Clear clear) const noexcept;
   size_t in_rows(size_t rows) const noexcept { return rows == 0 ? 0 : (rows - 1) * step_h_ + extent_h_; }

@@ -26,7 +26,7 @@ template <int A>
 struct Points {
   static constexpr int kPairs = (A - 1) / 2, kZero = (A - 1) % 2;
 };
-// The most outputs of the forms with A positions of points, and whether one of them has positions of odd inputs behind these.
+// The most outputs of the forms with `positions` positions, and whether one of them also has positions of odd inputs.
 constexpr size_t most_outputs(size_t positions) {
   size_t most = 0;
   for (const WinogradNumbers& n : kWinogradForms)

@@ -40,8 +40,8 @@ inline constexpr size_t kMostWinogradTaps = 7;
 struct WinogradNumbers {
   size_t outputs, taps, stride;  // M; of the filter
   double p[4];
-  // The mean error beside that of plain sums, measured with random weights and 64 channels (12 for four_f4): along one axis, the other
-  // having one tap, and along both.
+  // The mean error relative to that of plain sums, measured with random weights and 64 channels (12 for four_f4): with one tap along the
+  // other axis, and along both axes.
   double line_error, plane_error;
 
   constexpr size_t met() const { return stride == 2 ? 2 : taps; }        // taps that the points serve

@@ -9,7 +9,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// The finite points; infinity follows them. For a form of stride 2: those of its even inputs, which meet two taps.
+// The finite points; infinity follows them. For a form of stride 2: the points of its even inputs, with two taps each.
 Numbers points_of(WinogradForm form) {
   const WinogradNumbers& numbers = numbers_of(form);
   Numbers points;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of Winograd's minimal filtering along one axis of a tile, made from its points: for all of its outputs or for fewer. A tile at
-// the border of the image that has fewer outputs needs only some of the points, with the same transformed weights.
+// Matrices of Winograd's minimal filtering along one axis of a tile, computed from its points, for all of its outputs or for fewer. A tile
+// at the image's border with fewer outputs needs only some of the points, with the same transformed weights.
 #pragma once
 #include <vector>
 

@@ -85,13 +85,13 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   add_axis(shape.out_h, down_, vertical_);
   add_axis(shape.out_w, across_, horizontal_);
 
-  // The transformed input of a block and the products of two vectors share L2 with the weights that pass by, all of them where they fit.
+  // The transformed input of a block and the products of two vectors share L2 with the weights that stream by; all of them if they fit.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), weights = weight_floats() * sizeof(float);
   const size_t budget = weights <= options.l2 * 2 / 3 ? options.l2 - weights : options.l2 * 3 / 4;
   const size_t tile = positions_ * (in_vectors_ + kPair) * lanes_ * sizeof(float);
   const size_t tiles = tiles_of(shape, options.form);
   size_t fitting = std::clamp(budget / tile, most, 3 * most);
-  // Where the weights come from memory once a block, fewer blocks are worth some of the transformed input in the last cache.
+  // If each block reads the weights from memory, fewer blocks are better, even if part of the transformed input is then in the last cache.
   if (weights > options.l3 / 2) fitting = std::max(fitting, 2 * options.l2 / tile);
   if (keeps_columns_) fitting = std::max(fitting, tiles);
   size_t blocks = ceil_div(tiles, fitting);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by Winograd's minimal filtering, on the packed layout: 3x3 of stride 1 with a quarter (f4), 31 % (f3) or four ninths (f2) of
-// the products, of stride 2 with 56 or 69 % of them; kernels of 5 and 7 taps, and of one row or one column, likewise. The images are cut
-// into tiles of M x N outputs; for a block of tiles, everything between input and output stays in L2. Tiles at the right and lower border
-// that have fewer outputs take part at fewer positions.
+// Convolutions by Winograd's minimal filtering, on the packed layout. 3x3 of stride 1 needs a quarter (f4), 31 % (f3) or four ninths (f2)
+// of the products, stride 2 needs 56 or 69 %; kernels of 5 and 7 taps, and of one row or one column, gain likewise. Images are cut into
+// tiles of M x N outputs; for a block of tiles, everything between input and output stays in L2. Tiles with fewer outputs at the right and
+// lower border use fewer positions.
 #pragma once
 #include <optional>
 #include <string>
@@ -54,7 +54,7 @@ class WinogradConv {
     return shape.taps() > 1 && shape.kernel_h == down.taps && shape.kernel_w == across.taps && shape.stride_h == down.stride &&
            shape.stride_w == across.stride && shape.dilation_h == 1 && shape.dilation_w == 1 && shape.groups == 1;
   }
-  /// Products for one input and one output channel, of all tiles of one image.
+  /// The number of products per input and output channel, for all tiles of one image.
   static double products(const ConvShape& shape, WinogradForms form);
   WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
@@ -85,10 +85,10 @@ class WinogradConv {
     size_t image, y, x;
     bool narrow, low;
   };
-  // Tiles are sorted by kind: narrow, whole, low, both. So those that take part at any one position are neighbours.
+  // Tiles are sorted by kind: narrow, whole, low, both. So the tiles that use any one position are contiguous.
   struct Block {
     size_t first, tiles;      // in places_
-    size_t narrow, low_from;  // narrow tiles at the beginning; where the low ones begin
+    size_t narrow, low_from;  // the number of narrow tiles, which come first; the index of the first low one
   };
   // A form along one axis.
   struct Along {
