@@ -60,7 +60,7 @@ void look(nb::handle object, size_t depth, Found& found, bool first) {
     const Py_ssize_t size = PySequence_Size(object.ptr());
     fits(depth, size);
     for (Py_ssize_t i = 0; i < size; ++i) {
-      // Borrowed, and looked up each time: what is called on the way might change the list.
+      // Borrowed, and looked up each time, because calls in the loop might change the list.
       const nb::handle item = list ? PyList_GetItem(object.ptr(), i) : PyTuple_GetItem(object.ptr(), i);
       if (!item.is_valid()) nb::raise_python_error();
       look(nb::borrow(item), depth + 1, found, first && i == 0);
@@ -135,7 +135,7 @@ void check_range(nb::handle object, DType dtype) {
   } else if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
     if (!holds(dtype, object)) throw InvalidArgument("the integer {} does not fit {}", shown(object), dtype);
   } else if (PyFloat_Check(object.ptr())) {
-    // The highest number of 64 bits rounds up to a double that is no longer one of them, hence `<` and the half.
+    // The largest 64-bit integer rounds up to a double that is out of range, hence `<` and the half.
     const double value = std::trunc(PyFloat_AsDouble(object.ptr())),
                  half = dtype == DType::u64 ? 0x1p63 : static_cast<double>(highest_of(dtype) / 2 + 1);
     const double lowest = dtype == DType::u64 ? 0 : static_cast<double>(lowest_of(dtype));

@@ -16,7 +16,7 @@ namespace minnow::python {
 
 namespace nb = nanobind;
 
-// Errors. Each becomes a class under minnow.Error that is also what a Python user expects: ValueError, TypeError, IndexError, OSError ...
+// Errors. Each class derives from minnow.Error and from the class that Python users expect: ValueError, TypeError, IndexError, OSError ...
 
 /// An object of a kind that does not fit: minnow.InvalidType, a TypeError.
 class TypeFault : public std::runtime_error {
@@ -39,7 +39,7 @@ void note_cause(nb::python_error& error, std::string sentence);
 /// "list", "numpy.ndarray": for sentences.
 std::string kind_name(nb::handle object);
 
-/// An object as it is written, at most 60 characters of it: for sentences.
+/// An object's representation for sentences, at most 60 characters.
 std::string shown(nb::handle object);
 /// An argument of type T. Throws TypeFault for another type, or a number out of range: "threads takes an integer, not 'a'".
 template <class T>
@@ -50,8 +50,8 @@ T argument(nb::handle object, const char* name, const char* wanted) {
   throw TypeFault("{} takes {}, not {}", name, wanted, shown(object));
 }
 
-/// Expressions belong to one thread at a time, and the GIL is released while they are computed: whoever touches a Var holds this, so that
-/// threads that share expressions take turns. Modules run outside of it. Needs the GIL, and releases it while waiting.
+/// Expressions belong to one thread at a time, and the GIL is released while they are computed. Code that uses a Var holds this guard, so
+/// that threads that share expressions take turns. Modules run without it. Needs the GIL, and releases it while waiting.
 class Guard {
  public:
   Guard();

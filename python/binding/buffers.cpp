@@ -240,7 +240,7 @@ std::optional<ForeignArray> array_of_dlpack(nb::handle object) {
     capsule = nb::borrow(object);
   } else {
     if (!nb::hasattr(object, "__dlpack__")) return std::nullopt;
-    // Memory that is for reading comes in capsules of version 1 alone, which older exporters do not know.
+    // Only capsules of version 1 support read-only memory, but older exporters do not know them.
     for (const bool versioned : {false, true}) {
       try {
         const nb::object exporter = object.attr("__dlpack__");

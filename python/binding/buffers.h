@@ -17,7 +17,7 @@ struct ForeignArray {
 
   /// Row by row, aligned and in this machine's byte order: a tensor may lie on it.
   bool is_plain() const noexcept;
-  /// A tensor that shares the memory where `sharing` says so and it is plain, else a copy. Throws InvalidArgument.
+  /// A tensor that shares the memory if `sharing` allows it and the array is plain, else a copy. Throws InvalidArgument.
   Tensor tensor(Sharing sharing) const;
 };
 

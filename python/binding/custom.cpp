@@ -74,7 +74,7 @@ nb::object spec(const minnow_tensor& tensor) {
   return nb::make_tuple(shape, dtype_object(static_cast<DType>(tensor.dtype)));
 }
 
-/// Runs `f` as a function of the table: what Python raises becomes the sentence of the node's error.
+/// Runs `f` as a function of the table: Python's exceptions become the sentence of the node's error.
 template <class F>
 int guarded(const minnow_op_api* api, minnow_op_call* call, F&& f) {
   const nb::gil_scoped_acquire acquire;
@@ -142,7 +142,7 @@ int compute(const minnow_op_api* api, minnow_op_call* call, void* user) {
     nb::list inputs;
     for (size_t i = 0; i < api->input_count(call); ++i) {
       const minnow_tensor& input = *api->input(call, i);
-      // A copy: the function may keep what it is given.
+      // A copy, because the function may keep its arguments.
       inputs.append(input.dtype == 0 ? nb::none()
                                      : nb::cast(Var(Tensor(TensorView(static_cast<DType>(input.dtype), shape_of(input), input.data)))));
     }

@@ -61,7 +61,7 @@ nb::dlpack::dtype code_of(DType dtype) {
   }
 }
 
-/// A managed tensor, and what it points into.
+/// A managed tensor and the memory that it points to.
 template <class Managed>
 struct Exported {
   Managed managed{};

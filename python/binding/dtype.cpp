@@ -18,7 +18,7 @@ struct Row {
   DType dtype;
   const char* name;  // NumPy's, or ml_dtypes'
   char kind;         // as numpy.dtype.kind
-  char letter;       // as numpy.dtype.char; V for what NumPy does not know
+  char letter;       // as numpy.dtype.char; V for dtypes that NumPy lacks
 };
 constexpr Row kRows[] = {
     {DType::boolean, "bool", 'b', '?'},

@@ -24,7 +24,7 @@ struct Function {
       vectorcallfunc call;
   PyObject *wrapped, *attributes, *weak_references;
   bool arrays;  // results are arrays of NumPy where arguments are
-  bool method;  // the first argument is an object whose method it is, and says nothing
+  bool method;  // the first argument is the method's object, which does not affect the results' type
 };
 Function* function_of(PyObject* self) { return reinterpret_cast<Function*>(self); }
 
@@ -79,7 +79,7 @@ void suggest(PyObject* wrapped, PyObject* keywords) noexcept {
 
 // ---- Arrays of NumPy in, arrays of NumPy out
 
-/// How many functions of the package this thread is in. They call each other and expect Vars: the outermost one alone gives arrays.
+/// The depth of calls of the package's functions on this thread. Inner calls must return Vars, so only the outermost returns arrays.
 thread_local int depth = 0;
 
 PyObject *array_types = nullptr, *arrays_of = nullptr;  // (ndarray, inexact), once NumPy was imported; the function below
@@ -87,7 +87,7 @@ PyObject *array_types = nullptr, *arrays_of = nullptr;  // (ndarray, inexact), o
 /// The kind of results that an argument asks for.
 enum class Says : uint8_t { nothing, array, var };
 
-/// An array of NumPy, or a Var, itself or within lists. Integers of NumPy say nothing: they are sizes and axes as often as numbers.
+/// Whether an argument is an array of NumPy, or a Var, itself or within lists. NumPy's integers do not count: they may be sizes or axes.
 Says said_by(PyObject* argument, int nested) noexcept {
   PyTypeObject* const type = Py_TYPE(argument);
   if (type == var_type) return Says::var;

@@ -4,7 +4,7 @@
 
 namespace minnow::python {
 
-/// While it lives, functions of the package that code of the user's calls are outermost ones: they may give arrays of NumPy.
+/// During its lifetime, functions of the package called by the user's code count as outermost: they may return arrays of NumPy.
 class Outermost {
  public:
   Outermost() noexcept;

@@ -238,7 +238,7 @@ std::function<void(double)> teller(const nb::object& function) {
   };
 }
 
-/// Runs a model on the same inputs for a time, at least once: the seconds of each run, and the plan with what its nodes took.
+/// Runs a model on the same inputs for some time, at least once; returns the seconds of each run, and the plan with the times of its nodes.
 nb::tuple measure(const Model& model, nb::handle given, double seconds, bool profile, const SessionOptions& options,
                   const nb::object& progress) {
   const std::vector<Tensor> values = tensors(given);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// minnow._minnow: what the Python package is made of.
+// The module minnow._minnow, on which the Python package is built.
 #include <minnow/express_passes.h>
 
 #include "binding.h"

@@ -31,7 +31,7 @@ bool number_in(PyObject* number, DType dtype, void* out);
 /// The memory of a variable, for writing, if nobody else holds it; null if somebody may, or if the variable is a view. The constant gets a
 /// new number, because plans identify constants by number.
 char* memory_to_write(const Var& x);
-/// Writes a number, or a computed Var without axes, where nobody else holds the variable's memory; else gives false and changes nothing.
+/// Writes a number, or a computed Var without axes, if nobody else holds the variable's memory; else returns false without changes.
 bool write_element(const Var& x, const Places& places, PyObject* value);
 
 }  // namespace minnow::python

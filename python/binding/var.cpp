@@ -130,7 +130,7 @@ PyObject* binary(PyObject* a, PyObject* b) noexcept {
   }
 }
 
-/// bool < unsigned < signed < floating: what NumPy's rule "same_kind" lets a result be stored in.
+/// bool < unsigned < signed < floating: by NumPy's rule "same_kind", a result may be stored in its own kind or a higher one.
 int kind_of(DType dtype) { return dtype == DType::boolean ? 0 : is_unsigned(dtype) ? 1 : is_signed(dtype) ? 2 : is_complex(dtype) ? 4 : 3; }
 
 void update(const Var& x, const Var& result) {
@@ -281,14 +281,14 @@ Shape shape_of(const Var& x) {
   return computed(x).shape();
 }
 
-/// The number of dimensions, which what depends on placeholders has before they are given values.
+/// The rank, which values that depend on placeholders have before these have values.
 size_t rank_of(const Var& x) {
   if (!x.known_shape() && !x.is_computed())
     if (const std::optional<std::vector<int64_t>> dims = x.dims()) return dims->size();
   return shape_of(x).rank();
 }
 
-/// The length of axis 0, which what depends on placeholders may have before they are given values.
+/// The length of axis 0, which values that depend on placeholders may have before these have values.
 int64_t length_of(const Var& x, const char* what) {
   if (rank_of(x) == 0) throw TypeFault("a Var without axes {}", what);
   std::optional<std::vector<int64_t>> dims;
@@ -368,7 +368,7 @@ std::optional<std::vector<Index>> indices_from(nb::handle key) {
 
 Var view_of(const Var& x, const std::vector<Index>& indices) {
   try {
-    // A part of what depends on a placeholder is an expression.
+    // A part of a value that depends on a placeholder is an expression.
     if (!x.known_shape() && !x.is_computed() && !express::value_of(x).node->fed_by_others) computed(x);
     return x.view(indices);
   } catch (const Error& error) {
@@ -377,7 +377,7 @@ Var view_of(const Var& x, const std::vector<Index>& indices) {
   }
 }
 
-/// x[indices]: a view, or of one element, as in NumPy, a value that stays as it is.
+/// x[indices]: a view or, for a single element, a value that later assignments do not change, as in NumPy.
 Var item_of(const Var& x, const std::vector<Index>& indices) {
   Places places;
   const bool integers = places.from(indices);

@@ -201,7 +201,7 @@ void scatter_into(char* to, const TensorView& x, const Tensor& at, const Tensor&
   }
 }
 
-/// A copy of x with what scatter_into() writes.
+/// A copy of x changed by scatter_into().
 Var scatter(const Var& var, const Var& places, const Var& values, bool add) {
   const Tensor x = value_of(var), at = value_of(places), v = value_of(values);
   Fresh y(x.dtype(), x.shape());

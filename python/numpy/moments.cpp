@@ -11,7 +11,7 @@
 namespace minnow::numpy {
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;  // of a long row: what a thread takes at a time
+constexpr int64_t kPiece = 1 << 14;  // elements of a long row that a thread takes at a time
 
 /// Elements of any real dtype, in loops of f32 or f64; others are widened in blocks.
 class RealRows {
@@ -81,7 +81,7 @@ double long_sum(int64_t at, int64_t count, F part) {
 /// Computes means from sums, and the result from sums of squares.
 struct Scale {
   bool only_mean, root;
-  double count, less;  // the number of elements, and what squares are divided by
+  double count, less;  // the number of elements, and the divisor of squares
   DType result;
   double mean(double sum) const {
     if (only_mean && result == DType::f32) return static_cast<double>(static_cast<float>(sum)) / count;  // a sum beyond f32 is infinite

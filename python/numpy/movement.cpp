@@ -75,7 +75,7 @@ Var strided(const Var& var, int64_t offset, const std::vector<int64_t>& dims, co
   return y;
 }
 
-/// The same elements in other dimensions, one of which may be -1: as many as are left; shares the memory.
+/// The same elements in another shape; shares the memory. One dimension may be -1 and takes the remaining elements.
 Var reshaped(const Var& var, std::vector<int64_t> dims) {
   const Tensor x = value_of(var);
   if (const auto open = std::find(dims.begin(), dims.end(), -1); open != dims.end()) {

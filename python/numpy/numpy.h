@@ -65,7 +65,7 @@ Var unary(const std::string& name, const Var& x);
 /// A function of two tensors of one dtype, broadcast together, by NumPy's name.
 Var binary(const std::string& name, const Var& a, const Var& b);
 
-/// How many cores functions of this module run on: those that the process may use when it is first asked.
+/// The number of cores that functions of this module use: those that the process may use at the first call.
 int cores();
 
 /// Calls task(first, last) for parts of [0, count), on all cores if `count * cost` (about the number of elements) is large. Releases the

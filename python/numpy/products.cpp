@@ -77,7 +77,7 @@ struct Strips {
 template <class T>
 void multiply_direct(const ProductLoops<T>& loops, const Product<T>& p) {
   const size_t lanes = loops.lanes;
-  // Rows of a that stay in L2; of shallow products a strip, so that c, which is most of what is moved, is written in its order.
+  // Rows of a that stay in L2. For shallow products, a strip of rows, so that c, which is most of the traffic, is written in order.
   size_t most = loops.rows[kPairs];
   if (p.k > 48) most *= std::max<size_t>(block_bytes() / 4 / sizeof(T) / p.k / most, 1);
   const bool is_large = p.k * p.n * sizeof(T) > kDirectBytes / 4;
@@ -383,7 +383,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// A computed factor: of a view as it lies in its base. It has two axes at least, the length of those that a vector lacks is 1.
+/// A computed factor; a view is read in its base. It has at least two axes; an axis that a vector lacks has length 1.
 struct Factor {
   Tensor tensor;  // keeps the elements as they are
   int64_t offset = 0;

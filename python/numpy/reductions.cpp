@@ -252,8 +252,8 @@ void fold_block(const Block& b, const char* x, size_t size, const Elements& elem
     });
     return;
   }
-  // Columns: strips of the inner axis, row after row, and where these are few, parts of the rows, which are joined then. Rows that are
-  // short are taken several at a time.
+  // Columns: strips of the inner axis, row after row or, if these are few, parts of the rows, which are joined afterwards. Several short
+  // rows are taken at a time.
   constexpr size_t kStrip = 2048, kShort = 256, kMostParts = 8;
   const size_t strip = std::min(inner, kStrip), strips = (inner + strip - 1) / strip, tasks = unsign(b.outer) * strips,
                all = unsign(b.outer) * inner;
@@ -286,7 +286,7 @@ const cpu::SumProductKernels& fold_kernels() {
   static const cpu::SumProductKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).sum_product;
   return kKernels;
 }
-/// Sums or products of what there are vectors for.
+/// Sums or products of dtypes with vector loops.
 template <class T>
 void folded(bool sums, const Tensor& x, const Block& b, T* y) {
   const cpu::SumProductLoops* loops = sums ? fold_kernels().sums : fold_kernels().products;
@@ -639,7 +639,7 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
       }
       const Wide<double> wide(x, DType::f64);
       std::vector<double> values(wide.data, wide.data + n);
-      if (x.dtype() == DType::f16)  // what overflows stays infinite
+      if (x.dtype() == DType::f16)  // overflowed sums stay infinite
         accumulate_by<double, Rounded>(name, values.data(), b);
       else
         accumulate_by(name, values.data(), b);

@@ -242,7 +242,7 @@ void elements_of(DType dtype, Key* keys, size_t n) {
   }
 }
 
-/// Keys of 8 bits are counted, those of 16 where they are many: rising, in place.
+/// Sorts in place by counting: keys of 8 bits, and of 16 bits if there are many.
 template <class Key>
 void sort_by_counts(Key* keys, size_t n) {
   constexpr size_t kBuckets = size_t{1} << (8 * sizeof(Key)), kTables = sizeof(Key) == 1 ? 4 : 1;
@@ -419,7 +419,7 @@ struct KeySet {
     for (size_t i = 0; i < n; ++i)
       if (keys[i] != kNone) slots[place(keys[i])] = keys[i];
   }
-  /// Where a key is, or would be (multiplicative hashing, Knuth 1973; the next place where one is taken).
+  /// The place of a key, or the place for it (multiplicative hashing, Knuth 1973, with linear probing).
   size_t place(Key key) const {
     size_t at = static_cast<size_t>(uint64_t{key} * 0x9e3779b97f4a7c15u >> shift);
     while (slots[at] != key && slots[at] != kNone) at = (at + 1) & (slots.size() - 1);
@@ -496,7 +496,7 @@ Var partition(const Var& var, const std::vector<int64_t>& kth) {
   return y;
 }
 
-/// Where `values` belong in the rising vector `sorted`, of one dtype: before equals, or behind them.
+/// The indices at which `values` belong in the sorted vector `sorted`, of the same dtype: before equal elements, or after them.
 Var searchsorted(const Var& sorted, const Var& values, bool right) {
   const Tensor a = value_of(sorted), v = value_of(values);
   if (a.dtype() != v.dtype() || a.shape().rank() != 1) throw InvalidArgument("searchsorted takes a vector and values of its dtype");
@@ -530,7 +530,7 @@ Var searchsorted(const Var& sorted, const Var& values, bool right) {
   return Var(std::move(y));
 }
 
-/// Places of n integers: first of those below the element that has place k in rising order, then of its equals, then of the others.
+/// Indices of n integers: first those of elements below the k-th smallest, then of its equals, then of the others.
 template <class T>
 void part_places(const T* keys, size_t n, size_t k, T* copy, T* other, int64_t* places, int64_t* others) {
   std::copy_n(keys, n, copy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of kernels of one instruction set that minnow.numpy alone needs. They are outside of the engine's library.
+// The kernels of one instruction set that only minnow.numpy needs. They are not part of the engine's library.
 #pragma once
 #include "backends/cpu/isa.h"
 #include "numpy/kernels/binary64.h"

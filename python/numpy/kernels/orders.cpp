@@ -40,7 +40,7 @@ struct Order {
   static_assert(kLanes <= kOrderPadding && size_t{1} << kLog == kLanes);
   static constexpr size_t kRows = 16, kBlock = kRows * kLanes;  // most elements of a network: the vectors of all its rows are registers
 
-  /// Each lane beside the one whose number differs in the bits `x`: the smaller element goes to the lane without the bit `upper`.
+  /// Compares each lane with the one whose number differs in the bits `x`: the smaller element goes to the lane without the bit `upper`.
   struct Exchange {
     decltype(hn::SetTableIndices(D(), static_cast<const T*>(nullptr))) partners;
     hn::Mask<D> upper;
@@ -108,9 +108,9 @@ struct Order {
 #endif
   }
 
-  /// The lanes of all rows are sorted side by side, row below row; then lanes are merged by two, four ... with the first element compared
-  /// with the last, the second with the last but one, and then at half the distance, a quarter ... (Batcher's bitonic network in the form
-  /// that sorts one way throughout). In the end the elements lie lane by lane.
+  /// First, the lanes are sorted in parallel across all rows. Then lanes are merged in groups of two, four ...: the first element is
+  /// compared with the last, the second with the last but one, and then at half the distance, a quarter ... (Batcher's bitonic network in
+  /// the form that always sorts in one direction). In the end the elements are in order lane by lane.
   template <size_t rows>
   static HWY_NOINLINE void sort_rows(const T* from, size_t count, T* to) {
     T block[rows * kLanes];

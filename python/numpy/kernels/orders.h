@@ -14,7 +14,7 @@ struct OrderLoops {
   /// Partitions the elements of x, count > 0, by a median of samples: smaller ones move to the front of x, the others to `other`, from the
   /// index after as many elements on. Returns the number of smaller ones, which may be 0.
   size_t (*partition)(T* x, size_t count, T* other);
-  /// Puts the element that has place k < count in rising order there, none larger before it, none smaller behind it.
+  /// Moves the k-th smallest element, k < count, to index k, with no larger element before it and no smaller one after it.
   void (*select)(T* x, size_t count, size_t k, T* other);
   /// Floating-point numbers of that width as integers in the same order: -0 is +0, every NaN one number behind all others.
   void (*keys_of_floats)(const T* bits, size_t count, T* keys);

@@ -16,7 +16,7 @@ struct ProductTile {
   size_t b_stride;
   size_t
       second;   // of two vectors of columns: how far the second lies from the first, in b and c; less than a vector: both have some columns
-  size_t wide;  // of one vector of columns: how many there are; less than all only where `masks` says so
+  size_t wide;  // the number of columns in one vector; less than all lanes only with `masks`
   size_t depth;
   T* c;
   size_t c_stride;
