@@ -2,7 +2,68 @@
 #include "arguments.h"
 
 namespace minnow::python {
+namespace {
 
-void define_detection(nb::module_& m) { static_cast<void>(m); }
+using vision::ImageView;
+using vision::Letterbox;
+using vision::Scalar4;
+using vision::Size;
+
+// A Letterbox as numbers: scale, left, top, the source's width and height, and the size it lies in.
+using Numbers = std::vector<double>;
+Letterbox letterbox_of(const Numbers& n) {
+  if (n.size() != 7) throw InvalidArgument("a letterbox has 7 numbers, not {}", n.size());
+  for (const double number : n)
+    if (!(std::abs(number) < 1e9)) throw InvalidArgument("a letterbox has the number {}", number);
+  const auto whole = [&](size_t i) { return static_cast<int>(n[i]); };
+  return {n[0], whole(1), whole(2), {whole(3), whole(4)}, {whole(5), whole(6)}};
+}
+
+std::pair<Tensor, Numbers> letterbox(const ImageView& img, const Size& size, const Scalar4& color, bool enlarge) {
+  auto [picture, w] = vision::letterbox(img, size, color, enlarge);
+  return {picture,
+          {w.scale, static_cast<double>(w.left), static_cast<double>(w.top), static_cast<double>(w.source.width),
+           static_cast<double>(w.source.height), static_cast<double>(w.size.width), static_cast<double>(w.size.height)}};
+}
+Tensor out_of_letterbox(const TensorView& points, const Numbers& where) { return vision::out_of_letterbox(points, letterbox_of(where)); }
+Tensor scale_masks(const TensorView& masks, const Numbers& where, double threshold) {
+  return vision::scale_masks(masks, letterbox_of(where), threshold);
+}
+
+std::vector<int> nms(const TensorView& boxes, const TensorView& scores, float overlap, float least_score,
+                     const std::optional<Tensor>& classes, int most) {
+  return vision::nms(boxes, scores, overlap, least_score, classes ? TensorView(*classes) : TensorView(), most);
+}
+
+std::pair<std::vector<std::vector<int>>, std::vector<double>> ctc_beam(const TensorView& probabilities, int width, int blank) {
+  std::pair<std::vector<std::vector<int>>, std::vector<double>> result;
+  for (auto& [labels, score] : vision::ctc_beam(probabilities, width, blank)) {
+    result.first.push_back(labels);
+    result.second.push_back(score);
+  }
+  return result;
+}
+
+}  // namespace
+
+void define_detection(nb::module_& m) {
+  define(m, "blobFromImages", vision::blob_from_images, {"images", "scalefactor", "size", "mean", "swapRB", "crop", "ddepth"});
+  define(m, "imagesFromBlob", vision::images_from_blob, {"blob"});
+  define(m, "NMSBoxes", vision::nms_boxes, {"bboxes", "scores", "score_threshold", "nms_threshold", "eta", "top_k"});
+  define(m, "NMSBoxesBatched", vision::nms_boxes_batched,
+         {"bboxes", "scores", "class_ids", "score_threshold", "nms_threshold", "eta", "top_k"});
+  define(m, "softNMSBoxes", vision::soft_nms_boxes, {"bboxes", "scores", "score_threshold", "nms_threshold", "top_k", "sigma", "method"});
+  define(m, "letterbox", letterbox, {"img", "size", "color", "enlarge"});
+  define(m, "out_of_letterbox", out_of_letterbox, {"points", "letterbox"});
+  define(m, "scale_masks", scale_masks, {"masks", "letterbox", "threshold"});
+  define(m, "nms", nms, {"boxes", "scores", "overlap", "least_score", "classes", "most"});
+  define(m, "decode_ssd", vision::decode_ssd, {"deltas", "priors", "variances"});
+  define(m, "grid_points", vision::grid_points, {"size", "strides", "offset"});
+  define(m, "decode_dfl", vision::decode_dfl, {"distances", "points", "strides"});
+  define(m, "decode_yolo", vision::decode_yolo, {"output", "anchors", "stride", "version"});
+  define(m, "ctc_greedy", vision::ctc_greedy, {"scores", "blank"});
+  define(m, "ctc_beam", ctc_beam, {"probabilities", "width", "blank"});
+  define(m, "db_boxes", vision::db_boxes, {"probabilities", "threshold", "least_score", "unclip", "least_side", "most"});
+}
 
 }  // namespace minnow::python

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from minnow._minnow import nearest as _nearest
+from minnow.cv import dnn as dnn
 from minnow.cv._arithmetic import *
 from minnow.cv._calibration import *
 from minnow.cv._codecs import *
 from minnow.cv._color import *
 from minnow.cv._common import *
-from minnow.cv._detection import *
 from minnow.cv._drawing import *
 from minnow.cv._filters import *
 from minnow.cv._geometry import *
