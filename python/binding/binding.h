@@ -134,6 +134,7 @@ struct RunOptions {
 };
 RunOptions run_options(const nb::dict& given);
 void define_vision(nb::module_& m);
+void define_optim(nb::module_& m);
 void define_command(nb::module_& m);
 void define_custom(nb::module_& m);
 void define_functions(nb::module_& m);

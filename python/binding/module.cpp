@@ -17,6 +17,7 @@ NB_MODULE(_minnow, m) {
   define_expressions(m);
   define_models(m);
   define_vision(m);
+  define_optim(m);
   define_custom(m);
   define_command(m);
   define_functions(m);

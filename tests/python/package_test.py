@@ -41,7 +41,7 @@ class Import(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         imported = set(result.stdout.split())
         own = {name for name in imported if name.split(".")[0] == "minnow"}
-        self.assertEqual(own, {"minnow", "minnow._arrays", "minnow._files", "minnow._functions", "minnow._minnow", "minnow._minnow.numpy", "minnow._var"})
+        self.assertEqual(own, {"minnow", "minnow._arrays", "minnow._files", "minnow._functions", "minnow._minnow", "minnow._minnow.numpy", "minnow._minnow.optim", "minnow._minnow.vision", "minnow._var"})
         heavy = {"numpy", "argparse", "asyncio", "ctypes", "dataclasses", "decimal", "fractions", "importlib.metadata", "inspect", "json", "logging", "math", "pathlib",
                  "pickle", "random", "shutil", "subprocess", "tempfile", "threading", "urllib", "zipfile"}
         self.assertEqual(imported & heavy, set())

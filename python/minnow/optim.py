@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimizers and schedules: they update parameters in place from gradients.
+
+    weights = {"layer.weight": np.zeros((3, 4), "float32"), "layer.bias": np.zeros(3, "float32")}
+    optimizer = optim.AdamW(weights, lr=3e-4, groups={"*.bias": {"weight_decay": 0}}, clip_norm=1.0,
+                            schedule=optim.schedule("cosine", steps=1000))
+    optimizer.step(gradients)                # a dict of arrays, or a list of them in the order of the parameters
+
+Parameters are Vars, or arrays of NumPy that may be written, of float32 or float64. The C++ side is <minnow/optimizer.h>.
+"""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Mapping, Sequence
+
+from minnow import _minnow
+from minnow._minnow import InvalidArgument, Var
+from minnow.nn import Module
+
+_core = _minnow.optim
+Setting = float  #: numbers, truth values
+
+Parameters = Module | Mapping[str, Any] | Iterable[Any]
+
+
+class Schedule:
+    """A factor on the learning rates that depends on the number of steps made before; schedule() makes one. Raises InvalidArgument (a
+    ValueError) for wrong settings."""
+
+    def __init__(self, _made: Any = None) -> None:
+        self._made: Any = _core.Schedule() if _made is None else _made
+
+    def __call__(self, t: int) -> float:
+        """The factor after t steps."""
+        return float(self._made.at(t))
+
+
+def schedule(name: str, **settings: Setting | Sequence[float]) -> Schedule:
+    """A schedule of a name: constant, linear, warm_up, step, multi_step, exponential, polynomial, cosine, warm_restarts, cyclic, one_cycle,
+    plateau or inverse; <minnow/schedule.h> has their formulas and settings. Raises InvalidArgument (a ValueError) for other names and settings,
+    with the nearest ones.
+
+    >>> [optim.schedule("step", every=2, gamma=0.5)(t) for t in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+    return Schedule(_core.schedule(name, settings))
+
+
+def lambda_schedule(function: Callable[[int], float]) -> Schedule:
+    """The factor is function(t). What it raises ends the step.
+
+    >>> optim.lambda_schedule(lambda t: 1 / (1 + t))(3)
+    0.25
+    """
+    return Schedule(_core.schedule_lambda(function))
+
+
+def sequential(schedules: Sequence[Schedule], milestones: Sequence[int]) -> Schedule:
+    """The first schedule until step milestones[0], then the second from its beginning, and so on. Raises InvalidArgument (a ValueError) unless
+    there is one milestone fewer than schedules, in rising order.
+
+    >>> both = optim.sequential([optim.schedule("warm_up", steps=4), optim.schedule("exponential", gamma=0.5)], [4])
+    >>> [both(t) for t in (0, 2, 4, 5)]
+    [0.0, 0.5, 1.0, 0.5]
+    """
+    return Schedule(_core.schedule_sequential([schedule._made for schedule in schedules], list(milestones)))
+
+
+def chained(schedules: Sequence[Schedule]) -> Schedule:
+    """The product of schedules. Raises an error where a factor does."""
+    return Schedule(_core.schedule_chained([schedule._made for schedule in schedules]))
+
+
+def _named(parameters: Parameters) -> dict[str, Any]:
+    if isinstance(parameters, Module):
+        return dict(parameters.named_parameters())
+    if isinstance(parameters, Mapping):
+        return dict(parameters)
+    return {str(i): parameter for i, parameter in enumerate(parameters)}
+
+
+class Optimizer:
+    """An optimizer over parameters: a module, a dict of arrays, or a list of them, whose names are then "0", "1" ...
+
+    settings: those of describe(name), such as lr and weight_decay. groups: settings for parameters whose names fit a pattern of * and ?; of
+    several patterns the first counts. schedule: factors on every lr. Gradients are changed in this order: accumulate (calls whose mean makes one
+    step), clip_value (each element), clip_norm (all together), clip_adaptive (each row to a share of the norm of its weights). average: decay of
+    an average of the weights, see averages(). sharpness: rho of SAM, where every other step() only moves uphill. threads: 0 for all cores.
+
+    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, and InvalidType (a TypeError) for arrays that
+    cannot be updated.
+    """
+    _name = "adamw"
+
+    def __init__(self, parameters: Parameters, *, groups: Mapping[str, Mapping[str, Setting]] | None = None, schedule: Schedule | None = None,
+                 accumulate: int = 1, clip_value: float = 0, clip_norm: float = 0, clip_adaptive: float = 0, average: float = 0,
+                 sharpness: float = 0, threads: int = 0, **settings: Setting) -> None:
+        self._parameters = _named(parameters)
+        self._schedule = schedule or Schedule()
+        options = {"accumulate": accumulate, "clip_value": clip_value, "clip_norm": clip_norm, "clip_adaptive": clip_adaptive,
+                   "average": average, "sharpness": sharpness, "threads": threads}
+        self._core: Any = _core.Optimizer(self._name, settings, {key: dict(value) for key, value in (groups or {}).items()}, options,
+                                          self._schedule._made)
+
+    def _given(self, arrays: Mapping[str, Any] | Sequence[Any] | None, what: str) -> list[Any]:
+        if arrays is None:
+            return []
+        if isinstance(arrays, Mapping):
+            for name in arrays:
+                if name not in self._parameters:
+                    raise InvalidArgument(f'there is no parameter "{name}"{_minnow.nearest(name, list(self._parameters))}')
+            return [arrays.get(name) for name in self._parameters]
+        given = list(arrays)
+        if len(given) != len(self._parameters):
+            raise InvalidArgument(f"there are {len(self._parameters)} parameters, {len(given)} {what} are given")
+        return given
+
+    def step(self, gradients: Mapping[str, Any] | Sequence[Any], curvatures: Mapping[str, Any] | Sequence[Any] | None = None) -> None:
+        """Update the parameters. A parameter whose gradient is None or not there stays as it is. curvatures: for Sophia, estimates of the
+        diagonal of the Hessian, in steps that have them."""
+        self._core.step(list(self._parameters), list(self._parameters.values()), self._given(gradients, "gradients"),
+                        self._given(curvatures, "curvatures"))
+
+    def state_dict(self) -> dict[str, Var]:
+        """Everything that the next step depends on beside parameters and gradients, by name: "layer.weight.m" ..."""
+        self._prepare()
+        return dict(self._core.state())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state. Raises InvalidArgument (a ValueError) and changes nothing where names, dtypes or shapes differ."""
+        self._prepare()
+        self._core.set_state(dict(state))
+
+    def _prepare(self) -> None:
+        self._core.prepare(list(self._parameters), list(self._parameters.values()))
+
+    def set(self, **settings: Setting) -> None:
+        """Change settings of all groups that do not set them themselves: set(lr=1e-4)."""
+        for name, value in settings.items():
+            self._core.set(name, value)
+
+    def observe(self, metric: float) -> None:
+        """Tell the schedule "plateau" of a measurement."""
+        self._core.observe(metric)
+
+    def averages(self) -> dict[str, Var]:
+        """The averages of the weights (average > 0), by the parameters' names."""
+        state = self.state_dict()
+        return {name: state[f"{name}.average"] for name in self._parameters if f"{name}.average" in state}
+
+    def evaluate(self, on: bool = True) -> None:
+        """ScheduleFree: put the averaged weights into the parameters, for evaluation; with False those that train. Others change nothing."""
+        self._core.evaluate(list(self._parameters), list(self._parameters.values()), on)
+
+    def cost(self) -> tuple[float, float]:
+        """MFLOP of one step, and MB of state."""
+        compute, memory = self._core.measure(list(self._parameters), list(self._parameters.values()))
+        return float(compute), float(memory)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self._parameters)
+
+    @property
+    def factor(self) -> float:
+        """The schedule's factor of the next step."""
+        return float(self._core.factor())
+
+    @property
+    def steps(self) -> int:
+        """Steps that were made."""
+        return int(self._core.steps)
+
+    @property
+    def gradient_norm(self) -> float:
+        """The norm of all gradients of the last step before it was clipped; NaN unless clip_norm is set."""
+        return float(self._core.gradient_norm)
+
+
+def create(name: str, parameters: Parameters, **options: Any) -> Optimizer:
+    """An optimizer by its name in names(); options are those of Optimizer. Raises InvalidArgument (a ValueError) for another name, with the nearest
+    ones.
+
+    >>> w = minnow.Var([1.0, 2.0])
+    >>> optimizer = optim.create("sgd", {"w": w}, lr=0.5)
+    >>> optimizer.step({"w": [1.0, 1.0]})
+    >>> w.tolist()
+    [0.5, 1.5]
+    """
+    optimizer = Optimizer.__new__(Optimizer)
+    optimizer._name = name
+    Optimizer.__init__(optimizer, parameters, **options)
+    return optimizer
+
+
+def names() -> list[str]:
+    """All names that create() knows. Never fails."""
+    return list(_core.names())
+
+
+def describe(name: str) -> tuple[str, list[tuple[str, Setting, str]]]:
+    """The formula of an optimizer and its source, and the settings: name, default, meaning. Raises InvalidArgument (a ValueError) for an unknown
+    name.
+
+    >>> formula, settings = optim.describe("sgd")
+    >>> settings[0]
+    ('lr', 0.001, 'learning rate')
+    """
+    formula, settings = _core.describe(name)
+    return str(formula), list(settings)
+
+
+def register(name: str, *, lr: float = 1e-3, settings: Mapping[str, float] | None = None, states: Sequence[str] = (),
+             operations: float = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function an optimizer that create() knows: function(weights, gradient, states, settings) changes the weights, and the states by
+    name, in place. These are arrays of NumPy like the parameter; states are 0 at first. settings has lr, with the schedule's factor, weight_decay,
+    step (from 1) and those given here with their defaults. operations: arithmetic for one element, for cost(). Groups, clipping, averages and saved
+    states work as for other optimizers.
+
+    Raises InvalidArgument (a ValueError) for the name of a built-in optimizer. An exception of the function ends the step with its text.
+
+    >>> @optim.register("com.example.Ball", settings={"mass": 0.9}, states=["m"])
+    ... def ball(weights, gradient, states, settings):
+    ...     states["m"][...] = settings["mass"] * states["m"] + gradient
+    ...     weights -= settings["lr"] * states["m"]
+    """
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        _core.register(name, function.__doc__ or name, lr, {key: float(value) for key, value in (settings or {}).items()}, list(states), operations, function)
+        return function
+    return decorate
+
+
+def load(path: str) -> list[str]:
+    """Register the optimizers of a shared library (<minnow/optimizer_c.h>), and return their names. Raises IoError (an OSError) where it cannot be
+    opened, InvalidArgument (a ValueError) where it has no optimizers."""
+    return list(_core.load(path))
+
+
+class SGD(Optimizer):
+    _name = "sgd"
+
+
+class Adam(Optimizer):
+    _name = "adam"
+
+
+class AdamW(Optimizer):
+    _name = "adamw"
+
+
+class Adamax(Optimizer):
+    _name = "adamax"
+
+
+class NAdam(Optimizer):
+    _name = "nadam"
+
+
+class RAdam(Optimizer):
+    _name = "radam"
+
+
+class Yogi(Optimizer):
+    _name = "yogi"
+
+
+class AdaBelief(Optimizer):
+    _name = "adabelief"
+
+
+class Adan(Optimizer):
+    _name = "adan"
+
+
+class AdEMAMix(Optimizer):
+    _name = "ademamix"
+
+
+class ADOPT(Optimizer):
+    _name = "adopt"
+
+
+class Sophia(Optimizer):
+    _name = "sophia"
+
+
+class Adagrad(Optimizer):
+    _name = "adagrad"
+
+
+class Adadelta(Optimizer):
+    _name = "adadelta"
+
+
+class RMSprop(Optimizer):
+    _name = "rmsprop"
+
+
+class Rprop(Optimizer):
+    _name = "rprop"
+
+
+class ASGD(Optimizer):
+    _name = "asgd"
+
+
+class Lion(Optimizer):
+    _name = "lion"
+
+
+class LAMB(Optimizer):
+    _name = "lamb"
+
+
+class LARS(Optimizer):
+    _name = "lars"
+
+
+class NovoGrad(Optimizer):
+    _name = "novograd"
+
+
+class Prodigy(Optimizer):
+    _name = "prodigy"
+
+
+class ScheduleFree(Optimizer):
+    _name = "schedule_free"
+
+
+class Adafactor(Optimizer):
+    _name = "adafactor"
+
+
+class SM3(Optimizer):
+    _name = "sm3"
+
+
+class LBFGS(Optimizer):
+    _name = "lbfgs"
+
+
+class Muon(Optimizer):
+    _name = "muon"
+
+
+def _document(kind: type[Optimizer]) -> None:
+    formula, settings = describe(kind._name)
+    lines = [f"    {name}={default!r}: {meaning}" for name, default, meaning in settings]
+    kind.__doc__ = f"{formula}\n\nSettings, beside the options of Optimizer and with the same errors:\n\n" + "\n".join(lines)
+
+
+for _kind in Optimizer.__subclasses__():
+    _document(_kind)
+
+__all__ = ["ADOPT", "ASGD", "AdEMAMix", "AdaBelief", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Adan", "LAMB",
+           "LARS", "LBFGS", "Lion", "Muon", "NAdam", "NovoGrad", "Optimizer", "Prodigy", "RAdam", "RMSprop", "Rprop", "SGD", "SM3",
+           "Schedule", "ScheduleFree", "Sophia", "Yogi", "chained", "create", "describe", "lambda_schedule", "load", "names",
+           "register", "schedule", "sequential"]
