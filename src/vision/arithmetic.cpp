@@ -2,6 +2,9 @@
 // Elements go through rows of a tile: native steps of one dtype where there are, else floats, or doubles where floats would not do.
 #include <minnow/vision/arithmetic.h>
 
+#include <memory>
+#include <numeric>
+
 #include "vision/arithmetic_loops.h"
 #include "vision/image.h"
 
@@ -139,8 +142,11 @@ class Elements {
   Result result_;
 };
 
-/// Elements of a tile: whole pixels, about 1024.
-size_t tile_of(int64_t channels) { return static_cast<size_t>(std::max<int64_t>(1, 1008 / channels) * channels); }
+/// Elements of a tile: whole pixels, about 1024, and whole vectors.
+size_t tile_of(int64_t channels) {
+  const int64_t step = std::lcm(channels, int64_t{64});
+  return static_cast<size_t>(step * std::max<int64_t>(1, 1024 / step));
+}
 
 /// Calls step(y, first, count, out) for tiles of elements of all rows; with a mask `out` is a buffer, copied where the mask is.
 template <class Step>
@@ -164,18 +170,29 @@ void in_tiles(const MutableImageView& view, const ImageView& mask, size_t tile, 
   });
 }
 
-/// A side's elements as W, or its numbers.
+/// Numbers for the channels of pixels, repeated over a tile.
+template <class T>
+std::shared_ptr<std::vector<T>> repeated(const std::vector<double>& numbers, size_t tile) {
+  auto pattern = std::make_shared<std::vector<T>>(tile);
+  for (size_t c = 0; c < numbers.size(); ++c) {
+    const T value = saturate<T>(numbers[c]);
+    for (size_t i = c; i < tile; i += numbers.size()) (*pattern)[i] = value;
+  }
+  return pattern;
+}
+
+/// A side's elements as W, or its numbers. Copies share the numbers: each thread has one.
 template <class W>
 class Rows {
  public:
-  Rows(const Side& side, size_t tile) : side_(&side), buffer_(tile + 16) {
-    if (side.is_numbers())
-      for (size_t i = 0; i < tile; ++i) buffer_[i] = static_cast<W>(side.numbers[i % side.numbers.size()]);
+  Rows(const Side& side, size_t tile) : side_(&side), tile_(tile) {
+    if (side.is_numbers()) pattern_ = repeated<W>(side.numbers, tile);
   }
   const W* at(int64_t y, size_t first, size_t count) {
-    if (side_->is_numbers()) return buffer_.data();
+    if (pattern_) return pattern_->data();
     const std::byte* from = side_->image.row<std::byte>(y) + first * size_of(side_->image.dtype());
     if (side_->index == (sizeof(W) == 4 ? kF32 : kF64)) return reinterpret_cast<const W*>(from);
+    buffer_.resize(tile_ + 16);
     if constexpr (sizeof(W) == 4)
       arithmetic_loops().to_f32[side_->index](from, buffer_.data(), count);
     else
@@ -185,6 +202,8 @@ class Rows {
 
  private:
   const Side* side_;
+  size_t tile_;
+  std::shared_ptr<std::vector<W>> pattern_;
   std::vector<W> buffer_;
 };
 
@@ -201,9 +220,9 @@ template <class W, class Step>
 void through(const Sides& sides, const MutableImageView& view, const ImageView& mask, Step step) {
   const size_t tile = tile_of(view.channels());
   const int index = element_index("", view.dtype());
+  const Rows<W> rows_a(sides.a, tile), rows_b(sides.b, tile);
   in_tiles(view, mask, tile, [&] {
-    return [&, a = Rows<W>(sides.a, tile), b = Rows<W>(sides.b, tile), made = std::vector<W>(tile + 16)](int64_t y, size_t first,
-                                                                                                         size_t count, void* out) mutable {
+    return [&, a = rows_a, b = rows_b, made = std::vector<W>(tile + 16)](int64_t y, size_t first, size_t count, void* out) mutable {
       const bool direct = index == (sizeof(W) == 4 ? kF32 : kF64);
       W* to = direct ? static_cast<W*>(out) : made.data();
       step(a.at(y, first, count), b.at(y, first, count), to, count);
@@ -226,21 +245,17 @@ class RawRows {
  public:
   RawRows(const Side& side, DType dtype, size_t tile) : side_(&side), size_(size_of(dtype)) {
     if (!side.is_numbers()) return;
-    buffer_.resize((tile * size_ + 7) / 8);
     with_element("", dtype, [&](auto element) {
-      using T = decltype(element);
-      T* to = reinterpret_cast<T*>(buffer_.data());
-      for (size_t i = 0; i < tile; ++i) to[i] = saturate<T>(side.numbers[i % side.numbers.size()]);
+      const auto pattern = repeated<decltype(element)>(side.numbers, tile);
+      numbers_ = std::shared_ptr<const void>(pattern, pattern->data());
     });
   }
-  const void* at(int64_t y, size_t first) const {
-    return side_->is_numbers() ? static_cast<const void*>(buffer_.data()) : side_->image.row<std::byte>(y) + first * size_;
-  }
+  const void* at(int64_t y, size_t first) const { return numbers_ ? numbers_.get() : side_->image.row<std::byte>(y) + first * size_; }
 
  private:
   const Side* side_;
   size_t size_;
-  std::vector<double> buffer_;
+  std::shared_ptr<const void> numbers_;
 };
 
 DType dtype_of_result(std::string_view function, const Sides& sides, DType wanted) {
@@ -270,11 +285,9 @@ Tensor binary(std::string_view function, ElementOp op, const Operand& first, con
   if (native && is_native(sides.a) && is_native(sides.b) && (op != ElementOp::multiply || p[0] == 1)) {
     const size_t tile = sides.a.is_numbers() || sides.b.is_numbers() || mask ? tile_of(main.channels())
                                                                              : static_cast<size_t>(main.width() * main.channels());
-    in_tiles(elements.view(), mask, tile, [&] {
-      return [&, a = RawRows(sides.a, dtype, tile), b = RawRows(sides.b, dtype, tile)](int64_t y, size_t x, size_t count, void* out) {
-        native(a.at(y, x), b.at(y, x), out, count);
-      };
-    });
+    const RawRows a(sides.a, dtype, tile), b(sides.b, dtype, tile);
+    in_tiles(elements.view(), mask, tile,
+             [&] { return [&](int64_t y, size_t x, size_t count, void* out) { native(a.at(y, x), b.at(y, x), out, count); }; });
     return elements.finish();
   }
   if (op == ElementOp::divide) p[1] = index <= kI32 ? 1 : 0;
@@ -298,8 +311,9 @@ Tensor bitwise(std::string_view function, BitOp op, const Operand& first, const 
   const DType dtype = dtype_of_result(function, sides, DType::undefined);
   Elements elements(function, output, dtype, main.height(), main.width(), main.channels(), mask, sides.a.image, sides.b.image);
   const size_t tile = tile_of(main.channels()), size = size_of(dtype);
+  const RawRows a(sides.a, dtype, tile), b(sides.b, dtype, tile);
   in_tiles(elements.view(), mask, tile, [&] {
-    return [&, a = RawRows(sides.a, dtype, tile), b = RawRows(sides.b, dtype, tile)](int64_t y, size_t x, size_t count, void* out) {
+    return [&](int64_t y, size_t x, size_t count, void* out) {
       arithmetic_loops().bits(op, static_cast<const uint8_t*>(a.at(y, x)), static_cast<const uint8_t*>(b.at(y, x)),
                               static_cast<uint8_t*>(out), count * size);
     };
@@ -322,6 +336,7 @@ Tensor mapped(std::string_view function, const ImageView& image, DType dtype, co
 Tensor unary(std::string_view function, UnaryOp op, const ImageView& image, DType dtype, std::array<double, 2> p, const ImageView& mask,
              const Output& output) {
   check_not_empty(function, image);
+  if (op == UnaryOp::scale && p[0] == 1 && p[1] == 0 && dtype == image.dtype()) return copy_to(image, mask, output);
   if (fits_float(element_index(function, image.dtype())) && fits_float(element_index(function, dtype)))
     return mapped<float>(function, image, dtype, mask, output,
                          [&](const float* in, float* out, size_t n) { arithmetic_loops().unary_f32(op, in, out, n, p.data()); });
@@ -489,8 +504,9 @@ Tensor compare(const Operand& first, const Operand& second, Compare comparison, 
     throw InvalidArgument("compare: the pictures have the same dtype, not {} and {}", main.dtype(), sides.b.image.dtype());
   Elements elements(kName, output, DType::u8, main.height(), main.width(), main.channels(), {}, main, sides.b.image);
   const size_t tile = tile_of(main.channels());
+  const Comparer comparer(sides.a, sides.b, tile);
   in_tiles(elements.view(), {}, tile, [&] {
-    return [&, compare = Comparer(sides.a, sides.b, tile)](int64_t y, size_t x, size_t count, void* out) mutable {
+    return [&, compare = comparer](int64_t y, size_t x, size_t count, void* out) mutable {
       compare(op, y, x, count, static_cast<uint8_t*>(out));
     };
   });
@@ -520,22 +536,22 @@ Tensor in_range(const ImageView& image, const Operand& lower, const Operand& upp
   const Side low = bound(lower), high = bound(upper);
   Elements elements(kName, output, DType::u8, image.height(), image.width(), 1, {}, image);
   const size_t channels = static_cast<size_t>(image.channels()), tile = tile_of(image.channels());
+  const Comparer above_low(main, low, tile), below_high(main, high, tile);
   in_tiles(elements.view(), {}, tile / channels, [&] {
-    return [&, above = Comparer(main, low, tile), below = Comparer(main, high, tile), held = std::vector<uint8_t>(2 * tile)](
-               int64_t y, size_t x, size_t pixels, void* out) mutable {
+    return [&, above = above_low, below = below_high, held = std::vector<uint8_t>(2 * tile)](int64_t y, size_t x, size_t pixels,
+                                                                                             void* out) mutable {
       const ArithmeticLoops& loops = arithmetic_loops();
       const size_t count = pixels * channels;
       uint8_t *first = held.data(), *second = held.data() + tile, *to = static_cast<uint8_t*>(out);
       above(Comparison::greater_equal, y, x * channels, count, first);
       below(Comparison::less_equal, y, x * channels, count, second);
       if (channels == 1) return loops.bits(BitOp::conjunction, first, second, to, count);
-      for (size_t i = 0; i < count; ++i) first[i] &= second[i];
+      loops.bits(BitOp::conjunction, first, second, first, count);
       if (channels <= 4) {
         uint8_t* planes[4] = {second, second + pixels, second + 2 * pixels, second + 3 * pixels};
         loops.split_u8(first, planes, static_cast<int>(channels), pixels);
         loops.bits(BitOp::conjunction, planes[0], planes[1], to, pixels);
-        for (size_t c = 2; c < channels; ++c)
-          for (size_t i = 0; i < pixels; ++i) to[i] &= planes[c][i];
+        for (size_t c = 2; c < channels; ++c) loops.bits(BitOp::conjunction, to, planes[c], to, pixels);
       } else {
         for (size_t i = 0; i < pixels; ++i) {
           to[i] = 255;
@@ -663,8 +679,31 @@ Tensor transform(const ImageView& image, const ImageView& matrix, Output output)
     weights.insert(weights.end(), row.begin(), row.end());
   }
   Result result(kName, output, image.dtype(), image.height(), image.width(), matrix.height(), {&image});
-  const size_t pixels_of_tile = std::max<size_t>(1, 1008 / std::max(from, to)), width = static_cast<size_t>(image.width()),
+  const size_t pixels_of_tile = std::max<size_t>(64, 1024 / std::max(from, to) / 64 * 64), width = static_cast<size_t>(image.width()),
                size = size_of(image.dtype());
+  if ((from == 3 || from == 4) && (to == 3 || to == 4) && fits_float(side.index)) {  // as planes of floats
+    for_rows(image.height(), image.width() * static_cast<int64_t>(from * to), [&](int64_t first, int64_t last) {
+      const ArithmeticLoops& loops = arithmetic_loops();
+      Rows<float> rows(side, pixels_of_tile * from);
+      std::vector<float> memory((8 + to) * pixels_of_tile);
+      float *planes[4], *made[4];
+      for (size_t k = 0; k < 4; ++k) planes[k] = memory.data() + k * pixels_of_tile, made[k] = planes[k] + 4 * pixels_of_tile;
+      float* joined = memory.data() + 8 * pixels_of_tile;
+      for (int64_t y = first; y < last; ++y)
+        for (size_t x = 0; x < width; x += pixels_of_tile) {
+          const size_t pixels = std::min(pixels_of_tile, width - x);
+          loops.split_f32(rows.at(y, x * from, pixels * from), planes, static_cast<int>(from), pixels);
+          for (size_t k = 0; k < to; ++k) {
+            float w[5] = {};
+            for (size_t c = 0; c <= from; ++c) w[c == from ? 4 : c] = static_cast<float>(weights[k * (from + 1) + c]);
+            loops.weighted_planes(planes, w, w[4], static_cast<int>(from), made[k], pixels);
+          }
+          loops.merge_f32(made, joined, static_cast<int>(to), pixels);
+          store(side.index, joined, result.view().row<std::byte>(y) + x * to * size, pixels * to);
+        }
+    });
+    return result.finish();
+  }
   for_rows(image.height(), image.width() * static_cast<int64_t>(from * to), [&](int64_t first, int64_t last) {
     Rows<double> rows(side, pixels_of_tile * from);
     std::vector<double> made(pixels_of_tile * to + 16);

@@ -56,12 +56,36 @@ void integers(const double* in, int32_t* out, size_t n) {
   }
 }
 
+/// Floats as integers of 8 or 16 bits.
+template <class T>
+void narrow_small(const float* in, T* out, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<T, decltype(d)> small;
+  const auto low = hn::Set(d, static_cast<float>(std::numeric_limits<T>::min())),
+             high = hn::Set(d, static_cast<float>(std::numeric_limits<T>::max()));
+  const size_t lanes = hn::Lanes(d);
+  const auto made = [&](const float* from) HWY_ATTR {
+    const auto x = hn::LoadU(d, from);
+    return hn::DemoteTo(small, hn::NearestInt(hn::IfThenElseZero(hn::Eq(x, x), hn::Min(hn::Max(x, low), high))));
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(made(in + i), small, out + i);
+  if (i == n) return;
+  float rest[HWY_MAX_BYTES / sizeof(float)] = {};
+  T to[HWY_MAX_BYTES / sizeof(float)];
+  std::copy(in + i, in + n, rest);
+  hn::StoreU(made(rest), small, to);
+  std::copy(to, to + (n - i), out + i);
+}
+
 template <class T, class W>
 void narrow(const W* in, void* to, size_t n) {
   T* HWY_RESTRICT out = static_cast<T*>(to);
   if constexpr (std::is_floating_point_v<T>) {
     const W* HWY_RESTRICT from = in;
     for (size_t i = 0; i < n; ++i) out[i] = static_cast<T>(from[i]);
+  } else if constexpr (sizeof(W) == 4 && sizeof(T) <= 2) {
+    narrow_small(in, out, n);
   } else {
     alignas(64) W block[kBlock];
     alignas(64) int32_t whole[kBlock];
@@ -285,6 +309,47 @@ void compare(Comparison op, const T* a, const T* b, uint8_t* out, size_t n) {
   }
 }
 
+void compare_u8(Comparison op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n) {
+  const hn::ScalableTag<uint8_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  const bool turned = op == Comparison::less || op == Comparison::less_equal;
+  if (turned) std::swap(a, b);
+  const bool equal = op == Comparison::equal || op == Comparison::not_equal;
+  // a > b is not b >= a.
+  const bool inverted = op == Comparison::not_equal || op == Comparison::greater || op == Comparison::less;
+  if (inverted && !equal) std::swap(a, b);
+  const V flip = hn::Set(d, inverted ? uint8_t{255} : uint8_t{0});
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const V x = hn::LoadU(d, a + i), y = hn::LoadU(d, b + i);
+    hn::StoreU(hn::Xor(hn::VecFromMask(d, hn::Eq(equal ? y : hn::Max(x, y), x)), flip), d, out + i);
+  }
+  for (; i < n; ++i) out[i] = static_cast<uint8_t>(((equal ? a[i] == b[i] : a[i] >= b[i]) != inverted) ? 255 : 0);
+}
+
+/// Pixels of three elements where the mask is not 0.
+template <class T>
+void masked_triples(const T* in, const uint8_t* mask, T* out, size_t pixels) {
+  const hn::ScalableTag<T> d;
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= pixels; i += lanes) {
+    hn::Vec<decltype(d)> a, b, c, x, y, z, chosen;
+    if constexpr (sizeof(T) == 1)
+      chosen = hn::LoadU(d, mask + i);
+    else
+      chosen = hn::PromoteTo(d, hn::LoadU(bytes, mask + i));
+    const auto none = hn::Eq(chosen, hn::Zero(d));
+    hn::LoadInterleaved3(d, in + 3 * i, a, b, c);
+    hn::LoadInterleaved3(d, out + 3 * i, x, y, z);
+    hn::StoreInterleaved3(hn::IfThenElse(none, x, a), hn::IfThenElse(none, y, b), hn::IfThenElse(none, z, c), d, out + 3 * i);
+  }
+  for (; i < pixels; ++i)
+    if (mask[i]) std::copy(in + 3 * i, in + 3 * i + 3, out + 3 * i);
+}
+
 template <class Word>
 void masked_words(const void* from, const uint8_t* HWY_RESTRICT mask, void* to, size_t pixels, size_t words) {
   const Word* HWY_RESTRICT in = static_cast<const Word*>(from);
@@ -292,8 +357,7 @@ void masked_words(const void* from, const uint8_t* HWY_RESTRICT mask, void* to, 
   if (words == 1) {
     for (size_t i = 0; i < pixels; ++i) out[i] = mask[i] ? in[i] : out[i];
   } else if (words == 3) {
-    for (size_t i = 0; i < pixels; ++i)
-      for (size_t k = 0; k < 3; ++k) out[3 * i + k] = mask[i] ? in[3 * i + k] : out[3 * i + k];
+    masked_triples(in, mask, out, pixels);
   } else {
     for (size_t i = 0; i < pixels; ++i)
       if (mask[i]) std::memcpy(out + words * i, in + words * i, words * sizeof(Word));
@@ -344,6 +408,84 @@ void sums(const void* from, size_t n, bool absolute, double* sums, double* squar
     sum_up<T, true, false>(in, n, sums, squares);
   else
     sum_up<T, false, false>(in, n, sums, squares);
+}
+
+/// The sum of |a - b|, or of its square; b == nullptr: of a.
+template <bool squared>
+double distance_u8(const uint8_t* a, const uint8_t* b, size_t n) {
+  const hn::ScalableTag<uint8_t> d;
+  const hn::Repartition<uint64_t, decltype(d)> d64;
+  const hn::Repartition<int32_t, decltype(d)> d32;
+  const hn::Repartition<int16_t, decltype(d)> d16;
+  const size_t lanes = hn::Lanes(d);
+  uint64_t total = 0;
+  size_t i = 0;
+  const auto mask = hn::Set(hn::Repartition<uint16_t, decltype(d)>(), uint16_t{255});
+  while (i + lanes <= n) {
+    const size_t end = std::min(n, i + lanes * 4096);
+    auto sums = hn::Zero(d64);
+    auto even = hn::Zero(d32), odd = hn::Zero(d32), more_even = hn::Zero(d32), more_odd = hn::Zero(d32);
+    for (; i + lanes <= end; i += lanes) {
+      auto x = hn::LoadU(d, a + i);
+      if (b) {
+        const auto y = hn::LoadU(d, b + i);
+        x = hn::Sub(hn::Max(x, y), hn::Min(x, y));
+      }
+      if constexpr (squared) {
+        const auto wide = hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), x);
+        const auto low = hn::BitCast(d16, hn::And(wide, mask)), high = hn::BitCast(d16, hn::ShiftRight<8>(wide));
+        even = hn::ReorderWidenMulAccumulate(d32, low, low, even, more_even);
+        odd = hn::ReorderWidenMulAccumulate(d32, high, high, odd, more_odd);
+      } else {
+        sums = hn::Add(sums, hn::SumsOf8(x));
+      }
+    }
+    if constexpr (squared) {
+      alignas(64) int32_t parts[HWY_MAX_BYTES / 4];
+      for (const auto& part : {even, odd, more_even, more_odd}) {
+        hn::Store(part, d32, parts);
+        for (size_t k = 0; k < hn::Lanes(d32); ++k) total += static_cast<uint32_t>(parts[k]);
+      }
+    } else {
+      alignas(64) uint64_t parts[HWY_MAX_BYTES / 8];
+      hn::Store(sums, d64, parts);
+      for (size_t k = 0; k < hn::Lanes(d64); ++k) total += parts[k];
+    }
+  }
+  for (; i < n; ++i) {
+    const int difference = b ? std::abs(a[i] - b[i]) : a[i];
+    total += static_cast<uint64_t>(squared ? difference * difference : difference);
+  }
+  return static_cast<double>(total);
+}
+
+/// Sums of 1, 3 or 4 channels.
+void channel_sums_u8(const uint8_t* in, size_t pixels, int channels, double* result) {
+  const hn::ScalableTag<uint8_t> d;
+  const hn::Repartition<uint64_t, decltype(d)> d64;
+  const size_t lanes = hn::Lanes(d), step = static_cast<size_t>(channels);
+  auto a = hn::Zero(d64), b = a, c = a, e = a;
+  size_t i = 0;
+  for (; i + lanes <= pixels; i += lanes) {
+    hn::Vec<decltype(d)> x, y, z, w;
+    if (channels == 1) {
+      a = hn::Add(a, hn::SumsOf8(hn::LoadU(d, in + i)));
+    } else if (channels == 3) {
+      hn::LoadInterleaved3(d, in + 3 * i, x, y, z);
+      a = hn::Add(a, hn::SumsOf8(x)), b = hn::Add(b, hn::SumsOf8(y)), c = hn::Add(c, hn::SumsOf8(z));
+    } else {
+      hn::LoadInterleaved4(d, in + 4 * i, x, y, z, w);
+      a = hn::Add(a, hn::SumsOf8(x)), b = hn::Add(b, hn::SumsOf8(y)), c = hn::Add(c, hn::SumsOf8(z)), e = hn::Add(e, hn::SumsOf8(w));
+    }
+  }
+  alignas(64) uint64_t parts[4][HWY_MAX_BYTES / 8];
+  hn::Store(a, d64, parts[0]), hn::Store(b, d64, parts[1]), hn::Store(c, d64, parts[2]), hn::Store(e, d64, parts[3]);
+  for (size_t k = 0; k < step; ++k) {
+    uint64_t total = 0;
+    for (size_t lane = 0; lane < hn::Lanes(d64); ++lane) total += parts[k][lane];
+    for (size_t rest = i; rest < pixels; ++rest) total += in[rest * step + k];
+    result[k] += static_cast<double>(total);
+  }
 }
 
 template <class T>
@@ -420,6 +562,15 @@ void merge(const T* const* planes, T* out, int channels, size_t n) {
     for (size_t c = 0; c < step; ++c) out[step * i + c] = planes[c][i];
 }
 
+void weighted_planes(const float* const* planes, const float* weights, float shift, int count, float* HWY_RESTRICT out, size_t n) {
+  const float *HWY_RESTRICT a = planes[0], *HWY_RESTRICT b = planes[1], *HWY_RESTRICT c = planes[2], *HWY_RESTRICT e = planes[3];
+  const float p = weights[0], q = weights[1], r = weights[2], s = weights[3];
+  if (count == 3)
+    for (size_t i = 0; i < n; ++i) out[i] = a[i] * p + b[i] * q + (c[i] * r + shift);
+  else
+    for (size_t i = 0; i < n; ++i) out[i] = a[i] * p + b[i] * q + (c[i] * r + (e[i] * s + shift));
+}
+
 }  // namespace
 
 #define MINNOW_ELEMENTS(f) \
@@ -458,17 +609,21 @@ const ArithmeticLoops kArithmeticLoops{
      MINNOW_NATIVE(float, (native<float, ElementOp::multiply>)),
      {}},
     bits,
-    compare<uint8_t>,
+    compare_u8,
     compare<float>,
     compare<double>,
     masked,
     MINNOW_ELEMENTS(sums),
+    distance_u8<false>,
+    distance_u8<true>,
+    channel_sums_u8,
     MINNOW_ELEMENTS(least_and_most),
     MINNOW_ELEMENTS(nonzero),
     split<uint8_t>,
     split<float>,
     merge<uint8_t>,
-    merge<float>};
+    merge<float>,
+    weighted_planes};
 
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

@@ -49,12 +49,18 @@ struct ArithmeticLoops {
   void (*masked)(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes);
   /// sums[i % kSums] += elements, squares likewise of their squares (null: not wanted), or with `absolute` sums of absolute values.
   void (*sums[7])(const void* in, size_t n, bool absolute, double* sums, double* squares);
+  /// The sum of |a - b|, or of its squares; b == nullptr: of a.
+  double (*distance_u8)(const uint8_t* a, const uint8_t* b, size_t n);
+  double (*squared_distance_u8)(const uint8_t* a, const uint8_t* b, size_t n);
+  void (*channel_sums_u8)(const uint8_t* in, size_t pixels, int channels, double* sums);  // of 1, 3 or 4 channels; added
   void (*least_and_most[7])(const void* in, size_t n, double* least, double* most);
   size_t (*nonzero[7])(const void* in, size_t n);
   void (*split_u8)(const uint8_t* in, uint8_t* const* planes, int channels, size_t pixels);  // 2, 3 or 4 channels
   void (*split_f32)(const float* in, float* const* planes, int channels, size_t pixels);
   void (*merge_u8)(const uint8_t* const* planes, uint8_t* out, int channels, size_t pixels);
   void (*merge_f32)(const float* const* planes, float* out, int channels, size_t pixels);
+  /// Planes (3 or 4) times weights, plus `shift`.
+  void (*weighted_planes)(const float* const* planes, const float* weights, float shift, int count, float* out, size_t n);
 };
 const ArithmeticLoops& arithmetic_loops();
 

@@ -151,6 +151,18 @@ Tensor extract_channel(const ImageView& image, int channel, Output output) try {
   if (channel < 0 || channel >= image.channels())
     throw InvalidArgument("extractChannel: the picture has channels 0 to {}, not {}", image.channels() - 1, channel);
   Result result(kName, output, image.dtype(), image.height(), image.width(), 1, {&image});
+  if (image.channels() >= 2 && image.channels() <= 4 && size_of(image.dtype()) == 1) {
+    for_rows(image.height(), image.width() * (1 + image.channels()), [&](int64_t first, int64_t last) {
+      const size_t width = static_cast<size_t>(image.width());
+      std::vector<uint8_t> others(width);
+      for (int64_t y = first; y < last; ++y) {
+        uint8_t* planes[4] = {others.data(), others.data(), others.data(), others.data()};
+        planes[channel] = result.view().row<uint8_t>(y);
+        arithmetic_loops().split_u8(image.row<uint8_t>(y), planes, static_cast<int>(image.channels()), width);
+      }
+    });
+    return result.finish();
+  }
   move_channel(kName, image, channel, result.view(), 0);
   return result.finish();
 } catch (...) {

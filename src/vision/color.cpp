@@ -453,9 +453,8 @@ Tensor convert_422(const ImageView& image, const Row& code, int channels, const 
 Tensor from_bayer(const ImageView& image, const Row& code, int channels, const Output& output) {
   check_channels(kName, image, {1});
   if (code.kind == Kind::bayer_vng)
-    check_dtype(kName, image, {DType::u8});
-  else
-    check_dtype(kName, image, {DType::u8, DType::u16});
+    throw Unsupported("cvtColor: Bayer mosaics are converted bilinearly or along edges, not with variable gradients (VNG)");
+  check_dtype(kName, image, {DType::u8, DType::u16});
   const int64_t height = image.height(), width = image.width(), pixel = channels * static_cast<int64_t>(size_of(image.dtype()));
   Result result(kName, output, image.dtype(), height, width, channels, {&image});
   const MutableImageView& to = result.view();
@@ -463,7 +462,6 @@ Tensor from_bayer(const ImageView& image, const Row& code, int channels, const O
     for (int64_t y = 0; y < height; ++y) std::memset(to.row<void>(y), 0, static_cast<size_t>(width * pixel));
     return result.finish();
   }
-  const bool vng = code.kind == Kind::bayer_vng && height >= 8 && width >= 8;
   const BayerStep step = code.kind == Kind::bayer_gray    ? BayerStep::gray
                          : code.kind == Kind::bayer_edges ? BayerStep::edges
                                                           : BayerStep::mean;
@@ -487,7 +485,6 @@ Tensor from_bayer(const ImageView& image, const Row& code, int channels, const O
   });
   std::memcpy(to.row<void>(0), to.row<void>(1), static_cast<size_t>(width * pixel));
   std::memcpy(to.row<void>(height - 1), to.row<void>(height - 2), static_cast<size_t>(width * pixel));
-  static_cast<void>(vng);
   return result.finish();
 }
 

@@ -55,7 +55,10 @@ Sums sums_of(std::string_view function, const ImageView& image, const ImageView&
       const auto row = chosen.row(image, mask, y);
       const size_t elements = row.size() / size;
       pixels += static_cast<int64_t>(elements / channels);
-      if (kSums % channels == 0) {
+      if (index == 0 && !squares && (channels == 1 || channels == 3 || channels == 4)) {
+        arithmetic_loops().channel_sums_u8(reinterpret_cast<const uint8_t*>(row.data()), elements / channels, static_cast<int>(channels),
+                                           sum.data());
+      } else if (kSums % channels == 0) {
         arithmetic_loops().sums[index](row.data(), elements, absolute, sum.data(), squares ? square.data() : nullptr);
       } else {
         std::vector<double> values(elements);
@@ -91,6 +94,21 @@ Tensor difference_of(std::string_view function, const ImageView& a, const ImageV
   return small ? absdiff(a, b) : subtract(a, b, {}, a.dtype() == DType::f32 ? DType::f32 : DType::f64);
 }
 
+/// The sum of differences of bytes, or of their squares; b == nullptr: of a.
+double distance_of_bytes(const ImageView& a, const ImageView* b, bool squared) {
+  double total = 0;
+  std::mutex lock;
+  for_rows(a.height(), 2 * a.row_bytes(), [&](int64_t first, int64_t last) {
+    double here = 0;
+    for (int64_t y = first; y < last; ++y)
+      here += (squared ? arithmetic_loops().squared_distance_u8 : arithmetic_loops().distance_u8)(
+          a.row<uint8_t>(y), b ? b->row<uint8_t>(y) : nullptr, static_cast<size_t>(a.row_bytes()));
+    const std::lock_guard guard(lock);
+    total += here;
+  });
+  return total;
+}
+
 double norm_of(std::string_view function, const ImageView& image, Norm kind, const ImageView& mask) {
   check_not_empty(function, image);
   if (mask) check_mask(function, image, mask);
@@ -111,6 +129,10 @@ double norm_of(std::string_view function, const ImageView& image, Norm kind, con
     case Norm::l1:
     case Norm::l2:
     case Norm::l2sqr: {
+      if (image.dtype() == DType::u8 && !mask) {
+        const double bytes = distance_of_bytes(image, nullptr, kind != Norm::l1);
+        return kind == Norm::l2 ? std::sqrt(bytes) : bytes;
+      }
       const Sums sums = sums_of(function, image, mask, kind == Norm::l1, kind != Norm::l1);
       double total = 0;
       for (const double sum : kind == Norm::l1 ? sums.of : sums.squares) total += sum;
@@ -172,6 +194,8 @@ Extremes min_max(const ImageView& image, const ImageView& mask) try {
   check_channels(kName, image, {1});
   if (mask) check_mask(kName, image, mask);
   const int index = element_index(kName, image.dtype());
+  // Rows that lie one behind the other are searched several at a time.
+  const int64_t together = !mask && image.stride() == image.row_bytes() ? std::max<int64_t>(1, 32768 / image.row_bytes()) : 1;
   struct Found {
     double least, most;
     int64_t least_row, most_row;
@@ -181,11 +205,12 @@ Extremes min_max(const ImageView& image, const ImageView& mask) try {
   for_rows(image.height(), image.width(), [&](int64_t first, int64_t last) {
     Found here{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), -1, -1};
     Chosen chosen;
-    for (int64_t y = first; y < last; ++y) {
+    for (int64_t y = first; y < last; y += together) {
       const auto row = chosen.row(image, mask, y);
       if (row.empty()) continue;
       double low, high;
-      arithmetic_loops().least_and_most[index](row.data(), row.size() / size_of(image.dtype()), &low, &high);
+      arithmetic_loops().least_and_most[index](
+          row.data(), row.size() / size_of(image.dtype()) * static_cast<size_t>(std::min(together, last - y)), &low, &high);
       if (low < here.least || here.least_row < 0) here.least = low, here.least_row = y;
       if (high > here.most || here.most_row < 0) here.most = high, here.most_row = y;
     }
@@ -200,11 +225,13 @@ Extremes min_max(const ImageView& image, const ImageView& mask) try {
   Extremes result;
   if (found.least_row < 0) return result;
   result.least = found.least, result.most = found.most;
-  const auto place = [&](int64_t y, double value) {
+  const auto place = [&](int64_t first, double value) {
     std::vector<double> row(static_cast<size_t>(image.width()));
-    arithmetic_loops().to_f64[index](image.row<void>(y), row.data(), row.size());
-    for (size_t x = 0; x < row.size(); ++x)
-      if (row[x] == value && (!mask || mask.row<uint8_t>(y)[x])) return Point{static_cast<int>(x), static_cast<int>(y)};
+    for (int64_t y = first; y < std::min(image.height(), first + together); ++y) {
+      arithmetic_loops().to_f64[index](image.row<void>(y), row.data(), row.size());
+      for (size_t x = 0; x < row.size(); ++x)
+        if (row[x] == value && (!mask || mask.row<uint8_t>(y)[x])) return Point{static_cast<int>(x), static_cast<int>(y)};
+    }
     return Point{-1, -1};
   };
   result.least_at = place(found.least_row, found.least);
@@ -222,6 +249,10 @@ double norm(const ImageView& a, const ImageView& b, Norm kind, bool relative, co
   constexpr std::string_view kName = "norm";
   check_not_empty(kName, a);
   check_same(kName, a, b);
+  if (a.dtype() == DType::u8 && !mask && !relative && (kind == Norm::l1 || kind == Norm::l2 || kind == Norm::l2sqr)) {
+    const double total = distance_of_bytes(a, &b, kind != Norm::l1);
+    return kind == Norm::l2 ? std::sqrt(total) : total;
+  }
   const Tensor difference = kind == Norm::hamming || kind == Norm::hamming2 ? bitwise_xor(a, b) : difference_of(kName, a, b);
   const double size = norm_of(kName, difference, kind, mask);
   return relative ? size / (norm_of(kName, b, kind, mask) + std::numeric_limits<double>::epsilon()) : size;
@@ -299,6 +330,16 @@ Tensor reduce(const ImageView& image, int axis, Reduction kind, DType wanted, Ou
         for (size_t i = 0; i < elements; ++i) made[i] += row[i] * row[i];
       else
         for (size_t i = 0; i < elements; ++i) made[i] += row[i];
+      continue;
+    }
+    if (!extremes && kSums % channels == 0) {
+      double sum[kSums] = {}, square[kSums] = {};
+      const bool squares = kind == Reduction::sum_of_squares;
+      arithmetic_loops().sums[from](image.row<void>(y), elements, false, sum, squares ? square : nullptr);
+      std::fill_n(made.begin(), channels, 0.0);
+      for (size_t k = 0; k < kSums; ++k) made[k % channels] += squares ? square[k] : sum[k];
+      for (size_t c = 0; c < channels; ++c) made[c] *= scale;
+      arithmetic_loops().from_f64[to](made.data(), result.view().row<void>(y), channels);
       continue;
     }
     for (size_t c = 0; c < channels; ++c) made[c] = start(row[c]);
@@ -382,21 +423,22 @@ std::vector<Dimension> dimensions_of(std::string_view function, const std::vecto
 }
 
 /// The bin of each pixel of a row; -1: none.
-void bins_of_row(const std::vector<Dimension>& dimensions, int64_t y, std::vector<int64_t>& bins) {
+void bins_of_row(const std::vector<Dimension>& dimensions, int64_t y, std::vector<int32_t>& bins) {
   std::fill(bins.begin(), bins.end(), 0);
   for (const Dimension& dimension : dimensions) {
     const size_t step = static_cast<size_t>(dimension.image->channels());
     const auto take = [&](auto element, auto bin_of) {
       using T = decltype(element);
       const T* from = dimension.image->row<T>(y) + dimension.channel;
+      const int32_t count = dimension.bins;
       for (size_t x = 0; x < bins.size(); ++x) {
-        const int bin = bin_of(from[x * step]);
-        bins[x] = bins[x] < 0 || bin < 0 ? -1 : bins[x] * dimension.bins + bin;
+        const int32_t bin = bin_of(from[x * step]), made = bins[x] * count + bin;
+        bins[x] = (bins[x] | bin) < 0 ? -1 : made;
       }
     };
     const auto computed = [&](auto value) { return dimension.bin_of(static_cast<double>(value)); };
     if (dimension.image->dtype() == DType::u8)
-      take(uint8_t(), [&](uint8_t value) { return dimension.table[value]; });
+      take(uint8_t(), [table = dimension.table.data()](uint8_t value) { return table[value]; });
     else if (dimension.image->dtype() == DType::u16)
       take(uint16_t(), computed);
     else
@@ -455,12 +497,18 @@ Tensor histogram(const std::vector<ImageView>& images, const std::vector<int>& c
     for (size_t v = 0; v < 256; ++v)
       if (const int bin = dimensions[0].table[v]; bin >= 0) found[static_cast<size_t>(bin)] += of_values[v];
   } else {
-    std::vector<int64_t> bins(width);
+    std::vector<int32_t> bins(width);
+    std::vector<uint32_t> counted(total + 1);  // the first counts pixels without a bin
     for (int64_t y = 0; y < image.height(); ++y) {
       bins_of_row(dimensions, y, bins);
-      for (size_t x = 0; x < width; ++x)
-        if (bins[x] >= 0 && (!mask || mask.row<uint8_t>(y)[x])) ++found[static_cast<size_t>(bins[x])];
+      uint32_t* of_bins = counted.data() + 1;
+      if (mask) {
+        for (size_t x = 0; x < width; ++x) of_bins[bins[x]] += mask.row<uint8_t>(y)[x] != 0;
+      } else {
+        for (size_t x = 0; x < width; ++x) ++of_bins[bins[x]];
+      }
     }
+    std::copy(counted.begin() + 1, counted.end(), found.begin());
   }
   for (size_t i = 0; i < total; ++i) counts[i] += static_cast<float>(found[i]);
   return result;
@@ -534,7 +582,7 @@ Tensor back_project(const std::vector<ImageView>& images, const std::vector<int>
   Result result(kName, output, image.dtype(), image.height(), image.width(), 1, {&image, given ? &given : &image});
   const float* values = histogram.data<float>();
   for_rows(image.height(), image.width() * 4, [&](int64_t first, int64_t last) {
-    std::vector<int64_t> bins(static_cast<size_t>(image.width()));
+    std::vector<int32_t> bins(static_cast<size_t>(image.width()));
     std::vector<double> made(bins.size() + 16);
     for (int64_t y = first; y < last; ++y) {
       bins_of_row(dimensions, y, bins);
