@@ -53,4 +53,30 @@ MINNOW_API RobustPose solve_pnp_ransac(const TensorView& points, const TensorVie
 MINNOW_API Pose solve_pnp_refine(const TensorView& points, const TensorView& pixels, const TensorView& matrix,
                                  const std::vector<double>& distortion, const std::vector<double>& guess);
 
+// ---- Lenses. A matrix is [3, 3], f32 or f64; a distortion has 0, 4, 5, 8, 12 or 14 numbers.
+
+/// The rotation matrix [3, 3] of a vector [3] (its axis times its angle) with derivatives [3, 9], or the vector [3, 1] of a matrix with [9,
+/// 3].
+MINNOW_API std::pair<Tensor, Tensor> rodrigues(const TensorView& rotation);
+/// The pixels [n, 1, 2] of points [n, 3], f32 or f64, and derivatives f64[2 n, 10 + numbers of distortion] by rotation, translation, fx,
+/// fy, cx, cy and the distortion. `aspect`: fx / fy where it is fixed, else 0.
+MINNOW_API std::pair<Tensor, Tensor> project_points(const TensorView& points, const std::vector<double>& rotation,
+                                                    const std::vector<double>& translation, const TensorView& matrix,
+                                                    const std::vector<double>& distortion, double aspect = 0);
+/// Directions (or with `new_matrix`, of 9 or 12 numbers, pixels) [n, 1, 2] of pixels, f32 or f64. criteria 1: `most` steps, 2: until the
+/// error is below `epsilon` pixels, 3: both.
+MINNOW_API Tensor undistort_points(const TensorView& points, const TensorView& matrix, const std::vector<double>& distortion,
+                                   const std::vector<double>& rotation = {}, const std::vector<double>& new_matrix = {}, int criteria = 1,
+                                   int most = 5, double epsilon = 0.01);
+/// Maps for remap() in one of the forms of convert_maps().
+MINNOW_API std::pair<Tensor, Tensor> undistort_rectify_map(const TensorView& matrix, const std::vector<double>& distortion,
+                                                           const std::vector<double>& rotation, const std::vector<double>& new_matrix,
+                                                           Size size, DType dtype, int channels);
+MINNOW_API Tensor undistort(const ImageView& image, const TensorView& matrix, const std::vector<double>& distortion,
+                            const std::vector<double>& new_matrix = {}, Output output = {});
+MINNOW_API Tensor default_new_camera_matrix(const TensorView& matrix, Size size, bool centered);
+/// A camera that shows valid pixels alone (alpha 0), all source pixels (1) or between, and the rectangle of valid pixels.
+MINNOW_API std::pair<Tensor, Rect> optimal_new_camera_matrix(const TensorView& matrix, const std::vector<double>& distortion, Size size,
+                                                             double alpha, Size new_size = {}, bool centered = false);
+
 }  // namespace minnow::vision

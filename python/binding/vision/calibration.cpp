@@ -47,6 +47,16 @@ void define_calibration(nb::module_& m) {
          {"from", "to", "method", "ransacReprojThreshold", "maxIters", "confidence", "refineIters"});
   define(m, "estimateAffinePartial2D", estimated<vision::estimate_affine_partial_2d>,
          {"from", "to", "method", "ransacReprojThreshold", "maxIters", "confidence", "refineIters"});
+  define(m, "Rodrigues", vision::rodrigues, {"src"});
+  define(m, "projectPoints", vision::project_points, {"objectPoints", "rvec", "tvec", "cameraMatrix", "distCoeffs", "aspectRatio"});
+  define(m, "undistortPoints", vision::undistort_points,
+         {"src", "cameraMatrix", "distCoeffs", "R", "P", "criteria", "maxCount", "epsilon"});
+  define(m, "initUndistortRectifyMap", vision::undistort_rectify_map,
+         {"cameraMatrix", "distCoeffs", "R", "newCameraMatrix", "size", "dtype", "channels"});
+  define(m, "undistort", vision::undistort, {"src", "cameraMatrix", "distCoeffs", "newCameraMatrix", "dst"});
+  define(m, "getDefaultNewCameraMatrix", vision::default_new_camera_matrix, {"cameraMatrix", "imgsize", "centerPrincipalPoint"});
+  define(m, "getOptimalNewCameraMatrix", vision::optimal_new_camera_matrix,
+         {"cameraMatrix", "distCoeffs", "imageSize", "alpha", "newImgSize", "centerPrincipalPoint"});
 }
 
 }  // namespace minnow::python

@@ -6,7 +6,7 @@ from typing import Any
 
 from minnow._minnow import InvalidArgument, Var
 from minnow.cv import _common
-from minnow.cv._common import MatLike
+from minnow.cv._common import MatLike, Size
 
 _vision = _common.vision
 
@@ -68,6 +68,67 @@ def solvePnPRefineLM(objectPoints: MatLike, imagePoints: MatLike, cameraMatrix: 
     guess = _guess(rvec, tvec, "solvePnPRefineLM")
     r, t = _vision.solvePnPRefineLM(objectPoints, imagePoints, cameraMatrix, [] if distCoeffs is None else distCoeffs, guess)
     return r.reshape(_shape(rvec)), t.reshape(_shape(tvec))
+
+
+def _numbers(values: Any) -> Any:
+    return [] if values is None else values
+
+
+def Rodrigues(src: MatLike, dst: MatLike | None = None, jacobian: MatLike | None = None) -> tuple[Any, Any]:
+    """(matrix, derivatives): the rotation [3, 3] of a vector of three numbers, its axis times its angle, and [3, 9]; or the vector [3, 1] of a matrix, and
+    [9, 3]. float32 or float64. Source: O. Rodrigues (1840)."""
+    return _vision.Rodrigues(src)
+
+
+def projectPoints(objectPoints: MatLike, rvec: MatLike, tvec: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, imagePoints: MatLike | None = None,
+                  jacobian: MatLike | None = None, aspectRatio: float = 0) -> tuple[Any, Any]:
+    """(pixels, derivatives): the pixels [n, 1, 2] of points [n, 3] or [n, 1, 3], float32 or float64, and float64 [2 n, 10 + numbers of distortion], by
+    rotation, translation, focal lengths, centre and distortion. `distCoeffs`: None, or 4, 5, 8, 12 or 14 numbers. Source: D. Brown, Decentering
+    distortion of lenses (1966)."""
+    return _vision.projectPoints(objectPoints, rvec, tvec, cameraMatrix, _numbers(distCoeffs), aspectRatio)
+
+
+def undistortPoints(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, R: MatLike | None = None,
+                    P: MatLike | None = None) -> Any:
+    """The directions (x, y) [n, 1, 2] before the lens of pixels [n, 2] or [n, 1, 2], float32 or float64, after five steps; turned by `R`, and with
+    the camera `P` pixels again."""
+    return _vision.undistortPoints(src, cameraMatrix, _numbers(distCoeffs), _numbers(R), _numbers(P), 1, 5, 0.01)
+
+
+def undistortPointsIter(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, R: MatLike | None, P: MatLike | None, criteria: Any,
+                        dst: MatLike | None = None) -> Any:
+    """undistortPoints with criteria (type, steps, pixels): type 1 is a number of steps, 2 an error, 3 both."""
+    return _vision.undistortPoints(src, cameraMatrix, _numbers(distCoeffs), _numbers(R), _numbers(P), *criteria)
+
+
+def undistortImagePoints(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, arg1: Any = (1, 5, 0.01)) -> Any:
+    """Pixels of a picture as undistort() makes it from pixels of the picture through the lens."""
+    return _vision.undistortPoints(src, cameraMatrix, _numbers(distCoeffs), [], cameraMatrix, *arg1)
+
+
+def initUndistortRectifyMap(cameraMatrix: MatLike, distCoeffs: MatLike | None, R: MatLike | None, newCameraMatrix: MatLike | None, size: Size, m1type: int,
+                            map1: MatLike | None = None, map2: MatLike | None = None) -> tuple[Any, Any]:
+    """Maps for remap() that take a lens's distortion away, turn by `R` and show the picture of another camera: CV_16SC2, CV_32FC1 or CV_32FC2 as
+    convertMaps makes them. Without `newCameraMatrix` it is `cameraMatrix` with the centre in the middle."""
+    dtype = _common.dtype_of(m1type, "initUndistortRectifyMap") if m1type > 0 else None
+    return _vision.initUndistortRectifyMap(cameraMatrix, _numbers(distCoeffs), _numbers(R), _numbers(newCameraMatrix), size, dtype, (int(m1type) >> 3) + 1)
+
+
+def undistort(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, newCameraMatrix: MatLike | None = None) -> Any:
+    """The picture without the distortion of a lens, linear, with zeros where there is no source."""
+    return _vision.undistort(src, cameraMatrix, _numbers(distCoeffs), _numbers(newCameraMatrix), dst)
+
+
+def getDefaultNewCameraMatrix(cameraMatrix: MatLike, imgsize: Size | None = None, centerPrincipalPoint: bool = False) -> Any:
+    """The camera's matrix in float64, with the centre in the middle of the picture where that is wanted."""
+    return _vision.getDefaultNewCameraMatrix(cameraMatrix, imgsize, centerPrincipalPoint)
+
+
+def getOptimalNewCameraMatrix(cameraMatrix: MatLike, distCoeffs: MatLike | None, imageSize: Size, alpha: float, newImgSize: Size | None = None,
+                              centerPrincipalPoint: bool = False) -> tuple[Any, Any]:
+    """(matrix, rectangle): a camera for undistort() that shows valid pixels alone (alpha 0), all source pixels (1) or between, and where valid pixels
+    are, (x, y, width, height)."""
+    return _vision.getOptimalNewCameraMatrix(cameraMatrix, _numbers(distCoeffs), imageSize, alpha, newImgSize, centerPrincipalPoint)
 
 
 __all__ = _common.public(globals())

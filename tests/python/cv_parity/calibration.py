@@ -4,7 +4,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from . import call, function
+from . import call, function, image
 
 
 def pairs(random, outliers):
@@ -104,3 +104,121 @@ def solve_pnp_ransac(random):
 def solve_pnp_refine(random):
     for points, pixels, lens, rvec, tvec in scenes(random, 0.3, False, (6, 20)):
         yield call(points, pixels, CAMERA, lens, (rvec + 0.05).reshape(3, 1), (tvec + 0.05).reshape(3, 1))
+
+
+LENS = np.float64([[310, 0, 158], [0, 305, 122], [0, 0, 1]])
+LENSES = (None, (-0.2, 0.05, 0.001, -0.002), (-0.28, 0.07, 0.0002, 0.0001, 0.01), (0.1, -0.05, 0.001, 0.002, 0.01, 0.05, 0.01, 0.002),
+          (0.1, -0.05, 0.001, 0.002, 0.01, 0.05, 0.01, 0.002, 0.001, 0.002, -0.001, 0.0005),
+          (0.1, -0.05, 0.001, 0.002, 0.01, 0.05, 0.01, 0.002, 0.001, 0.002, -0.001, 0.0005, 0.02, -0.03))
+
+
+def lenses():
+    for lens in LENSES:
+        yield None if lens is None else np.float64(lens)
+    yield np.float32(LENSES[2]).reshape(5, 1)
+    yield np.zeros((1, 5))
+
+
+@function("Rodrigues", relative=1e-5)
+def rodrigues(random):
+    for dtype in (np.float32, np.float64):
+        for scale in (0.01, 1, 1.8):
+            for shape in ((3,), (3, 1), (1, 3)):
+                yield call((random.normal(0, 1, 3) * scale).reshape(shape).astype(dtype))
+            yield call(cv2.Rodrigues(random.normal(0, 1, 3) * scale)[0].astype(dtype))
+    yield call(np.zeros(3))
+    yield call(np.eye(3))
+    yield call(np.float64([[-1, 0, 0], [0, -1, 0], [0, 0, 1]]))
+    yield call(np.zeros(4))
+    yield call(np.zeros(3, np.int32))
+
+
+@function("projectPoints", relative=1e-4)
+def project_points(random):
+    for dtype in (np.float32, np.float64):
+        for n in (1, 8, 50):
+            points = (random.normal(0, 1, (n, 3)) + [0, 0, 6]).astype(dtype)
+            for lens in lenses():
+                rotation = random.normal(0, 0.2, 3)
+                yield call(points, rotation, random.normal(0, 0.5, 3), LENS, lens)
+                yield call(points.reshape(n, 1, 3), cv2.Rodrigues(rotation)[0], random.normal(0, 0.5, (3, 1)), LENS, lens, aspectRatio=1.25)
+    yield call(points, np.zeros(3), np.zeros(3), np.eye(2), None)
+    yield call(points, np.zeros(4), np.zeros(3), LENS, None)
+    yield call(points[:, :2].copy(), np.zeros(3), np.zeros(3), LENS, None)
+    yield call(points, np.zeros(3), np.zeros(3), LENS, np.zeros(6))
+
+
+@function("undistortPoints", relative=1e-4)
+def undistort_points(random):
+    turn = cv2.Rodrigues(np.float64([0.1, -0.05, 0.02]))[0]
+    for dtype in (np.float32, np.float64):
+        points = random.uniform(0, 300, (20, 1, 2)).astype(dtype)
+        for lens in lenses():
+            yield call(points, LENS, lens)
+            yield call(points[:, 0], LENS, lens, P=LENS)
+            yield call(points, LENS.astype(np.float32), lens, R=turn, P=np.hstack((LENS, np.ones((3, 1)))))
+    yield call(points.astype(np.int32), LENS, None)
+
+
+@function("undistortImagePoints", relative=1e-4)
+def undistort_image_points(random):
+    for lens in lenses():
+        if lens is not None:
+            yield call(random.uniform(0, 300, (20, 1, 2)), LENS, lens)
+
+
+@function("undistortPointsIter", relative=1e-4)
+def undistort_points_iter(random):
+    for lens in lenses():
+        for criteria in ((1, 10, 0), (3, 40, 1e-5)):
+            yield call(random.uniform(0, 300, (20, 1, 2)), LENS, lens, None, LENS, criteria)
+
+
+@function("initUndistortRectifyMap", relative=1e-4)
+def rectify_map(random):
+    turn = cv2.Rodrigues(np.float64([0.1, -0.05, 0.02]))[0]
+    for lens in lenses():
+        for size in ((1, 1), (33, 20), (320, 240)):
+            yield call(LENS, lens, None, LENS, size, cv2.CV_32FC1)
+            yield call(LENS, lens, turn, None, size, cv2.CV_32FC2)
+            yield call(LENS, lens, turn, np.hstack((LENS, np.ones((3, 1)))), size, cv2.CV_32FC1)
+    yield call(LENS, np.zeros(6), None, None, (5, 5), cv2.CV_32FC1)
+    yield call(LENS, None, None, None, (5, 5), cv2.CV_8UC1)
+
+
+def places(expected, found):
+    """In 1/32 of a pixel, whose rounding depends on the last bit."""
+    both = [(32 * whole.astype(int) + np.stack((parts % 32, parts // 32), -1)) for whole, parts in (expected, found)]
+    return float(np.abs(both[0] - both[1]).max()) if found[1].dtype == np.uint16 else np.inf
+
+
+@function("initUndistortRectifyMap", within=1, judge=places)
+def rectify_map_fixed(random):
+    for lens in lenses():
+        for kind in (0, cv2.CV_16SC2):
+            yield call(LENS, lens, None, LENS, (320, 240), kind)
+
+
+@function("undistort", within=1)
+def undistort(random):
+    for channels in (1, 3, 4):
+        picture = image(random, 240, 320, channels, "uint8", smooth=True)
+        for lens in lenses():
+            yield call(picture, LENS, lens)
+            yield call(picture, LENS, lens, newCameraMatrix=np.float32([[250, 0, 150], [0, 260, 118], [0, 0, 1]]))
+    yield call(image(random, 40, 50, 1, "uint16", smooth=True), LENS, None)
+
+
+@function("getDefaultNewCameraMatrix")
+def default_matrix(random):
+    yield call(LENS)
+    yield call(LENS.astype(np.float32), (640, 480), True)
+
+
+@function("getOptimalNewCameraMatrix", relative=1e-4)
+def optimal_matrix(random):
+    for lens in lenses():
+        for alpha in (0, 0.4, 1):
+            for centered in (False, True):
+                yield call(LENS, lens, (320, 240), alpha, (300, 200), centered)
+                yield call(LENS.astype(np.float32), lens, (320, 240), alpha, centerPrincipalPoint=centered)
