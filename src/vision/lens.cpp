@@ -60,58 +60,21 @@ std::vector<double> numbers_of(std::string_view function, const char* name, cons
   throw InvalidArgument("{}: {} is f32 or f64, not {}{}", function, name, tensor.dtype(), tensor.shape());
 }
 
-// ---- Derivatives, computed along with values
+// ---- Derivatives
 
-constexpr size_t kParameters = 24;  // rotation, translation, fx, fy, cx, cy, k
-
-/// A number and its derivatives.
+/// A number and its derivatives by two others, computed along.
 struct Dual {
-  double value = 0;
-  std::array<double, kParameters> by{};
-
-  static Dual parameter(double value, size_t number) {
-    Dual made{value};
-    made.by[number] = 1;
-    return made;
-  }
+  double value = 0, by[2] = {0, 0};
 };
-Dual operator+(const Dual& a, const Dual& b) {
-  Dual made{a.value + b.value};
-  for (size_t i = 0; i < kParameters; ++i) made.by[i] = a.by[i] + b.by[i];
-  return made;
-}
+Dual operator+(const Dual& a, const Dual& b) { return {a.value + b.value, {a.by[0] + b.by[0], a.by[1] + b.by[1]}}; }
 Dual operator*(const Dual& a, const Dual& b) {
-  Dual made{a.value * b.value};
-  for (size_t i = 0; i < kParameters; ++i) made.by[i] = a.by[i] * b.value + a.value * b.by[i];
-  return made;
+  return {a.value * b.value, {a.by[0] * b.value + a.value * b.by[0], a.by[1] * b.value + a.value * b.by[1]}};
 }
-Dual operator*(const Dual& a, double b) {
-  Dual made{a.value * b};
-  for (size_t i = 0; i < kParameters; ++i) made.by[i] = a.by[i] * b;
-  return made;
-}
-Dual operator+(const Dual& a, double b) {
-  Dual made = a;
-  made.value += b;
-  return made;
-}
+Dual operator*(const Dual& a, double b) { return {a.value * b, {a.by[0] * b, a.by[1] * b}}; }
+Dual operator+(const Dual& a, double b) { return {a.value + b, {a.by[0], a.by[1]}}; }
 Dual reciprocal(const Dual& a) {
-  if (a.value == 0) return {1};
-  Dual made{1 / a.value};
-  for (size_t i = 0; i < kParameters; ++i) made.by[i] = -a.by[i] * made.value * made.value;
-  return made;
-}
-Dual sine(const Dual& a) {
-  Dual made{std::sin(a.value)};
-  const double slope = std::cos(a.value);
-  for (size_t i = 0; i < kParameters; ++i) made.by[i] = a.by[i] * slope;
-  return made;
-}
-Dual cosine(const Dual& a) {
-  Dual made{std::cos(a.value)};
-  const double slope = -std::sin(a.value);
-  for (size_t i = 0; i < kParameters; ++i) made.by[i] = a.by[i] * slope;
-  return made;
+  const double value = 1 / a.value, slope = -value * value;
+  return {value, {a.by[0] * slope, a.by[1] * slope}};
 }
 
 /// The derivatives [3, 9] of a rotation's elements by its vector.
@@ -304,20 +267,14 @@ std::pair<Tensor, Tensor> project_points(const TensorView& points, const std::ve
       rotation.size() == 3 ? Vector3{rotation[0], rotation[1], rotation[2]} : vector_of(matrix_of(kName, "a rotation", rotation));
   const Matrix3 turn = rotation.size() == 3 ? rotation_of(vector) : matrix_of(kName, "a rotation", rotation);
   const std::array<double, 27> slopes = rotation_slopes(vector);
-  Dual r[9], k[14];
-  for (size_t i = 0; i < 9; ++i) {
-    r[i].value = turn[i];
-    for (size_t p = 0; p < 3; ++p) r[i].by[p] = slopes[9 * p + i];
-  }
-  for (size_t i = 0; i < lens; ++i) k[i] = Dual::parameter(camera.k[i], 10 + i);
   const bool fixed = aspect > static_cast<double>(std::numeric_limits<float>::epsilon());
-  const Dual fy = Dual::parameter(camera.fy, 7), fx = fixed ? fy * aspect : Dual::parameter(camera.fx, 6);
-  const Dual cx = Dual::parameter(camera.cx, 8), cy = Dual::parameter(camera.cy, 9);
-  // The rotations of a tilted sensor, and the projection onto it along the axis.
-  Dual tilt[9];
-  const bool tilted = lens >= 14;
-  if (tilted) {
-    const Dual a = cosine(k[12]), b = sine(k[12]), c = cosine(k[13]), d = sine(k[13]);
+  const double fx = fixed ? camera.fy * aspect : camera.fx, fy = camera.fy;
+  // The rotations of a tilted sensor, and the projection onto it along the axis, by both angles.
+  Dual tilt[9] = {{1}, {}, {}, {}, {1}, {}, {}, {}, {1}};
+  const std::array<double, 14>& k = camera.k;
+  if (lens >= 14) {
+    const Dual a{std::cos(k[12]), {-std::sin(k[12]), 0}}, b{std::sin(k[12]), {std::cos(k[12]), 0}};
+    const Dual c{std::cos(k[13]), {0, -std::sin(k[13])}}, d{std::sin(k[13]), {0, std::cos(k[13])}};
     const Dual both[9] = {c, d * b, d * a * -1, Dual{}, a, b, d, c * b * -1, c * a};
     for (size_t i = 0; i < 3; ++i) {
       tilt[i] = both[8] * both[i] + both[2] * both[6 + i] * -1;
@@ -337,25 +294,57 @@ std::pair<Tensor, Tensor> project_points(const TensorView& points, const std::ve
     double p[3];
     for (int64_t c = 0; c < 3; ++c)
       p[c] = points.dtype() == DType::f32 ? static_cast<double>(points.data<float>()[3 * i + c]) : points.data<double>()[3 * i + c];
-    Dual q[3];
-    for (size_t c = 0; c < 3; ++c)
-      q[c] = r[3 * c] * p[0] + r[3 * c + 1] * p[1] + r[3 * c + 2] * p[2] + Dual::parameter(translation[c], 3 + c);
-    const Dual w = reciprocal(q[2]), x = q[0] * w, y = q[1] * w, x2 = x * x, y2 = y * y, r2 = x2 + y2, r4 = r2 * r2, r6 = r4 * r2;
-    const Dual xy = x * y * 2;
-    Dual radial = k[0] * r2 + k[1] * r4 + k[4] * r6 + 1;
-    if (lens >= 8) radial = radial * reciprocal(k[5] * r2 + k[6] * r4 + k[7] * r6 + 1);
-    Dual u = x * radial + k[2] * xy + k[3] * (r2 + x2 * 2), v = y * radial + k[2] * (r2 + y2 * 2) + k[3] * xy;
-    if (lens >= 12) u = u + k[8] * r2 + k[9] * r4, v = v + k[10] * r2 + k[11] * r4;
-    if (tilted) {
-      const Dual a = tilt[0] * u + tilt[1] * v + tilt[2], b = tilt[3] * u + tilt[4] * v + tilt[5];
-      const Dual scale = reciprocal(tilt[6] * u + tilt[7] * v + tilt[8]);
-      u = a * scale, v = b * scale;
+    double q[3], turned[3][3];  // the point before the camera, and its derivatives by the rotation's vector
+    for (size_t c = 0; c < 3; ++c) {
+      q[c] = turn[3 * c] * p[0] + turn[3 * c + 1] * p[1] + turn[3 * c + 2] * p[2] + translation[c];
+      for (size_t by = 0; by < 3; ++by) {
+        const double* const s = slopes.data() + 9 * by + 3 * c;
+        turned[by][c] = s[0] * p[0] + s[1] * p[1] + s[2] * p[2];
+      }
     }
-    u = u * fx + cx, v = v * fy + cy;
-    store(2 * i, u.value), store(2 * i + 1, v.value);
-    std::copy(u.by.begin(), u.by.begin() + static_cast<std::ptrdiff_t>(columns), slope);
-    std::copy(v.by.begin(), v.by.begin() + static_cast<std::ptrdiff_t>(columns), slope + columns);
-    slope += 2 * columns;
+    const double w = q[2] != 0 ? 1 / q[2] : 1;
+    // Through the lens, by the direction.
+    const Dual x{q[0] * w, {1, 0}}, y{q[1] * w, {0, 1}}, x2 = x * x, y2 = y * y, r2 = x2 + y2, r4 = r2 * r2, r6 = r4 * r2, xy = x * y * 2;
+    const Dual above = r2 * k[0] + r4 * k[1] + r6 * k[4] + 1, below = reciprocal(r2 * k[5] + r4 * k[6] + r6 * k[7] + 1),
+               radial = above * below;
+    const Dual a = x * radial + xy * k[2] + (r2 + x2 * 2) * k[3] + r2 * k[8] + r4 * k[9];
+    const Dual b = y * radial + (r2 + y2 * 2) * k[2] + xy * k[3] + r2 * k[10] + r4 * k[11];
+    // By the numbers of the distortion.
+    const double d = below.value, e = -radial.value * d, r[3] = {r2.value, r4.value, r6.value};
+    const double by_k[12][2] = {{x.value * d * r[0], y.value * d * r[0]},
+                                {x.value * d * r[1], y.value * d * r[1]},
+                                {xy.value, r[0] + 2 * y2.value},
+                                {r[0] + 2 * x2.value, xy.value},
+                                {x.value * d * r[2], y.value * d * r[2]},
+                                {x.value * e * r[0], y.value * e * r[0]},
+                                {x.value * e * r[1], y.value * e * r[1]},
+                                {x.value * e * r[2], y.value * e * r[2]},
+                                {r[0], 0},
+                                {r[1], 0},
+                                {0, r[0]},
+                                {0, r[1]}};
+    const auto line = [&](size_t row) {
+      const Dual* const t = tilt + 3 * row;
+      return Dual{t[0].value * a.value + t[1].value * b.value + t[2].value,
+                  {t[0].by[0] * a.value + t[1].by[0] * b.value + t[2].by[0], t[0].by[1] * a.value + t[1].by[1] * b.value + t[2].by[1]}};
+    };
+    const Dual bottom = line(2);
+    const double scale = bottom.value != 0 ? 1 / bottom.value : 1;
+    const double focal[2] = {fx, fy}, center[2] = {camera.cx, camera.cy};
+    for (size_t axis = 0; axis < 2; ++axis, slope += columns) {
+      const Dual top = line(axis);
+      const double at = top.value * scale, f = focal[axis] * scale;
+      store(2 * i + static_cast<int64_t>(axis), at * focal[axis] + center[axis]);
+      const double by_a = f * (tilt[3 * axis].value - at * tilt[6].value), by_b = f * (tilt[3 * axis + 1].value - at * tilt[7].value);
+      const double by_x = (by_a * a.by[0] + by_b * b.by[0]) * w, by_y = (by_a * a.by[1] + by_b * b.by[1]) * w;
+      for (size_t by = 0; by < 3; ++by)
+        slope[by] = by_x * (turned[by][0] - x.value * turned[by][2]) + by_y * (turned[by][1] - y.value * turned[by][2]);
+      slope[3] = by_x, slope[4] = by_y, slope[5] = -(by_x * x.value + by_y * y.value);
+      slope[6] = axis == 0 && !fixed ? at : 0, slope[7] = axis == 1 ? at : fixed ? at * aspect : 0;
+      slope[8] = axis == 0, slope[9] = axis == 1;
+      for (size_t n = 0; n < std::min<size_t>(lens, 12); ++n) slope[10 + n] = by_a * by_k[n][0] + by_b * by_k[n][1];
+      for (size_t n = 12; n < lens; ++n) slope[10 + n] = f * (top.by[n - 12] - at * bottom.by[n - 12]);
+    }
   }
   return {std::move(pixels), std::move(jacobian)};
 } catch (...) {
