@@ -153,6 +153,14 @@ Decoded decode_bmp(std::span<const uint8_t> bytes, const ReadRequest& request) {
   for (int64_t y = 0; y < header.height; ++y) {
     const uint8_t* const row = runs ? &indices[static_cast<size_t>(y * header.width)] : &rows[static_cast<size_t>(y) * pitch];
     uint8_t* out = to.row<uint8_t>(header.bottom_up ? header.height - 1 - y : y);
+    if (header.bits == 24 && wanted.channels == 3 && !request.rgb()) {
+      std::memcpy(out, row, static_cast<size_t>(header.width * 3));
+      continue;
+    }
+    if (header.bits == 8 && !header.colors && wanted.channels == 1) {
+      for (int64_t x = 0; x < header.width; ++x) out[x] = header.palette[row[x]][0];
+      continue;
+    }
     for (int64_t x = 0; x < header.width; ++x) {
       std::array<uint8_t, 4> pixel{0, 0, 0, 255};  // blue, green, red, alpha
       if (header.bits <= 8) {

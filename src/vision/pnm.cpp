@@ -74,6 +74,15 @@ Decoded decode_pnm(std::span<const uint8_t> bytes, const ReadRequest& request) {
   std::vector<uint32_t> values(static_cast<size_t>(width * channels));
   for (int64_t y = 0; y < height; ++y) {
     const uint8_t* const row = text.rest().data();
+    if (binary && !bits && dtype == DType::u8 && wanted.channels == channels) {  // the usual ones
+      uint8_t* const out = to.row<uint8_t>(y);
+      if (channels == 1 || request.rgb())
+        std::memcpy(out, row, pitch);
+      else
+        for (size_t i = 0; i < pitch; i += 3) out[i] = row[i + 2], out[i + 1] = row[i + 1], out[i + 2] = row[i];
+      text.skip(pitch);
+      continue;
+    }
     for (size_t i = 0; i < values.size(); ++i) {
       uint32_t& value = values[i];
       if (bits)
@@ -127,6 +136,16 @@ Bytes encode_pnm(const ImageView& image, std::span<const int> options, char kind
   text(head);
   for (int64_t y = 0; y < image.height(); ++y) {
     const auto at = [&](int64_t i) -> uint32_t { return wide ? image.row<uint16_t>(y)[i] : image.row<uint8_t>(y)[i]; };
+    if (binary && !bits && !wide) {  // the usual ones
+      const size_t start = file.size();
+      const int64_t out_channels = triple ? 3 : 1;
+      file.resize(start + static_cast<size_t>(image.width() * out_channels));
+      auto* to = reinterpret_cast<uint8_t*>(file.data() + start);
+      const auto* const row = image.row<uint8_t>(y);
+      for (int64_t x = 0; x < image.width(); ++x)
+        for (int64_t c = 0; c < out_channels; ++c) *to++ = row[channels == 3 ? 3 * x + 2 - c : x];
+      continue;
+    }
     if (bits && binary) {
       uint32_t byte = 0;
       for (int64_t x = 0; x < image.width(); ++x) {

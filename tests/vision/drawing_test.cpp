@@ -106,6 +106,42 @@ TEST(Drawing, text_fills_the_size_that_it_is_said_to_have) {
     }
 }
 
+TEST(Drawing, detections_are_where_their_boxes_and_masks_are) {
+  Tensor picture(DType::u8, Shape{100, 120, 3});
+  const auto clear = [&] { std::fill_n(picture.writable().data<uint8_t>(), 100 * 120 * 3, uint8_t{0}); };
+  const auto at = [&](int x, int y) { return picture.data<uint8_t>()[(y * 120 + x) * 3] + picture.data<uint8_t>()[(y * 120 + x) * 3 + 1]; };
+  Tensor boxes(DType::f32, Shape{2, 4}), scores(DType::f32, Shape{2}), classes(DType::i32, Shape{2}), masks(DType::u8, Shape{2, 100, 120});
+  const float corners[] = {10, 40, 50, 90, 60, 40, 100, 90};
+  std::copy_n(corners, 8, boxes.writable().data<float>());
+  scores.writable().data<float>()[0] = 0.9f, scores.writable().data<float>()[1] = 0.2f;
+  classes.writable().data<int32_t>()[0] = 1, classes.writable().data<int32_t>()[1] = 0;
+  std::fill_n(masks.writable().data<uint8_t>(), masks.elements(), uint8_t{0});
+  masks.writable().data<uint8_t>()[80 * 120 + 30] = 1;
+  clear();
+  DetectionStyle style;
+  style.colors = {{0, 255, 0, 0}, {200, 0, 0, 0}};
+  style.least_score = 0.5f;
+  draw_detections(picture.writable(), boxes, classes, {"cat", "dog"}, scores, {}, masks, style);
+  EXPECT_EQ(at(30, 90), 200);
+  EXPECT_EQ(at(30, 80), 80);  // four tenths of it
+  EXPECT_EQ(at(31, 80), 0);
+  EXPECT_EQ(at(80, 90), 0);    // its score is too low
+  EXPECT_EQ(at(11, 38), 200);  // the label's ground
+  EXPECT_THROW(draw_detections(picture.writable(), boxes, {}, {"one label"}), InvalidArgument);
+  EXPECT_THROW(draw_detections(picture.writable(), boxes, classes, {}, boxes), InvalidArgument);
+  Tensor keypoints(DType::f32, Shape{2, 2, 2});
+  const float places[] = {20, 50, 40, 50, 70, 50, 90, 50};
+  std::copy_n(places, 8, keypoints.writable().data<float>());
+  clear();
+  style = {};
+  style.skeleton = {{0, 1}};
+  draw_detections(picture.writable(), boxes, {}, {}, {}, keypoints, {}, style);
+  EXPECT_GT(at(30, 50), 0);
+  EXPECT_EQ(at(30, 60), 0);
+  style.skeleton = {{0, 2}};
+  EXPECT_THROW(draw_detections(picture.writable(), boxes, {}, {}, {}, keypoints, {}, style), InvalidArgument);
+}
+
 TEST(Drawing, what_cannot_be_drawn_is_said) {
   Sheet sheet(5, 5);
   EXPECT_THROW(line(sheet.view(), {0, 0}, {1, 1}, {1}, -1), InvalidArgument);

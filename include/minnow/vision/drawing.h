@@ -87,4 +87,23 @@ MINNOW_API TextSize text_size(const std::string& text, Font font, double scale, 
 /// The scale at which capital letters have this height in pixels.
 MINNOW_API double font_scale_from_height(Font font, int height, int thickness = 1);
 
+/// How draw_detections() draws.
+struct DetectionStyle {
+  int thickness = 0;                          // of boxes and limbs; 0: by the size of the picture
+  double font_scale = 0;                      // of the labels; 0: by the size of the picture
+  double mask_opacity = 0.4;                  // 0 to 1
+  float least_score = 0;                      // detections below it are left out
+  float least_keypoint = 0;                   // so are keypoints whose third number is below it
+  std::vector<Scalar4> colors;                // by class, again from the first where there are more classes; none: colours of our own
+  std::vector<std::pair<int, int>> skeleton;  // pairs of keypoints that lines join
+};
+
+/// Boxes with labels, scores, keypoints and masks. `boxes`: f32 [n, 4], (x1, y1, x2, y2) in pixels. `classes`: i32 or i64 [n], or empty.
+/// `labels`: a text for each class, or where there are no classes for each box; or none. `scores`: f32 [n] or empty. `keypoints`:
+/// f32 [n, k, 2], or with a score of each [n, k, 3], or empty. `masks`: [n, height, width] of u8, boolean or f32 (set where at least 0.5),
+/// of the picture's size, or empty. Throws InvalidArgument where they do not fit together. The picture is u8 of 1, 3 or 4 channels.
+MINNOW_API void draw_detections(const MutableImageView& img, const TensorView& boxes, const TensorView& classes = {},
+                                const std::vector<std::string>& labels = {}, const TensorView& scores = {},
+                                const TensorView& keypoints = {}, const TensorView& masks = {}, const DetectionStyle& style = {});
+
 }  // namespace minnow::vision

@@ -59,6 +59,18 @@ struct From<std::string> {
   const std::string& get() const { return value; }
 };
 
+template <>
+struct From<std::vector<std::string>> {
+  std::vector<std::string> value;
+  From(nb::handle object, const char* name) {
+    if (PyUnicode_Check(object.ptr()) || !PySequence_Check(object.ptr()))
+      throw TypeFault("{} takes a list of texts, not {}", name, shown(object));
+    const nb::object items = nb::borrow(object);
+    for (nb::handle item : items) value.push_back(argument<std::string>(item, name, "texts"));
+  }
+  const std::vector<std::string>& get() const { return value; }
+};
+
 /// Numbers of a tuple, a list or an array: at least `least` and at most `most`.
 std::vector<double> numbers_of(nb::handle object, const char* name, size_t least, size_t most);
 

@@ -48,6 +48,17 @@ std::tuple<Size, int> text_size(const std::string& text, Font font, double scale
   return {size.size, size.base_line};
 }
 
+using Maybe = std::optional<Tensor>;
+void draw_detections(const MutableImageView& img, const TensorView& boxes, const Maybe& classes, const std::vector<std::string>& labels,
+                     const Maybe& scores, const Maybe& keypoints, const Maybe& masks, int thickness, double font_scale, double opacity,
+                     float least_score, float least_keypoint, const std::vector<double>& colors, const std::vector<int>& skeleton) {
+  vision::DetectionStyle style{thickness, font_scale, opacity, least_score, least_keypoint, {}, {}};
+  for (size_t i = 0; i + 3 < colors.size(); i += 4) style.colors.push_back({colors[i], colors[i + 1], colors[i + 2], colors[i + 3]});
+  for (size_t i = 0; i + 1 < skeleton.size(); i += 2) style.skeleton.push_back({skeleton[i], skeleton[i + 1]});
+  const auto view = [](const Maybe& tensor) { return tensor ? TensorView(*tensor) : TensorView(); };
+  vision::draw_detections(img, boxes, view(classes), labels, view(scores), view(keypoints), view(masks), style);
+}
+
 }  // namespace
 
 void define_drawing(nb::module_& m) {
@@ -69,6 +80,9 @@ void define_drawing(nb::module_& m) {
   define(m, "putText", vision::put_text,
          {"img", "text", "org", "fontFace", "fontScale", "color", "thickness", "lineType", "bottomLeftOrigin"});
   define(m, "getTextSize", text_size, {"text", "fontFace", "fontScale", "thickness"});
+  define(m, "draw_detections", draw_detections,
+         {"img", "boxes", "classes", "labels", "scores", "keypoints", "masks", "thickness", "font_scale", "mask_opacity", "least_score",
+          "least_keypoint", "colors", "skeleton"});
   define(m, "getFontScaleFromHeight", vision::font_scale_from_height, {"fontFace", "pixelHeight", "thickness"});
 }
 

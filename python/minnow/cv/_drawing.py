@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Sequence, overload
 
 from minnow.cv import _common
-from minnow.cv._common import InvalidType, MatLike, Point, Scalar, Size
+from minnow.cv._common import InvalidType, MatLike, Point, Scalar, Size, Var
 
 FILLED = -1
 LINE_4, LINE_8, LINE_AA = 4, 8, 16
@@ -148,6 +148,29 @@ def getTextSize(text: str, fontFace: int, fontScale: float, thickness: int) -> t
 def getFontScaleFromHeight(fontFace: int, pixelHeight: int, thickness: int = 1) -> float:
     """The scale at which text is `pixelHeight` pixels high."""
     return _common.vision.getFontScaleFromHeight(fontFace, pixelHeight, thickness)
+
+
+def _floats(values: MatLike | None) -> Var | None:
+    return None if values is None else Var(values, "float32")
+
+
+def draw_detections(img: MatLike, boxes: MatLike, labels: Sequence[str] | None = None, scores: MatLike | None = None, keypoints: MatLike | None = None,
+                    masks: MatLike | None = None, *, classes: MatLike | None = None, thickness: int = 0, font_scale: float = 0.0,
+                    mask_opacity: float = 0.4, least_score: float = 0.0, least_keypoint: float = 0.0,
+                    colors: Sequence[Sequence[float]] | None = None, skeleton: Sequence[tuple[int, int]] = ()) -> MatLike:
+    """Draws what a network found into a picture, uint8 of 1, 3 or 4 channels: `boxes` [n, 4] are (x1, y1, x2, y2) in pixels.
+
+    `classes` [n] choose the colours, and `labels` are the names of the classes; without classes each box has a label of its own. `scores` [n] are
+    written behind them; boxes below `least_score` are left out. `keypoints` [n, k, 2], or [n, k, 3] with the score of each, are joined as
+    `skeleton`, pairs of their numbers, says. `masks` [n, height, width] of the picture's size, uint8, bool or float32, are blended with
+    `mask_opacity`. Thickness and font follow the picture's size where they are 0. `colors` are blue, green, red, for each class. Raises
+    InvalidArgument for what does not fit together.
+    """
+    flat = [value for color in colors or () for value in (*color, 255, 255, 255)[:4]]
+    pairs = [point for pair in skeleton for point in pair]
+    kinds = None if classes is None else Var(classes, "int32")
+    return _common.vision.draw_detections(img, _floats(boxes), kinds, list(labels or ()), _floats(scores), _floats(keypoints), masks, thickness, font_scale,
+                                          mask_opacity, least_score, least_keypoint, flat, pairs)
 
 
 __all__ = _common.public(globals())
