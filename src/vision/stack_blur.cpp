@@ -17,8 +17,8 @@ void pass(const ImageView& from, const MutableImageView& to, int size, bool colu
   for (int i = 0; i < size; ++i) weights.push_back(static_cast<float>(radius + 1 - std::abs(i - radius)));
   const std::vector<float> one{1};
   const std::vector<float>&across = columns ? one : weights, &down = columns ? weights : one;
-  // OpenCV divides integers by 9 as a multiplication with 456 / 4096.
-  const bool is_nine = radius == 2 && from.dtype() != DType::f32;
+  // OpenCV divides bytes by 9 as a multiplication with 456 / 4096.
+  const bool is_nine = radius == 2 && from.dtype() == DType::u8;
   const float scale = is_nine ? 456.0f / 4096 : 1.0f / (static_cast<float>(radius + 1) * static_cast<float>(radius + 1));
   const bool rounds = !columns && (size > 9 || from.width() <= size);
   const Window window{{static_cast<int>(across.size()), static_cast<int>(down.size())},

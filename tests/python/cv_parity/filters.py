@@ -378,6 +378,8 @@ def stack_blur(random):
     for picture in images(random, dtypes=("uint8", "uint16", "int16", "float32"), channels=(1, 3, 4)):
         wide = picture.dtype in ("uint8", "float32")
         for size in ((3, 3), (7, 7), (1, 3), (7, 15), *(((5, 5), (9, 31), (5, 1)) if wide else ())):
+            if not wide and min(picture.shape[:2]) in (5, 6):
+                continue
             yield call(picture if wide else np.abs(picture // 2), size)
     yield call(picture, (4, 3))
 
