@@ -3,6 +3,7 @@
 #include <minnow/vision/filters.h>
 
 #include "vision/filter.h"
+#include "vision/median_loops.h"
 
 namespace minnow::vision {
 namespace {
@@ -22,28 +23,71 @@ Steps steps_of(Metric metric, int mask) {
   return {fixed(1), fixed(1.4f), fixed(2.1969f)};
 }
 
-/// Distances in a frame of two pixels, and with `labels` which zero they lead to.
+/// Distances in a frame of two pixels.
 class Chamfer {
  public:
-  Chamfer(const ImageView& image, Steps steps, bool wide, int32_t* labels)
-      : width_(image.width()),
+  Chamfer(const ImageView& image, Steps steps, bool wide)
+      : image_(image),
+        steps_(steps),
+        wide_(wide),
+        width_(image.width()),
         height_(image.height()),
-        row_(width_ + 4),
+        pitch_(width_ + 4),
         farthest_(std::numeric_limits<uint32_t>::max() - std::max(steps.corner, steps.knight)),
-        found_(static_cast<size_t>(row_ * (height_ + 4)), farthest_),
-        labels_(labels) {
-    const int64_t r = row_;
-    if (wide)
-      before_ = {{-2 * r - 1, steps.knight}, {-2 * r + 1, steps.knight}, {-r - 2, steps.knight}, {-r - 1, steps.corner},
-                 {-r, steps.side},           {-r + 1, steps.corner},     {-r + 2, steps.knight}, {-1, steps.side}};
-    else
-      before_ = {{-r - 1, steps.corner}, {-r, steps.side}, {-r + 1, steps.corner}, {-1, steps.side}};
+        found_(static_cast<size_t>(pitch_ * (height_ + 4)), farthest_) {}
+
+  /// What the rows above and the pixel before say, then the rows below and the pixel behind.
+  void find() {
+    const MiscLoops& loops = misc_loops();
+    const uint32_t side = steps_.side;
     for (int64_t y = 0; y < height_; ++y) {
-      const uint8_t* const from = image.row<uint8_t>(y);
+      const uint8_t* const from = image_.row<uint8_t>(y);
       uint32_t* const at = row(y);
+      for (int64_t x = 0; x < width_; ++x) at[x] = from[x] ? farthest_ : 0;
+      loops.near_row(row(y - 1), row(y - 2), side, steps_.corner, steps_.knight, wide_, at, width_);
+      uint32_t left = farthest_;
+      for (int64_t x = 0; x < width_; ++x) at[x] = left = std::min(at[x], left + side);
+    }
+    for (int64_t y = height_ - 1; y >= 0; --y) {
+      uint32_t* const at = row(y);
+      loops.near_row(row(y + 1), row(y + 2), side, steps_.corner, steps_.knight, wide_, at, width_);
+      uint32_t right = farthest_;
+      for (int64_t x = width_ - 1; x >= 0; --x) at[x] = right = std::min(at[x], right + side);
+    }
+  }
+
+  /// The same, and which zero each pixel's distance is from: the labels of the zeros are given, in order.
+  void find_labels(const MutableImageView& labels) {
+    std::vector<int32_t> numbers(found_.size());
+    const auto number = [&](int64_t y) { return numbers.data() + (y + 2) * pitch_ + 2; };
+    const std::array<Step, 8> before = {{{-2 * pitch_ - 1, steps_.knight},
+                                         {-2 * pitch_ + 1, steps_.knight},
+                                         {-pitch_ - 2, steps_.knight},
+                                         {-pitch_ - 1, steps_.corner},
+                                         {-pitch_, steps_.side},
+                                         {-pitch_ + 1, steps_.corner},
+                                         {-pitch_ + 2, steps_.knight},
+                                         {-1, steps_.side}}};
+    std::array<Step, 8> after = before;
+    for (Step& step : after) step.offset = -step.offset;
+    const auto improve = [](uint32_t* at, int32_t* label, const std::array<Step, 8>& steps) {
+      uint32_t best = *at;
+      int64_t from = 0;
+      for (const Step& step : steps) {
+        const uint32_t distance = at[step.offset] + step.length;
+        from = distance < best ? step.offset : from;
+        best = std::min(distance, best);
+      }
+      *at = best;
+      *label = label[from];
+    };
+    for (int64_t y = 0; y < height_; ++y) {
+      const uint8_t* const from = image_.row<uint8_t>(y);
+      uint32_t* const at = row(y);
+      std::copy(labels.row<int32_t>(y), labels.row<int32_t>(y) + width_, number(y));
       for (int64_t x = 0; x < width_; ++x) {
         if (from[x])
-          improve(at + x, y * width_ + x, 1);
+          improve(at + x, number(y) + x, before);
         else
           at[x] = 0;
       }
@@ -51,43 +95,29 @@ class Chamfer {
     for (int64_t y = height_ - 1; y >= 0; --y) {
       uint32_t* const at = row(y);
       for (int64_t x = width_ - 1; x >= 0; --x)
-        if (at[x] > steps.side) improve(at + x, y * width_ + x, -1);
+        if (at[x] > steps_.side) improve(at + x, number(y) + x, after);
+      std::copy(number(y), number(y) + width_, labels.row<int32_t>(y));
     }
   }
-  uint32_t* row(int64_t y) { return found_.data() + (y + 2) * row_ + 2; }
+
+  void write(const MutableImageView& to) {
+    for (int64_t y = 0; y < height_; ++y) misc_loops().fixed_f32(row(y), 1.0f / (1 << kShift), to.row<float>(y), width_);
+  }
 
  private:
-  void improve(uint32_t* at, int64_t pixel, int64_t sign) {
-    uint32_t best = *at;
-    int64_t from = 0;
-    for (const auto& [offset, step] : before_) {
-      const uint32_t distance = at[sign * offset] + step;
-      if (distance < best) best = distance, from = sign * offset;
-    }
-    *at = best;
-    if (labels_ && from) {
-      // The place of the neighbour among the labels, which have no frame.
-      const int64_t down = from > 0 ? (from + 2) / row_ : -((2 - from) / row_);
-      const int64_t neighbour = pixel + down * width_ + (from - down * row_);
-      labels_[pixel] = labels_[neighbour];
-    }
-  }
+  struct Step {
+    int64_t offset;
+    uint32_t length;
+  };
+  uint32_t* row(int64_t y) { return found_.data() + (y + 2) * pitch_ + 2; }
 
-  int64_t width_, height_, row_;
-  uint32_t farthest_;
+  const ImageView image_;
+  const Steps steps_;
+  const bool wide_;
+  const int64_t width_, height_, pitch_;
+  const uint32_t farthest_;
   std::vector<uint32_t> found_;
-  std::vector<std::pair<int64_t, uint32_t>> before_;
-  int32_t* labels_;
 };
-
-void write(Chamfer& chamfer, const MutableImageView& to) {
-  const float scale = 1.0f / (1 << kShift);
-  for (int64_t y = 0; y < to.height(); ++y) {
-    const uint32_t* const from = chamfer.row(y);
-    float* const out = to.row<float>(y);
-    for (int64_t x = 0; x < to.width(); ++x) out[x] = static_cast<float>(from[x]) * scale;
-  }
-}
 
 /// Exact: distances along columns, then the lower envelope of parabolas along rows.
 void exact(const ImageView& image, const MutableImageView& to) {
@@ -212,8 +242,9 @@ Tensor distance_transform(const ImageView& image, Metric metric, int mask, DType
     exact(image, result.view());
   } else {
     if (metric != Metric::l2) mask = 3;
-    Chamfer chamfer(image, steps_of(metric, mask), mask == 5, nullptr);
-    write(chamfer, result.view());
+    Chamfer chamfer(image, steps_of(metric, mask), mask == 5);
+    chamfer.find();
+    chamfer.write(result.view());
   }
   return result.finish();
 } catch (...) {
@@ -237,8 +268,9 @@ std::pair<Tensor, Tensor> distance_transform_with_labels(const ImageView& image,
       for (int64_t x = 0; x < image.width(); ++x)
         if (!image.row<uint8_t>(y)[x]) numbers[y * image.width() + x] = ++count;
   }
-  Chamfer chamfer(image, steps_of(metric, 5), true, numbers);
-  write(chamfer, writable(distances));
+  Chamfer chamfer(image, steps_of(metric, 5), true);
+  chamfer.find_labels(writable(labels));
+  chamfer.write(writable(distances));
   return {std::move(distances), std::move(labels)};
 } catch (...) {
   throw_as_error();

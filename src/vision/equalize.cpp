@@ -15,15 +15,18 @@ std::array<int64_t, 256> histogram_of_bytes(const ImageView& image) {
   for_strips(image.height(), n, std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(n, 1)), [&](int64_t first, int64_t last) {
     // Four counts of each value: equal neighbours do not wait for each other.
     std::vector<uint32_t> parts(4 * 256);
+    uint32_t *const one = parts.data(), *const two = one + 256, *const three = one + 512, *const four = one + 768;
     for (int64_t y = first; y < last; ++y) {
       const uint8_t* const row = image.row<uint8_t>(y);
       int64_t x = 0;
       for (; x + 8 <= n; x += 8) {
         uint64_t eight;
         std::memcpy(&eight, row + x, 8);
-        for (size_t k = 0; k < 8; ++k) ++parts[(k & 3) * 256 + ((eight >> (8 * k)) & 255)];
+        const uint32_t low = static_cast<uint32_t>(eight), high = static_cast<uint32_t>(eight >> 32);
+        ++one[low & 255], ++two[low >> 8 & 255], ++three[low >> 16 & 255], ++four[low >> 24];
+        ++one[high & 255], ++two[high >> 8 & 255], ++three[high >> 16 & 255], ++four[high >> 24];
       }
-      for (; x < n; ++x) ++parts[row[x]];
+      for (; x < n; ++x) ++one[row[x]];
     }
     const std::lock_guard lock(mutex);
     for (size_t i = 0; i < 256; ++i) counts[i] += int64_t{parts[i]} + parts[256 + i] + parts[512 + i] + parts[768 + i];

@@ -86,7 +86,10 @@ void columns_first(const ImageView& from, const MutableImageView& to, const Wind
     return position < 0 ? static_cast<const void*>(constant_row.data()) : from.row<std::byte>(position);
   };
   for_strips(from.height(), 2 * n, running ? std::max<int64_t>(32, 4 * taps) : 8, [&](int64_t first, int64_t last) {
-    Buffer mid(mid_bytes), spare(mid_bytes), state(running ? mid_bytes : 0), constant_mid(pixel);
+    Buffer mid_memory(mid_bytes + 64), spare(mid_bytes), state(running ? mid_bytes : 0), constant_mid(pixel);
+    // The row's own pixels begin at a multiple of 64 bytes.
+    const size_t before = static_cast<size_t>(window.anchor.x) * pixel;
+    std::byte* const mid = mid_memory.data() + ((before + 63) / 64 * 64 - before);
     std::vector<const void*> rows(static_cast<size_t>(taps) + 1);
     if (constant) {
       std::fill(rows.begin(), rows.end(), constant_row.data());
@@ -100,9 +103,9 @@ void columns_first(const ImageView& from, const MutableImageView& to, const Wind
         std::memmove(rows.data(), rows.data() + 1, static_cast<size_t>(taps) * sizeof(rows[0]));
         rows.back() = row_at(y - window.anchor.y + taps - 1);
       }
-      down(rows.data() + 1, y == first, state.data(), mid.data() + static_cast<size_t>(window.anchor.x) * pixel, n);
-      ends.fill(mid.data(), width, pixel, constant_mid.data());
-      across(mid.data(), spare.data(), channels, to.row<std::byte>(y), n);
+      down(rows.data() + 1, y == first, state.data(), mid + before, n);
+      ends.fill(mid, width, pixel, constant_mid.data());
+      across(mid, spare.data(), channels, to.row<std::byte>(y), n);
     }
   });
 }

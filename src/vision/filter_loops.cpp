@@ -122,6 +122,16 @@ void scaled_u8(const int32_t* HWY_RESTRICT in, float scale, uint8_t* HWY_RESTRIC
   for (int64_t i = 0; i < n; ++i) out[i] = rounded<uint8_t>(static_cast<float>(in[i]) * scale);
 }
 
+void scaled_f32(const int32_t* HWY_RESTRICT in, float scale, float* HWY_RESTRICT out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
+}
+void truncated_u8(const float* HWY_RESTRICT in, float scale, uint8_t* HWY_RESTRICT out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<uint8_t>(static_cast<int32_t>(in[i] * scale));
+}
+void add_scaled(const float* HWY_RESTRICT in, float scale, float delta, float* HWY_RESTRICT sums, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sums[i] = (sums[i] + in[i]) * scale + delta;
+}
+
 const hn::ScalableTag<uint16_t> kU16;
 using U16 = hn::Vec<decltype(kU16)>;
 const hn::Half<hn::ScalableTag<uint8_t>> kBytes;
@@ -254,6 +264,13 @@ void moved(const uint8_t* HWY_RESTRICT entering, const uint8_t* HWY_RESTRICT lea
   for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<Sum>(sums[i] + entering[i] - leaving[i]);
 }
 
+void moved_squares(const uint8_t* HWY_RESTRICT entering, const uint8_t* HWY_RESTRICT leaving, int32_t* HWY_RESTRICT sums, int64_t n) {
+  if (leaving)
+    for (int64_t i = 0; i < n; ++i) sums[i] += entering[i] * entering[i] - leaving[i] * leaving[i];
+  else
+    for (int64_t i = 0; i < n; ++i) sums[i] += entering[i] * entering[i];
+}
+
 /// By windows of powers of two: a window of 13 is one of 8, one of 4 and one of 1 side by side.
 template <class Sum>
 void window(Sum* HWY_RESTRICT sums, Sum* HWY_RESTRICT spare, int64_t step, int64_t taps, int64_t n) {
@@ -295,6 +312,9 @@ const FilterLoops kFilterLoops{
     converted<uint8_t, float>,
     converted<uint16_t, float>,
     scaled_u8,
+    scaled_f32,
+    truncated_u8,
+    add_scaled,
     across_shift,
     across_gauss,
     across_mean,
@@ -303,6 +323,7 @@ const FilterLoops kFilterLoops{
     across_gauss_u16,
     add_u8_u16,
     moved<uint16_t>,
+    moved_squares,
     moved<int32_t>,
     window<uint16_t>,
     window<double>,

@@ -34,6 +34,11 @@ struct FilterLoops {
   void (*u16_f32)(const uint16_t* in, float* out, int64_t n);
   void (*scaled_u8)(const int32_t* in, float scale, uint8_t* out, int64_t n);
 
+  void (*scaled_f32)(const int32_t* in, float scale, float* out, int64_t n);
+  void (*truncated_u8)(const float* in, float scale, uint8_t* out, int64_t n);  // in * scale, towards 0
+  // sums[i] = (sums[i] + in[i]) * scale + delta
+  void (*add_scaled)(const float* in, float scale, float delta, float* sums, int64_t n);
+
   // The functions from u16 to u8 may read 64 elements beyond their input.
   // The sum of `taps` intermediate values that are `step` apart, beginning at mid: (sum + add) >> shift, below 2^16 before the shift.
   void (*across_shift)(const uint16_t* mid, int64_t step, const int16_t* weights, int64_t taps, uint16_t add, int shift, uint8_t* out,
@@ -51,6 +56,7 @@ struct FilterLoops {
   // Sums of a moving window. moved: sums += entering - leaving.
   void (*add_u8_u16)(const uint8_t* const* rows, int64_t count, uint16_t* sums, int64_t n);
   void (*moved_u8_u16)(const uint8_t* entering, const uint8_t* leaving, uint16_t* sums, int64_t n);
+  void (*moved_squares)(const uint8_t* entering, const uint8_t* leaving, int32_t* sums, int64_t n);  // of squares; leaving may be nullptr
   void (*moved_u8_i32)(const uint8_t* entering, const uint8_t* leaving, int32_t* sums, int64_t n);
   // sums[i] becomes the sum of `taps` values `step` apart beginning at i, for i < n; `sums` has n + (taps - 1) * step of them. `spare` has
   // as many.

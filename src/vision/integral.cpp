@@ -10,14 +10,27 @@ template <class T, class Sum>
 void upright(const ImageView& image, const MutableImageView& to, bool squares) {
   const int64_t channels = image.channels(), n = image.width() * channels;
   std::fill(to.row<Sum>(0), to.row<Sum>(0) + n + channels, Sum(0));
+  std::vector<int32_t> spare;
   for (int64_t y = 0; y < image.height(); ++y) {
     const T* const row = image.row<T>(y);
     const Sum* const above = to.row<Sum>(y) + channels;
     Sum* const below = to.row<Sum>(y + 1) + channels;
     std::fill(below - channels, below, Sum(0));
     if constexpr (std::is_same_v<T, uint8_t> && std::is_same_v<Sum, int32_t>) {
+      const MorphologyLoops& loops = morphology_loops();
       if (channels == 1 && !squares) {
-        morphology_loops().integral_u8(row, above - 1, below - 1, n);
+        loops.integral_u8(row, above, below, n);
+        continue;
+      }
+      if ((channels == 3 || channels == 4) && !squares) {
+        loops.integral_u8_pixels(row, above, below, image.width(), channels);
+        continue;
+      }
+    }
+    if constexpr (std::is_same_v<T, uint8_t> && std::is_same_v<Sum, double>) {
+      if (channels == 1 && squares) {
+        spare.resize(static_cast<size_t>(std::min<int64_t>(n, 32768)));
+        morphology_loops().integral_squares(row, above, below, spare.data(), n);
         continue;
       }
     }

@@ -190,28 +190,36 @@ Tensor laplacian(const ImageView& image, DType dtype, int size, double scale, do
     return result.finish();
   }
   // The second derivatives along both sides, added.
-  const bool wide = image.dtype() == DType::f64 || dtype == DType::f64;
+  const bool wide = image.dtype() == DType::f64 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i8;
+  const bool narrow = image.dtype() == DType::u8 && dtype == DType::i16 && size == 5 && scale == 1 && delta == 0;
   const auto [second, smooth] = derivative_weights("Laplacian", 2, 0, size, false);
   const Point middle{size / 2, size / 2};
   Tensor sums[2];
   for (int i = 0; i < 2; ++i) {
-    sums[i] = new_image(wide ? DType::f64 : DType::f32, image.height(), image.width(), image.channels());
+    sums[i] = new_image(narrow ? DType::i16 : wide ? DType::f64 : DType::f32, image.height(), image.width(), image.channels());
     linear_filter(image, writable(sums[i]), i ? smooth : second, i ? second : smooth, middle, 0, border);
   }
-  const ImageView a(sums[0]), b(sums[1]);
+  const MutableImageView a = writable(sums[0]), b = writable(sums[1]);
   const int64_t n = image.width() * image.channels();
+  const FilterLoops& loops = filter_loops();
   for_rows(image.height(), 3 * n, [&](int64_t first, int64_t last) {
-    std::vector<double> row(static_cast<size_t>(n));
+    std::vector<double> row(static_cast<size_t>(wide ? n : 0));
     for (int64_t y = first; y < last; ++y) {
-      const auto add = [&](const auto* p, const auto* q) {
-        for (int64_t i = 0; i < n; ++i)
-          row[static_cast<size_t>(i)] = (static_cast<double>(p[i]) + static_cast<double>(q[i])) * scale + delta;
-      };
-      if (wide)
-        add(a.row<double>(y), b.row<double>(y));
-      else
-        add(a.row<float>(y), b.row<float>(y));
-      convert_row(row.data(), dtype, result.view().row<std::byte>(y), n);
+      void* const out = result.view().row<std::byte>(y);
+      if (narrow) {
+        const int16_t* const rows[] = {a.row<int16_t>(y), b.row<int16_t>(y)};
+        const int16_t ones[] = {1, 1};
+        loops.sum_i16(rows, ones, 2, 0, static_cast<int16_t*>(out), n);
+      } else if (wide) {
+        const double* const rows[] = {a.row<double>(y), b.row<double>(y)};
+        const double factors[] = {scale, scale};
+        loops.sum_f64(rows, factors, 2, delta, row.data(), n);
+        convert_row(row.data(), dtype, out, n);
+      } else {
+        float* const sum = a.row<float>(y);
+        loops.add_scaled(b.row<float>(y), static_cast<float>(scale), static_cast<float>(delta), sum, n);
+        convert_row(sum, dtype, out, n);
+      }
     }
   });
   return result.finish();

@@ -10,13 +10,15 @@ namespace {
 
 template <class T>
 void small(const ImageView& image, const MutableImageView& to, int size, const MedianLoops<T>& loops) {
-  const Window window{{size, size}, {size / 2, size / 2}, Border::replicate, nullptr};
-  const int64_t channels = image.channels();
-  const size_t spare_size = static_cast<size_t>(size) * static_cast<size_t>((image.width() + 4) * channels + 64);
-  padded_rows(image, to, window, [&](const void* const* rows, int64_t, void* out, int64_t n) {
-    thread_local std::vector<T> spare;
-    if (spare.size() < spare_size) spare.resize(spare_size);
-    (size == 3 ? loops.of_3 : loops.of_5)(reinterpret_cast<const T* const*>(rows), channels, spare.data(), static_cast<T*>(out), n);
+  const int64_t channels = image.channels(), n = image.width() * channels, height = image.height();
+  const size_t spare_size = static_cast<size_t>(size) * static_cast<size_t>(n + 6 * channels + 256);
+  for_strips(height, 4 * n, 16, [&](int64_t first, int64_t last) {
+    const std::unique_ptr<T[]> spare(new T[spare_size]);
+    const T* rows[5];
+    for (int64_t y = first; y < last; ++y) {
+      for (int t = 0; t < size; ++t) rows[t] = image.row<T>(std::clamp<int64_t>(y + t - size / 2, 0, height - 1));
+      (size == 3 ? loops.of_3 : loops.of_5)(rows, channels, spare.get(), to.row<T>(y), n);
+    }
   });
 }
 

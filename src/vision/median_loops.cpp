@@ -45,29 +45,61 @@ HWY_INLINE void sort5(V& a, V& b, V& c, V& d, V& e) {
   sort2(b, c);
 }
 
-/// body(i) for vectors over n elements; rows of less than one vector use what lies behind them, of which buffers have 64 elements.
+/// body(i) for vectors over n elements, at least one vector.
 template <class D, class Body>
 HWY_INLINE void vectors(D d, int64_t n, Body&& body) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) body(i);
-  if (i < n) body(n >= lanes ? n - lanes : 0);
+  if (i < n) body(n - lanes);
 }
+
+/// Where a buffer's rows of n elements begin, with `step` or twice as many elements before them; and how far they are apart.
+template <class T>
+struct Rows {
+  T* first;
+  int64_t pitch;
+  Rows(T* spare, int64_t step, int64_t n) {
+    const uintptr_t before = reinterpret_cast<uintptr_t>(spare + 2 * step);
+    first = reinterpret_cast<T*>((before + 63) / 64 * 64);
+    pitch = (n + 4 * step + 64 + 63) / 64 * 64;
+  }
+  void repeat_ends(int rows, int64_t step, int64_t n, int times) const {
+    for (int y = 0; y < rows; ++y) {
+      T* const row = first + y * pitch;
+      for (int k = 1; k <= times; ++k) {
+        std::copy(row, row + step, row - k * step);
+        std::copy(row + n - step, row + n, row + n + (k - 1) * step);
+      }
+    }
+  }
+};
 
 template <class T>
 void of_3(const T* const* rows, int64_t step, T* HWY_RESTRICT spare, T* HWY_RESTRICT out, int64_t n) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  const int64_t all = n + 2 * step, pitch = all + 64;
-  vectors(d, all, [&](int64_t i) HWY_ATTR {
-    V a = hn::LoadU(d, rows[0] + i), b = hn::LoadU(d, rows[1] + i), c = hn::LoadU(d, rows[2] + i);
-    sort3(a, b, c);
-    hn::StoreU(a, d, spare + i);
-    hn::StoreU(b, d, spare + pitch + i);
-    hn::StoreU(c, d, spare + 2 * pitch + i);
-  });
+  const Rows<T> sorted(spare, step, n);
+  T* const first = sorted.first;
+  const int64_t pitch = sorted.pitch;
+  if (n < static_cast<int64_t>(hn::Lanes(d))) {
+    for (int64_t i = 0; i < n; ++i) {
+      T v[3] = {rows[0][i], rows[1][i], rows[2][i]};
+      std::sort(v, v + 3);
+      for (int y = 0; y < 3; ++y) first[y * pitch + i] = v[y];
+    }
+  } else {
+    vectors(d, n, [&](int64_t i) HWY_ATTR {
+      V a = hn::LoadU(d, rows[0] + i), b = hn::LoadU(d, rows[1] + i), c = hn::LoadU(d, rows[2] + i);
+      sort3(a, b, c);
+      hn::StoreU(a, d, first + i);
+      hn::StoreU(b, d, first + pitch + i);
+      hn::StoreU(c, d, first + 2 * pitch + i);
+    });
+  }
+  sorted.repeat_ends(3, step, n, 1);
   const auto at = [&](int64_t i) HWY_ATTR {
-    const auto load = [&](int64_t row, int64_t x) HWY_ATTR { return hn::LoadU(d, spare + row * pitch + i + x * step); };
+    const auto load = [&](int64_t row, int64_t x) HWY_ATTR { return hn::LoadU(d, first + row * pitch + i + (x - 1) * step); };
     // The largest of the lowest, the middle of the middle, the least of the highest: of these the middle.
     V low = hn::Max(hn::Max(load(0, 0), load(0, 1)), load(0, 2));
     V high = hn::Min(hn::Min(load(2, 0), load(2, 1)), load(2, 2));
@@ -101,24 +133,34 @@ template <class T>
 void of_5(const T* const* rows, int64_t step, T* HWY_RESTRICT spare, T* HWY_RESTRICT out, int64_t n) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  const int64_t all = n + 4 * step, pitch = all + 64;
-  vectors(d, all, [&](int64_t i) HWY_ATTR {
-    V a = hn::LoadU(d, rows[0] + i), b = hn::LoadU(d, rows[1] + i), c = hn::LoadU(d, rows[2] + i), e = hn::LoadU(d, rows[3] + i),
-      f = hn::LoadU(d, rows[4] + i);
-    sort5(a, b, c, e, f);
-    hn::StoreU(a, d, spare + i);
-    hn::StoreU(b, d, spare + pitch + i);
-    hn::StoreU(c, d, spare + 2 * pitch + i);
-    hn::StoreU(e, d, spare + 3 * pitch + i);
-    hn::StoreU(f, d, spare + 4 * pitch + i);
-  });
+  const Rows<T> sorted(spare, step, n);
+  T* const first = sorted.first;
+  const int64_t pitch = sorted.pitch;
+  if (n < static_cast<int64_t>(hn::Lanes(d))) {
+    for (int64_t i = 0; i < n; ++i) {
+      T v[5];
+      for (int y = 0; y < 5; ++y) v[y] = rows[y][i];
+      std::sort(v, v + 5);
+      for (int y = 0; y < 5; ++y) first[y * pitch + i] = v[y];
+    }
+  } else {
+    vectors(d, n, [&](int64_t i) HWY_ATTR {
+      V v[5];
+      MINNOW_UNROLL
+      for (int y = 0; y < 5; ++y) v[y] = hn::LoadU(d, rows[y] + i);
+      sort5(v[0], v[1], v[2], v[3], v[4]);
+      MINNOW_UNROLL
+      for (int y = 0; y < 5; ++y) hn::StoreU(v[y], d, first + y * pitch + i);
+    });
+  }
+  sorted.repeat_ends(5, step, n, 2);
   // Columns are sorted; with the rows sorted, too, element (y, x) is at least (y + 1) * (x + 1) elements' largest. Thirteen can be the
   // thirteenth of all: six are always less, six are always more.
   const auto at = [&](int64_t i) HWY_ATTR {
     V rest[13];
     const auto row = [&](int64_t y, V* v) HWY_ATTR {
       MINNOW_UNROLL
-      for (int x = 0; x < 5; ++x) v[x] = hn::LoadU(d, spare + y * pitch + i + x * step);
+      for (int x = 0; x < 5; ++x) v[x] = hn::LoadU(d, first + y * pitch + i + (x - 2) * step);
       sort5(v[0], v[1], v[2], v[3], v[4]);
     };
     V v[5];
@@ -222,6 +264,23 @@ void edges(const uint8_t* HWY_RESTRICT map, uint8_t* HWY_RESTRICT out, int64_t n
   for (int64_t i = 0; i < n; ++i) out[i] = map[i] == 2 ? 255 : 0;
 }
 
+void near_row(const uint32_t* HWY_RESTRICT one, const uint32_t* HWY_RESTRICT two, uint32_t side, uint32_t corner, uint32_t knight, bool wide,
+              uint32_t* HWY_RESTRICT out, int64_t n) {
+  if (!wide) {
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = std::min(std::min(out[i], one[i] + side), std::min(one[i - 1], one[i + 1]) + corner);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t far = std::min(std::min(one[i - 2], one[i + 2]), std::min(two[i - 1], two[i + 1])) + knight;
+    out[i] = std::min(std::min(std::min(out[i], one[i] + side), std::min(one[i - 1], one[i + 1]) + corner), far);
+  }
+}
+
+void fixed_f32(const uint32_t* HWY_RESTRICT in, float scale, float* HWY_RESTRICT out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
+}
+
 /// 2^x for x <= 0, to some 1e-7.
 template <class D, class V>
 HWY_INLINE V power_of_two(D d, V x) {
@@ -286,6 +345,8 @@ const MiscLoops kMiscLoops{
     magnitudes,
     crests,
     edges,
+    near_row,
+    fixed_f32,
     bilateral,
 };
 #endif

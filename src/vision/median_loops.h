@@ -7,7 +7,8 @@ namespace minnow::vision {
 
 template <class T>
 struct MedianLoops {
-  // out[i] = the median of rows[y][i + x * step], x, y < 3 or 5. `spare`: n + 4 * step elements for each row.
+  // out[i] = the median of rows[y][i + x * step], |x| <= 1 or 2, with the first and the last `step` elements repeated beyond the ends.
+  // `spare`: for each row n + 6 * step + 256 elements.
   void (*of_3)(const T* const* rows, int64_t step, T* spare, T* out, int64_t n);
   void (*of_5)(const T* const* rows, int64_t step, T* spare, T* out, int64_t n);
 };
@@ -41,6 +42,12 @@ struct MiscLoops {
   // 2: an edge above `high`; 0: one above `low`, at the crest of the magnitudes across it; 1: none.
   void (*crests)(const EdgeRow& row, int32_t low, int32_t high, uint8_t* out, int64_t n);
   void (*edges)(const uint8_t* map, uint8_t* out, int64_t n);  // 255 where the map is 2, else 0
+
+  // out[i] = the least of out[i] and the distances by way of a row beside: one[i - 1 .. i + 1] + corner, side, corner, and if `wide` one[i +- 2]
+  // + knight and two[i +- 1] + knight.
+  void (*near_row)(const uint32_t* one, const uint32_t* two, uint32_t side, uint32_t corner, uint32_t knight, bool wide, uint32_t* out,
+                   int64_t n);
+  void (*fixed_f32)(const uint32_t* in, float scale, float* out, int64_t n);
 
   // out[c][i] = the mean of the neighbours, weighted by 2^(exponent + color * d * d), where d is the sum of the channels' differences from
   // center[c][i].

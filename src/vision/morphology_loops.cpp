@@ -39,9 +39,10 @@ struct Largest {
   }
 };
 
-/// rows(t): where row t begins.
-template <class T, class Op, class Rows>
-HWY_INLINE void extreme(const Rows& rows, int64_t count, T* HWY_RESTRICT out, int64_t n) {
+/// rows(t): where row t begins. kCount: `count`, or 0.
+template <class T, class Op, int kCount, class Rows>
+HWY_INLINE void extreme_of(const Rows& rows, int64_t count, T* HWY_RESTRICT out, int64_t n) {
+  if constexpr (kCount != 0) count = kCount;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -50,10 +51,16 @@ HWY_INLINE void extreme(const Rows& rows, int64_t count, T* HWY_RESTRICT out, in
     V found[kNumber];
     MINNOW_UNROLL
     for (int k = 0; k < kNumber; ++k) found[k] = hn::LoadU(d, rows(0) + i + k * lanes);
-    for (int64_t t = 1; t < count; ++t) {
+    const auto join = [&](int64_t t) HWY_ATTR {
       const T* const row = rows(t) + i;
       MINNOW_UNROLL
       for (int k = 0; k < kNumber; ++k) found[k] = Op::of(found[k], hn::LoadU(d, row + k * lanes));
+    };
+    if constexpr (kCount != 0) {
+      MINNOW_UNROLL
+      for (int t = 1; t < kCount; ++t) join(t);
+    } else {
+      for (int64_t t = 1; t < count; ++t) join(t);
     }
     MINNOW_UNROLL
     for (int k = 0; k < kNumber; ++k) hn::StoreU(found[k], d, out + i + k * lanes);
@@ -67,6 +74,13 @@ HWY_INLINE void extreme(const Rows& rows, int64_t count, T* HWY_RESTRICT out, in
     for (int64_t t = 1; t < count; ++t) found = Op::scalar(found, rows(t)[i]);
     out[i] = found;
   }
+}
+
+template <class T, class Op, class Rows>
+HWY_INLINE void extreme(const Rows& rows, int64_t count, T* HWY_RESTRICT out, int64_t n) {
+  if (count == 3) return extreme_of<T, Op, 3>(rows, count, out, n);
+  if (count == 5) return extreme_of<T, Op, 5>(rows, count, out, n);
+  extreme_of<T, Op, 0>(rows, count, out, n);
 }
 
 template <class T, class Op>
@@ -129,7 +143,7 @@ void adaptive(const uint8_t* HWY_RESTRICT in, const uint8_t* mean, int16_t limit
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int16_t>(in[i] - mean[i]) > limit ? over : under;
 }
 
-// Sums within blocks of 16 bytes by shifted additions; then the sums of the blocks before.
+// Sums within blocks of eight by shifted additions. A block waits for the one before only with one addition.
 void integral_u8(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTRICT above, int32_t* HWY_RESTRICT sums, int64_t n) {
   const hn::FixedTag<uint16_t, 8> d16;
   const hn::FixedTag<int32_t, 4> d32;
@@ -142,16 +156,57 @@ void integral_u8(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTRICT abo
     v = hn::Add(v, hn::ShiftLeftLanes<1>(d16, v));
     v = hn::Add(v, hn::ShiftLeftLanes<2>(d16, v));
     v = hn::Add(v, hn::ShiftLeftLanes<4>(d16, v));
-    const auto low = hn::Add(carried, hn::PromoteTo(d32, hn::LowerHalf(half, v)));
-    const auto high = hn::Add(carried, hn::PromoteTo(d32, hn::UpperHalf(half, v)));
-    hn::StoreU(hn::Add(low, hn::LoadU(d32, above + i + 1)), d32, sums + i + 1);
-    hn::StoreU(hn::Add(high, hn::LoadU(d32, above + i + 5)), d32, sums + i + 5);
-    carried = hn::Broadcast<3>(high);
+    const auto low = hn::PromoteTo(d32, hn::LowerHalf(half, v)), high = hn::PromoteTo(d32, hn::UpperHalf(half, v));
+    hn::StoreU(hn::Add(hn::Add(low, hn::LoadU(d32, above + i)), carried), d32, sums + i);
+    hn::StoreU(hn::Add(hn::Add(high, hn::LoadU(d32, above + i + 4)), carried), d32, sums + i + 4);
+    carried = hn::Add(carried, hn::Broadcast<3>(high));
   }
   int32_t sum = hn::GetLane(carried);
   for (; i < n; ++i) {
     sum += in[i];
-    sums[i + 1] = above[i + 1] + sum;
+    sums[i] = above[i] + sum;
+  }
+}
+
+// A pixel in a vector of four; what is written beyond three channels is written again with the next pixel.
+void integral_u8_pixels(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTRICT above, int32_t* HWY_RESTRICT sums, int64_t n,
+                        int64_t channels) {
+  const hn::FixedTag<int32_t, 4> d32;
+  const hn::FixedTag<uint8_t, 4> d8;
+  auto sum = hn::Zero(d32);
+  int64_t i = 0;
+  for (; i + 1 < n; ++i) {
+    sum = hn::Add(sum, hn::PromoteTo(d32, hn::LoadU(d8, in + i * channels)));
+    hn::StoreU(hn::Add(sum, hn::LoadU(d32, above + i * channels)), d32, sums + i * channels);
+  }
+  int32_t last[4];
+  hn::StoreU(sum, d32, last);
+  for (int64_t c = 0; c < channels; ++c) sums[i * channels + c] = above[i * channels + c] + last[c] + in[i * channels + c];
+}
+
+void integral_squares(const uint8_t* HWY_RESTRICT in, const double* HWY_RESTRICT above, double* HWY_RESTRICT sums, int32_t* HWY_RESTRICT spare,
+                      int64_t n) {
+  // Rows whose sums of squares may pass 2^31 go in parts.
+  constexpr int64_t kPart = 32768;
+  double before = 0;
+  const hn::FixedTag<int32_t, 4> d;
+  const hn::FixedTag<uint8_t, 4> d8;
+  for (int64_t first = 0; first < n; first += kPart) {
+    const int64_t count = std::min(kPart, n - first);
+    auto carried = hn::Zero(d);
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      auto v = hn::PromoteTo(d, hn::LoadU(d8, in + first + i));
+      v = hn::Mul(v, v);
+      v = hn::Add(v, hn::ShiftLeftLanes<1>(d, v));
+      v = hn::Add(v, hn::ShiftLeftLanes<2>(d, v));
+      hn::StoreU(hn::Add(v, carried), d, spare + i);
+      carried = hn::Add(carried, hn::Broadcast<3>(v));
+    }
+    int32_t sum = hn::GetLane(carried);
+    for (; i < count; ++i) spare[i] = sum += in[first + i] * in[first + i];
+    for (int64_t k = 0; k < count; ++k) sums[first + k] = above[first + k] + (static_cast<double>(spare[k]) + before);
+    before += static_cast<double>(spare[count - 1]);
   }
 }
 
@@ -184,7 +239,7 @@ constexpr PixelLoops<T> kLoopsOf{
 
 extern const MorphologyLoops kMorphologyLoops;
 const MorphologyLoops kMorphologyLoops{
-    kLoopsOf<uint8_t>, kLoopsOf<uint16_t>, kLoopsOf<int16_t>, kLoopsOf<float>, kLoopsOf<double>, adaptive, integral_u8, lookup,
+    kLoopsOf<uint8_t>, kLoopsOf<uint16_t>, kLoopsOf<int16_t>, kLoopsOf<float>, kLoopsOf<double>, adaptive, integral_u8, integral_u8_pixels, integral_squares, lookup,
 };
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

@@ -30,8 +30,11 @@ struct MorphologyLoops {
   PixelLoops<double> f64;
   // out = in - mean > limit ? over : under
   void (*adaptive)(const uint8_t* in, const uint8_t* mean, int16_t limit, uint8_t over, uint8_t under, uint8_t* out, int64_t n);
-  // sums[i + 1] = above[i + 1] + the sum of in[0 .. i]: an integral picture's row, of one channel.
+  // sums[i] = above[i] + the sum of in[0 .. i]: an integral picture's row, of one channel; of three or four, each by itself (n: pixels).
   void (*integral_u8)(const uint8_t* in, const int32_t* above, int32_t* sums, int64_t n);
+  void (*integral_u8_pixels)(const uint8_t* in, const int32_t* above, int32_t* sums, int64_t n, int64_t channels);
+  // The same of squares, added to doubles. `spare`: n of them.
+  void (*integral_squares)(const uint8_t* in, const double* above, double* sums, int32_t* spare, int64_t n);
 
   // out = table[in], 256 entries.
   void (*lookup)(const uint8_t* in, const uint8_t* table, uint8_t* out, int64_t n);

@@ -31,10 +31,10 @@ class Fill {
   }
 
   std::pair<int64_t, Rect> run(Point seed, const Scalar4& color) {
-    if (marked(seed.y, seed.x)) return {0, {}};
+    if (mask_row(seed.y)[seed.x]) return {0, {}};
     T pixel[kChannels];
     for (size_t c = 0; c < kChannels; ++c) pixel[c] = saturate<T>(color[c]);
-    const int reach = options_.connectivity == 8;
+    const int reach = options_.connectivity == 8, width = static_cast<int>(image_.width());
     int64_t area = 0;
     int left = seed.x, right = seed.x, top = seed.y, bottom = seed.y;
     std::vector<Span> waiting;
@@ -47,9 +47,11 @@ class Fill {
       top = std::min(top, span.y), bottom = std::max(bottom, span.y);
       for (const int y : {span.y - 1, span.y + 1}) {
         if (y < 0 || y >= image_.height()) continue;
-        const int last = static_cast<int>(std::min<int64_t>(span.right + reach, image_.width() - 1));
+        const uint8_t* const mask = mask_row(y);
+        const T *const row = image_.row<T>(y), *const beside = image_.row<T>(span.y);
+        const int last = std::min(span.right + reach, width - 1);
         for (int x = std::max(span.left - reach, 0); x <= last; ++x) {
-          if (marked(y, x) || !touches(y, x, span)) continue;
+          if (mask[x] || !touches(row, x, beside, span)) continue;
           waiting.push_back(grow(y, x, span));
           x = waiting.back().right + 1;
         }
@@ -63,35 +65,39 @@ class Fill {
   }
 
  private:
-  using Wide = std::conditional_t<std::is_integral_v<T>, int64_t, float>;
+  using Wide = std::conditional_t<std::is_same_v<T, uint8_t>, int, std::conditional_t<std::is_integral_v<T>, int64_t, float>>;
 
-  bool marked(int y, int x) const { return mask_.row<uint8_t>(y + 1)[x + 1] != 0; }
-  void mark(int y, int x) { mask_.row<uint8_t>(y + 1)[x + 1] = options_.mask_value; }
-  const T* at(int y, int x) const { return image_.row<T>(y) + x * kChannels; }
+  uint8_t* mask_row(int y) const { return mask_.row<uint8_t>(y + 1) + 1; }
 
   bool alike(const T* a, const T* b) const {
     if (options_.fixed_range) b = first_;
+    bool like = true;
     for (size_t c = 0; c < kChannels; ++c) {
       const Wide difference = static_cast<Wide>(a[c]) - static_cast<Wide>(b[c]);
-      if (!(difference >= low_[c] && difference <= high_[c])) return false;
+      like = like & (difference >= low_[c]) & (difference <= high_[c]);
     }
-    return true;
+    return like;
   }
   /// Whether a pixel is like one of a span in the row beside that it touches.
-  bool touches(int y, int x, const Span& span) const {
-    const int reach = options_.connectivity == 8;
-    for (int u = std::max(x - reach, span.left); u <= std::min(x + reach, span.right); ++u)
-      if (alike(at(y, x), at(span.y, u))) return true;
+  bool touches(const T* row, int x, const T* beside, const Span& span) const {
+    const T* const pixel = row + x * kChannels;
+    if (options_.connectivity == 4) return x >= span.left && x <= span.right && alike(pixel, beside + x * kChannels);
+    for (int u = std::max(x - 1, span.left); u <= std::min(x + 1, span.right); ++u)
+      if (alike(pixel, beside + u * kChannels)) return true;
     return false;
   }
   /// The span around a pixel, marked.
-  Span grow(int y, int x, const Span& beside) {
+  Span grow(int y, int x, const Span& from) {
     Span span{y, x, x};
-    mark(y, x);
-    while (span.left > 0 && !marked(y, span.left - 1) && alike(at(y, span.left - 1), at(y, span.left))) mark(y, --span.left);
-    while (span.right + 1 < image_.width() && !marked(y, span.right + 1) &&
-           (alike(at(y, span.right + 1), at(y, span.right)) || (beside.y >= 0 && touches(y, span.right + 1, beside))))
-      mark(y, ++span.right);
+    uint8_t* const mask = mask_row(y);
+    const T *const row = image_.row<T>(y), *const beside = from.y >= 0 ? image_.row<T>(from.y) : nullptr;
+    const uint8_t value = options_.mask_value;
+    mask[x] = value;
+    // The mask's frame ends the row.
+    while (!mask[span.left - 1] && alike(row + (span.left - 1) * kChannels, row + span.left * kChannels)) mask[--span.left] = value;
+    while (!mask[span.right + 1] && (alike(row + (span.right + 1) * kChannels, row + span.right * kChannels) ||
+                                     (beside && touches(row, span.right + 1, beside, from))))
+      mask[++span.right] = value;
     return span;
   }
 
@@ -152,15 +158,23 @@ void watershed(const ImageView& image, const MutableImageView& markers) try {
                           to_string(markers));
   constexpr int32_t kWaiting = -2, kBorder = -1;
   const int width = static_cast<int>(image.width()), height = static_cast<int>(image.height());
-  // Pixels wait in 256 queues, those with the smallest difference first; `next` links the pixels of a queue.
-  std::vector<int32_t> next(static_cast<size_t>(width) * static_cast<size_t>(height), -1);
+  // Pixels wait in 256 queues, those with the smallest difference first; `next` links the pixels of a queue. Pixels and labels lie in one
+  // row each.
+  const size_t count = static_cast<size_t>(width) * static_cast<size_t>(height), row_bytes = static_cast<size_t>(image.row_bytes());
+  std::vector<int32_t> next(count), labels(count);
+  std::vector<uint8_t> pixels(3 * count);
+  for (int y = 0; y < height; ++y) {
+    std::memcpy(pixels.data() + static_cast<size_t>(y) * row_bytes, image.row<uint8_t>(y), row_bytes);
+    std::copy(markers.row<int32_t>(y), markers.row<int32_t>(y) + width, labels.data() + static_cast<size_t>(y) * static_cast<size_t>(width));
+  }
   std::array<int32_t, 256> first, last;
   first.fill(-1);
   last.fill(-1);
-  const auto label = [&](int32_t pixel) -> int32_t& { return markers.row<int32_t>(pixel / width)[pixel % width]; };
-  const auto color = [&](int32_t pixel) { return image.row<uint8_t>(pixel / width) + 3 * (pixel % width); };
+  int32_t* const label_at = labels.data();
+  const uint8_t* const pixel_at = pixels.data();
+  const auto label = [&](int32_t pixel) -> int32_t& { return label_at[pixel]; };
   const auto difference = [&](int32_t a, int32_t b) {
-    const uint8_t *p = color(a), *q = color(b);
+    const uint8_t *p = pixel_at + 3 * int64_t{a}, *q = pixel_at + 3 * int64_t{b};
     return std::max({std::abs(p[0] - q[0]), std::abs(p[1] - q[1]), std::abs(p[2] - q[2])});
   };
   const auto push = [&](int queue, int32_t pixel) {
@@ -174,9 +188,9 @@ void watershed(const ImageView& image, const MutableImageView& markers) try {
     label(pixel) = kWaiting;
   };
   const std::array<int32_t, 4> neighbours = {-1, 1, -width, width};
-  for (int x = 0; x < width; ++x) markers.row<int32_t>(0)[x] = markers.row<int32_t>(height - 1)[x] = kBorder;
+  for (int x = 0; x < width; ++x) label(x) = label((height - 1) * width + x) = kBorder;
   for (int y = 1; y < height - 1; ++y) {
-    markers.row<int32_t>(y)[0] = markers.row<int32_t>(y)[width - 1] = kBorder;
+    label(y * width) = label(y * width + width - 1) = kBorder;
     for (int x = 1; x < width - 1; ++x) {
       const int32_t pixel = y * width + x;
       int32_t& at = label(pixel);
@@ -191,7 +205,7 @@ void watershed(const ImageView& image, const MutableImageView& markers) try {
   int active = 0;
   for (;;) {
     while (active < 256 && first[static_cast<size_t>(active)] < 0) ++active;
-    if (active == 256) return;
+    if (active == 256) break;
     const size_t k = static_cast<size_t>(active);
     const int32_t pixel = first[k];
     first[k] = next[static_cast<size_t>(pixel)];
@@ -210,6 +224,8 @@ void watershed(const ImageView& image, const MutableImageView& markers) try {
       active = std::min(active, apart);
     }
   }
+  for (int y = 0; y < height; ++y)
+    std::copy(label_at + int64_t{y} * width, label_at + int64_t{y + 1} * width, markers.row<int32_t>(y));
 } catch (...) {
   throw_as_error();
 }

@@ -53,8 +53,8 @@ void mean_of_bytes(const ImageView& from, const MutableImageView& to, const Wind
       });
 }
 
-/// Sums of bytes that fit 32 bits, times `scale`.
-void sums_of_bytes(const ImageView& from, const MutableImageView& to, const Window& window, double scale) {
+/// Sums of bytes, or of their squares, that fit 32 bits, times `scale`.
+void sums_of_bytes(const ImageView& from, const MutableImageView& to, const Window& window, double scale, bool squares) {
   const FilterLoops& loops = filter_loops();
   const int64_t width = window.size.width, height = window.size.height;
   columns_first(
@@ -64,10 +64,14 @@ void sums_of_bytes(const ImageView& from, const MutableImageView& to, const Wind
         auto* const sums = static_cast<int32_t*>(state);
         if (begin) {
           std::fill(sums, sums + n, 0);
-          for (int64_t t = 0; t < height; ++t)
-            for (int64_t i = 0; i < n; ++i) sums[i] += bytes[t][i];
+          for (int64_t t = 0; t < height; ++t) {
+            if (squares)
+              loops.moved_squares(bytes[t], nullptr, sums, n);
+            else
+              for (int64_t i = 0; i < n; ++i) sums[i] += bytes[t][i];
+          }
         } else {
-          loops.moved_u8_i32(bytes[height - 1], bytes[-1], sums, n);
+          (squares ? loops.moved_squares : loops.moved_u8_i32)(bytes[height - 1], bytes[-1], sums, n);
         }
         std::copy(sums, sums + n, static_cast<int32_t*>(mid));
       },
@@ -75,6 +79,7 @@ void sums_of_bytes(const ImageView& from, const MutableImageView& to, const Wind
         auto* const sums = static_cast<int32_t*>(mid);
         loops.window_i32(sums, static_cast<int32_t*>(spare), step, width, n);
         if (to.dtype() == DType::u8) return loops.scaled_u8(sums, static_cast<float>(scale), static_cast<uint8_t*>(out), n);
+        if (to.dtype() == DType::f32) return loops.scaled_f32(sums, static_cast<float>(scale), static_cast<float*>(out), n);
         with_element("boxFilter", to.dtype(), [&](auto element) {
           using T = decltype(element);
           for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = saturate<T>(sums[i] * scale);
@@ -134,7 +139,7 @@ void box(std::string_view function, const ImageView& image, const MutableImageVi
       if (count == 1) return copy(image, to);
       if (const Division division = division_by(count); division.factor) return mean_of_bytes(image, to, window, division);
     }
-    if (count <= 1 << 23) return sums_of_bytes(image, to, window, scale);
+    if (count <= 1 << 23) return sums_of_bytes(image, to, window, scale, false);
   }
   if (size.width <= 16 && size.height <= 16 && image.dtype() != DType::f64 && image.dtype() != DType::i32 && to.dtype() != DType::f64 &&
       to.dtype() != DType::i32)
@@ -171,7 +176,11 @@ Tensor sqr_box_filter(const ImageView& image, DType dtype, Size size, Point anch
   if (normalize) shrink(image, size, border);
   const Window window{size, anchor_of("sqrBoxFilter", anchor, size), border, nullptr};
   Result result("sqrBoxFilter", output, dtype, image.height(), image.width(), image.channels(), {&image});
-  sums_of_any(image, result.view(), window, normalize ? 1.0 / (double(size.width) * size.height) : 1.0, true);
+  const double count = double(size.width) * size.height, scale = normalize ? 1.0 / count : 1.0;
+  if (image.dtype() == DType::u8 && count * 255 * 255 < 2147483647.0)
+    sums_of_bytes(image, result.view(), window, scale, true);
+  else
+    sums_of_any(image, result.view(), window, scale, true);
   return result.finish();
 } catch (...) {
   throw_as_error();

@@ -44,6 +44,7 @@ void pass(const ImageView& from, const MutableImageView& to, int size, bool colu
         for (int64_t t = 0; t < window.size.width; ++t) places.push_back(static_cast<const float*>(mid) + t * step);
         float* const sums = static_cast<float*>(spare);
         loops.sum_f32(places.data(), across.data(), window.size.width, 0, sums, n);
+        if (to.dtype() == DType::u8 && !rounds) return loops.truncated_u8(sums, scale, static_cast<uint8_t*>(out), n);
         with_element("stackBlur", to.dtype(), [&](auto element) {
           using T = decltype(element);
           for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = rounds ? saturate<T>(sums[i] * scale) : static_cast<T>(sums[i] * scale);

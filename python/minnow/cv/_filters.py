@@ -211,8 +211,8 @@ def threshold(src: MatLike, thresh: float, maxval: float, type: int, dst: MatLik
         raise InvalidArgument(f"threshold: the type is one of THRESH_BINARY to THRESH_TOZERO_INV, with THRESH_OTSU or THRESH_TRIANGLE, not {type}")
     if int(type) & THRESH_DRYRUN:
         return _vision.threshold_value(src, thresh, chosen), None
-    value, result = _vision.threshold(src, thresh, maxval, kind, chosen, None)
-    return value, _filled(dst, result)
+    value, result = _vision.threshold(src, thresh, maxval, kind, chosen, None if isinstance(dst, Var) else dst)
+    return value, dst if result is None else result
 
 
 def adaptiveThreshold(src: MatLike, maxValue: float, adaptiveMethod: int, thresholdType: int, blockSize: int, C: float, dst: MatLike | None = None) -> Any:
