@@ -60,24 +60,24 @@ class Chamfer {
   void find_labels(const MutableImageView& labels) {
     std::vector<int32_t> numbers(found_.size());
     const auto number = [&](int64_t y) { return numbers.data() + (y + 2) * pitch_ + 2; };
-    const std::array<Step, 8> before = {{{-2 * pitch_ - 1, steps_.knight},
-                                         {-2 * pitch_ + 1, steps_.knight},
-                                         {-pitch_ - 2, steps_.knight},
-                                         {-pitch_ - 1, steps_.corner},
-                                         {-pitch_, steps_.side},
-                                         {-pitch_ + 1, steps_.corner},
-                                         {-pitch_ + 2, steps_.knight},
-                                         {-1, steps_.side}}};
-    std::array<Step, 8> after = before;
-    for (Step& step : after) step.offset = -step.offset;
-    const auto improve = [](uint32_t* at, int32_t* label, const std::array<Step, 8>& steps) {
+    const int64_t pitch = pitch_;
+    const auto [side, corner, knight] = steps_;
+    const auto improve = [=, side = side, corner = corner, knight = knight](uint32_t* at, int32_t* label, int64_t sign) {
       uint32_t best = *at;
       int64_t from = 0;
-      for (const Step& step : steps) {
-        const uint32_t distance = at[step.offset] + step.length;
-        from = distance < best ? step.offset : from;
+      const auto step = [&](int64_t offset, uint32_t length) {
+        const uint32_t distance = at[sign * offset] + length;
+        from = distance < best ? sign * offset : from;
         best = std::min(distance, best);
-      }
+      };
+      step(-2 * pitch - 1, knight);
+      step(-2 * pitch + 1, knight);
+      step(-pitch - 2, knight);
+      step(-pitch - 1, corner);
+      step(-pitch, side);
+      step(-pitch + 1, corner);
+      step(-pitch + 2, knight);
+      step(-1, side);
       *at = best;
       *label = label[from];
     };
@@ -87,7 +87,7 @@ class Chamfer {
       std::copy(labels.row<int32_t>(y), labels.row<int32_t>(y) + width_, number(y));
       for (int64_t x = 0; x < width_; ++x) {
         if (from[x])
-          improve(at + x, number(y) + x, before);
+          improve(at + x, number(y) + x, 1);
         else
           at[x] = 0;
       }
@@ -95,7 +95,7 @@ class Chamfer {
     for (int64_t y = height_ - 1; y >= 0; --y) {
       uint32_t* const at = row(y);
       for (int64_t x = width_ - 1; x >= 0; --x)
-        if (at[x] > steps_.side) improve(at + x, number(y) + x, after);
+        if (at[x] > steps_.side) improve(at + x, number(y) + x, -1);
       std::copy(number(y), number(y) + width_, labels.row<int32_t>(y));
     }
   }
@@ -105,10 +105,6 @@ class Chamfer {
   }
 
  private:
-  struct Step {
-    int64_t offset;
-    uint32_t length;
-  };
   uint32_t* row(int64_t y) { return found_.data() + (y + 2) * pitch_ + 2; }
 
   const ImageView image_;
@@ -209,23 +205,45 @@ void check(const ImageView& image, Metric metric, int mask) {
 
 /// Zeros that touch, at corners too, have one number, in the order of their first pixels.
 void label_zeros(const ImageView& image, int32_t* labels) {
-  const int64_t width = image.width(), height = image.height();
-  std::vector<int64_t> waiting;
-  int32_t count = 0;
-  for (int64_t i = 0; i < width * height; ++i) {
-    if (image.row<uint8_t>(i / width)[i % width] || labels[i]) continue;
-    labels[i] = ++count;
-    waiting.push_back(i);
-    while (!waiting.empty()) {
-      const int64_t x = waiting.back() % width, y = waiting.back() / width;
-      waiting.pop_back();
-      for (int64_t v = std::max<int64_t>(y - 1, 0); v <= std::min(y + 1, height - 1); ++v)
-        for (int64_t u = std::max<int64_t>(x - 1, 0); u <= std::min(x + 1, width - 1); ++u)
-          if (!image.row<uint8_t>(v)[u] && !labels[v * width + u]) {
-            labels[v * width + u] = count;
-            waiting.push_back(v * width + u);
-          }
+  struct Run {
+    int32_t y, first, last, parent;
+  };
+  const int32_t width = static_cast<int32_t>(image.width()), height = static_cast<int32_t>(image.height());
+  std::vector<Run> runs;
+  const auto root = [&](int32_t run) {
+    while (runs[static_cast<size_t>(run)].parent != run) {
+      int32_t& parent = runs[static_cast<size_t>(run)].parent;
+      parent = runs[static_cast<size_t>(parent)].parent;
+      run = parent;
     }
+    return run;
+  };
+  size_t above = 0, above_end = 0;
+  for (int32_t y = 0; y < height; ++y) {
+    const uint8_t* const row = image.row<uint8_t>(y);
+    const size_t begin = runs.size();
+    for (int32_t x = 0; x < width; ++x) {
+      if (row[x]) continue;
+      const int32_t first = x, number = static_cast<int32_t>(runs.size());
+      while (x < width && !row[x]) ++x;
+      runs.push_back({y, first, x - 1, number});
+      while (above < above_end && runs[above].last < first - 1) ++above;
+      for (size_t k = above; k < above_end && runs[k].first <= x; ++k) {
+        // The root is the run that came first.
+        const int32_t a = root(static_cast<int32_t>(k)), b = root(number);
+        runs[static_cast<size_t>(std::max(a, b))].parent = std::min(a, b);
+      }
+    }
+    above = begin, above_end = runs.size();
+  }
+  int32_t count = 0;
+  std::vector<int32_t> numbers(runs.size());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const size_t first = static_cast<size_t>(root(static_cast<int32_t>(i)));
+    if (first == i) numbers[i] = ++count;
+    const Run& run = runs[i];
+    int32_t* const row = labels + int64_t{run.y} * width;
+    std::fill(row + run.first, row + run.last + 1, numbers[first]);
   }
 }
 

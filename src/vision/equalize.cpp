@@ -87,7 +87,10 @@ void clahe_of(const ImageView& image, const MutableImageView& to, double clip_li
       const int64_t left = tile % tiles.width * tile_width, top = tile / tiles.width * tile_height;
       for (int64_t y = top; y < top + tile_height; ++y) {
         const T* const row = image.row<T>(border_position(y, height, Border::reflect101));
-        for (int64_t x = left; x < left + tile_width; ++x) ++counts[static_cast<size_t>(row[columns[static_cast<size_t>(x)]]) >> shift];
+        const int64_t inside = std::min(left + tile_width, width);
+        for (int64_t x = left; x < inside; ++x) ++counts[static_cast<size_t>(row[x]) >> shift];
+        for (int64_t x = std::max(left, inside); x < left + tile_width; ++x)
+          ++counts[static_cast<size_t>(row[columns[static_cast<size_t>(x)]]) >> shift];
       }
       if (limit > 0) {
         int64_t clipped = 0;
@@ -112,35 +115,31 @@ void clahe_of(const ImageView& image, const MutableImageView& to, double clip_li
     }
   });
   // Each pixel: between the four nearest tiles.
-  struct Column {
-    size_t first, second;
-    float weight;
-  };
-  std::vector<Column> between(static_cast<size_t>(width));
+  std::vector<uint32_t> lefts, rights;
+  std::vector<float> weights;
   const float per_width = 1.0f / static_cast<float>(tile_width), per_height = 1.0f / static_cast<float>(tile_height);
   for (int64_t x = 0; x < width; ++x) {
     const float position = static_cast<float>(x) * per_width - 0.5f;
     const int first = static_cast<int>(std::floor(position));
-    between[static_cast<size_t>(x)] = {static_cast<size_t>(std::max(first, 0)) * bins,
-                                       static_cast<size_t>(std::min(first + 1, tiles.width - 1)) * bins,
-                                       position - static_cast<float>(first)};
+    lefts.push_back(static_cast<uint32_t>(static_cast<size_t>(std::max(first, 0)) * bins));
+    rights.push_back(static_cast<uint32_t>(static_cast<size_t>(std::min(first + 1, tiles.width - 1)) * bins));
+    weights.push_back(position - static_cast<float>(first));
   }
   for_rows(height, 8 * width, [&](int64_t begin, int64_t end) {
     for (int64_t y = begin; y < end; ++y) {
       const float position = static_cast<float>(y) * per_height - 0.5f;
       const int first = static_cast<int>(std::floor(position));
-      const float down = position - static_cast<float>(first), up = 1.0f - down;
-      const T* const a = tables.data() + static_cast<size_t>(std::max(first, 0) * tiles.width) * bins;
-      const T* const b = tables.data() + static_cast<size_t>(std::min(first + 1, tiles.height - 1) * tiles.width) * bins;
-      const T* const row = image.row<T>(y);
-      T* const out = to.row<T>(y);
-      for (int64_t x = 0; x < width; ++x) {
-        const Column& column = between[static_cast<size_t>(x)];
-        const size_t bin = static_cast<size_t>(row[x]) >> shift, i = column.first + bin, j = column.second + bin;
-        const float right = column.weight, left = 1.0f - right;
-        const float value = (a[i] * left + a[j] * right) * up + (b[i] * left + b[j] * right) * down;
-        out[x] = static_cast<T>(saturate<T>(value) << shift);
-      }
+      const TileRow<T> row{tables.data() + static_cast<size_t>(std::max(first, 0) * tiles.width) * bins,
+                           tables.data() + static_cast<size_t>(std::min(first + 1, tiles.height - 1) * tiles.width) * bins,
+                           lefts.data(),
+                           rights.data(),
+                           weights.data(),
+                           position - static_cast<float>(first),
+                           shift};
+      if constexpr (std::is_same_v<T, uint8_t>)
+        morphology_loops().tiles_u8(row, image.row<T>(y), to.row<T>(y), width);
+      else
+        morphology_loops().tiles_u16(row, image.row<T>(y), to.row<T>(y), width);
     }
   });
 }

@@ -275,6 +275,11 @@ void convert_row(const float* sums, DType dtype, void* out, int64_t n) {
 }
 
 void convert_row(const double* sums, DType dtype, void* out, int64_t n) {
+  const FilterLoops& loops = filter_loops();
+  if (dtype == DType::u8) return loops.f64_u8(sums, static_cast<uint8_t*>(out), n);
+  if (dtype == DType::u16) return loops.f64_u16(sums, static_cast<uint16_t*>(out), n);
+  if (dtype == DType::i16) return loops.f64_i16(sums, static_cast<int16_t*>(out), n);
+  if (dtype == DType::f32) return loops.f64_f32(sums, static_cast<float*>(out), n);
   with_element("filter", dtype, [&](auto element) {
     using T = decltype(element);
     for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = saturate<T>(sums[i]);

@@ -108,6 +108,14 @@ template <class T>
 void from_f32(const float* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = rounded<T>(in[i]);
 }
+template <class T>
+void from_f64(const double* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t n) {
+  const double low = static_cast<double>(std::numeric_limits<T>::min()), high = static_cast<double>(std::numeric_limits<T>::max());
+  for (int64_t i = 0; i < n; ++i) {
+    const double inside = in[i] > low ? (in[i] < high ? in[i] : high) : low;
+    out[i] = static_cast<T>(static_cast<int32_t>((inside + 6755399441055744.0) - 6755399441055744.0));
+  }
+}
 void i32_i16(const int32_t* HWY_RESTRICT in, int16_t* HWY_RESTRICT out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int16_t>(std::min(std::max(in[i], -32768), 32767));
 }
@@ -305,6 +313,10 @@ const FilterLoops kFilterLoops{
     from_f32<uint8_t>,
     from_f32<uint16_t>,
     from_f32<int16_t>,
+    from_f64<uint8_t>,
+    from_f64<uint16_t>,
+    from_f64<int16_t>,
+    converted<double, float>,
     i32_i16,
     i16_u8,
     converted<int16_t, float>,

@@ -26,6 +26,10 @@ struct FilterLoops {
   void (*f32_u8)(const float* in, uint8_t* out, int64_t n);
   void (*f32_u16)(const float* in, uint16_t* out, int64_t n);
   void (*f32_i16)(const float* in, int16_t* out, int64_t n);
+  void (*f64_u8)(const double* in, uint8_t* out, int64_t n);
+  void (*f64_u16)(const double* in, uint16_t* out, int64_t n);
+  void (*f64_i16)(const double* in, int16_t* out, int64_t n);
+  void (*f64_f32)(const double* in, float* out, int64_t n);
   void (*i32_i16)(const int32_t* in, int16_t* out, int64_t n);
   void (*i16_u8)(const int16_t* in, uint8_t* out, int64_t n);
   void (*i16_f32)(const int16_t* in, float* out, int64_t n);

@@ -51,23 +51,27 @@ template <class T, class Sum>
 void tilted(const ImageView& image, const MutableImageView& to) {
   const int64_t channels = image.channels(), width = image.width(), n = width * channels;
   std::fill(to.row<Sum>(0), to.row<Sum>(0) + n + channels, Sum(0));
-  // The diagonals that end in the pixels -1 .. width of a row, from the upper left and from the upper right.
-  const size_t size = static_cast<size_t>(n + 2 * channels), step = static_cast<size_t>(channels);
-  std::vector<Sum> falling(size), rising(size);
-  for (int64_t y = 0; y < image.height(); ++y) {
-    const T* const row = image.row<T>(y);
-    for (size_t i = size - 1; i >= step; --i) falling[i] = falling[i - step];
-    for (size_t i = 0; i + step < size; ++i) rising[i] = rising[i + step];
-    for (size_t i = 0; i < step; ++i) falling[i] = 0, rising[size - 1 - i] = 0;
-    const Sum* const above = to.row<Sum>(y);
-    Sum* const out = to.row<Sum>(y + 1);
-    for (size_t i = 0; i < size - step; ++i) {
-      const Sum pixel = i < step ? Sum(0) : static_cast<Sum>(row[i - step]);
-      falling[i] += pixel;
-      rising[i] += pixel;
-      out[i] = above[i] + falling[i] + rising[i] - pixel;
+  // The diagonals that end in the pixels -1 .. width - 1 of a row, from the upper left and from the upper right. A diagonal has one place
+  // in its buffer: the row's place moves.
+  const size_t size = static_cast<size_t>(n + channels), step = static_cast<size_t>(channels), height = static_cast<size_t>(image.height());
+  std::vector<Sum> falling(size + (height + 1) * step), rising(size + (height + 1) * step);
+  std::vector<T> pixels(size);
+  for (size_t y = 0; y < height; ++y) {
+    const T* const row = image.row<T>(static_cast<int64_t>(y));
+    std::copy(row, row + n, pixels.begin() + channels);
+    Sum *const down = falling.data() + (height - y) * step, *const up = rising.data() + y * step;
+    const Sum* const above = to.row<Sum>(static_cast<int64_t>(y));
+    Sum* const out = to.row<Sum>(static_cast<int64_t>(y) + 1);
+    if constexpr (std::is_same_v<T, uint8_t> && std::is_same_v<Sum, int32_t>) {
+      morphology_loops().tilted_u8(pixels.data(), above, down, up, out, static_cast<int64_t>(size));
+    } else {
+      for (size_t i = 0; i < size; ++i) {
+        const Sum pixel = static_cast<Sum>(pixels[i]);
+        down[i] += pixel;
+        up[i] += pixel;
+        out[i] = above[i] + down[i] + up[i] - pixel;
+      }
     }
-    for (size_t i = size - step; i < size; ++i) falling[i] = 0;
   }
 }
 

@@ -264,11 +264,10 @@ void edges(const uint8_t* HWY_RESTRICT map, uint8_t* HWY_RESTRICT out, int64_t n
   for (int64_t i = 0; i < n; ++i) out[i] = map[i] == 2 ? 255 : 0;
 }
 
-void near_row(const uint32_t* HWY_RESTRICT one, const uint32_t* HWY_RESTRICT two, uint32_t side, uint32_t corner, uint32_t knight, bool wide,
-              uint32_t* HWY_RESTRICT out, int64_t n) {
+void near_row(const uint32_t* HWY_RESTRICT one, const uint32_t* HWY_RESTRICT two, uint32_t side, uint32_t corner, uint32_t knight,
+              bool wide, uint32_t* HWY_RESTRICT out, int64_t n) {
   if (!wide) {
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = std::min(std::min(out[i], one[i] + side), std::min(one[i - 1], one[i + 1]) + corner);
+    for (int64_t i = 0; i < n; ++i) out[i] = std::min(std::min(out[i], one[i] + side), std::min(one[i - 1], one[i + 1]) + corner);
     return;
   }
   for (int64_t i = 0; i < n; ++i) {

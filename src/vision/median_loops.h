@@ -43,7 +43,8 @@ struct MiscLoops {
   void (*crests)(const EdgeRow& row, int32_t low, int32_t high, uint8_t* out, int64_t n);
   void (*edges)(const uint8_t* map, uint8_t* out, int64_t n);  // 255 where the map is 2, else 0
 
-  // out[i] = the least of out[i] and the distances by way of a row beside: one[i - 1 .. i + 1] + corner, side, corner, and if `wide` one[i +- 2]
+  // out[i] = the least of out[i] and the distances by way of a row beside: one[i - 1 .. i + 1] + corner, side, corner, and if `wide` one[i
+  // +- 2]
   // + knight and two[i +- 1] + knight.
   void (*near_row)(const uint32_t* one, const uint32_t* two, uint32_t side, uint32_t corner, uint32_t knight, bool wide, uint32_t* out,
                    int64_t n);

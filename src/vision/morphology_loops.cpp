@@ -184,8 +184,8 @@ void integral_u8_pixels(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTR
   for (int64_t c = 0; c < channels; ++c) sums[i * channels + c] = above[i * channels + c] + last[c] + in[i * channels + c];
 }
 
-void integral_squares(const uint8_t* HWY_RESTRICT in, const double* HWY_RESTRICT above, double* HWY_RESTRICT sums, int32_t* HWY_RESTRICT spare,
-                      int64_t n) {
+void integral_squares(const uint8_t* HWY_RESTRICT in, const double* HWY_RESTRICT above, double* HWY_RESTRICT sums,
+                      int32_t* HWY_RESTRICT spare, int64_t n) {
   // Rows whose sums of squares may pass 2^31 go in parts.
   constexpr int64_t kPart = 32768;
   double before = 0;
@@ -207,6 +207,28 @@ void integral_squares(const uint8_t* HWY_RESTRICT in, const double* HWY_RESTRICT
     for (; i < count; ++i) spare[i] = sum += in[first + i] * in[first + i];
     for (int64_t k = 0; k < count; ++k) sums[first + k] = above[first + k] + (static_cast<double>(spare[k]) + before);
     before += static_cast<double>(spare[count - 1]);
+  }
+}
+
+void tilted_u8(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTRICT above, int32_t* HWY_RESTRICT falling,
+               int32_t* HWY_RESTRICT rising, int32_t* HWY_RESTRICT out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t pixel = in[i], down = falling[i] + pixel, up = rising[i] + pixel;
+    falling[i] = down;
+    rising[i] = up;
+    out[i] = above[i] + down + up - pixel;
+  }
+}
+
+template <class T>
+void tiles(const TileRow<T>& row, const T* HWY_RESTRICT in, T* HWY_RESTRICT out, int64_t n) {
+  const float down = row.down, up = 1.0f - down;
+  for (int64_t x = 0; x < n; ++x) {
+    const uint32_t bin = static_cast<uint32_t>(in[x]) >> row.shift, i = row.left[x] + bin, j = row.right[x] + bin;
+    const float right = row.weight[x], left = 1.0f - right;
+    const float value = (row.upper[i] * left + row.upper[j] * right) * up + (row.lower[i] * left + row.lower[j] * right) * down;
+    // Adding 1.5 * 2^23 rounds to an integer, ties to even.
+    out[x] = static_cast<T>(static_cast<T>(static_cast<int32_t>((value + 12582912.0f) - 12582912.0f)) << row.shift);
   }
 }
 
@@ -239,7 +261,8 @@ constexpr PixelLoops<T> kLoopsOf{
 
 extern const MorphologyLoops kMorphologyLoops;
 const MorphologyLoops kMorphologyLoops{
-    kLoopsOf<uint8_t>, kLoopsOf<uint16_t>, kLoopsOf<int16_t>, kLoopsOf<float>, kLoopsOf<double>, adaptive, integral_u8, integral_u8_pixels, integral_squares, lookup,
+    kLoopsOf<uint8_t>,  kLoopsOf<uint16_t>, kLoopsOf<int16_t>, kLoopsOf<float>, kLoopsOf<double>, adaptive, integral_u8,
+    integral_u8_pixels, tilted_u8,          integral_squares,  tiles<uint8_t>,  tiles<uint16_t>,  lookup,
 };
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

@@ -22,6 +22,16 @@ struct PixelLoops {
   void (*threshold)(const T* in, T threshold, T maximum, Threshold type, T* out, int64_t n);
 };
 
+/// Between which tables of four tiles a row's pixels lie: where those at the left and at the right begin, and the weight of the right ones.
+template <class T>
+struct TileRow {
+  const T *upper, *lower;
+  const uint32_t *left, *right;
+  const float* weight;
+  float down;  // the weight of the lower ones
+  int shift;
+};
+
 struct MorphologyLoops {
   PixelLoops<uint8_t> u8;
   PixelLoops<uint16_t> u16;
@@ -33,9 +43,13 @@ struct MorphologyLoops {
   // sums[i] = above[i] + the sum of in[0 .. i]: an integral picture's row, of one channel; of three or four, each by itself (n: pixels).
   void (*integral_u8)(const uint8_t* in, const int32_t* above, int32_t* sums, int64_t n);
   void (*integral_u8_pixels)(const uint8_t* in, const int32_t* above, int32_t* sums, int64_t n, int64_t channels);
+  // falling += in, rising += in, out = above + falling + rising - in.
+  void (*tilted_u8)(const uint8_t* in, const int32_t* above, int32_t* falling, int32_t* rising, int32_t* out, int64_t n);
   // The same of squares, added to doubles. `spare`: n of them.
   void (*integral_squares)(const uint8_t* in, const double* above, double* sums, int32_t* spare, int64_t n);
 
+  void (*tiles_u8)(const TileRow<uint8_t>& row, const uint8_t* in, uint8_t* out, int64_t n);
+  void (*tiles_u16)(const TileRow<uint16_t>& row, const uint16_t* in, uint16_t* out, int64_t n);
   // out = table[in], 256 entries.
   void (*lookup)(const uint8_t* in, const uint8_t* table, uint8_t* out, int64_t n);
 

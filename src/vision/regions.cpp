@@ -58,7 +58,8 @@ class Fill {
       }
       if (!options_.mask_only) {
         T* const row = image_.row<T>(span.y);
-        for (int x = span.left; x <= span.right; ++x) std::copy(pixel, pixel + kChannels, row + x * kChannels);
+        for (int x = span.left; x <= span.right; ++x)
+          for (int c = 0; c < kChannels; ++c) row[x * kChannels + c] = pixel[c];
       }
     }
     return {area, {left, top, right - left + 1, bottom - top + 1}};
@@ -71,12 +72,16 @@ class Fill {
 
   bool alike(const T* a, const T* b) const {
     if (options_.fixed_range) b = first_;
-    bool like = true;
     for (size_t c = 0; c < kChannels; ++c) {
       const Wide difference = static_cast<Wide>(a[c]) - static_cast<Wide>(b[c]);
-      like = like & (difference >= low_[c]) & (difference <= high_[c]);
+      if constexpr (std::is_integral_v<T>) {  // between both ends, as one comparison
+        using Unsigned = std::make_unsigned_t<Wide>;
+        if (static_cast<Unsigned>(difference - low_[c]) > static_cast<Unsigned>(high_[c] - low_[c])) return false;
+      } else if (!(difference >= low_[c] && difference <= high_[c])) {
+        return false;
+      }
     }
-    return like;
+    return true;
   }
   /// Whether a pixel is like one of a span in the row beside that it touches.
   bool touches(const T* row, int x, const T* beside, const Span& span) const {
@@ -165,7 +170,8 @@ void watershed(const ImageView& image, const MutableImageView& markers) try {
   std::vector<uint8_t> pixels(3 * count);
   for (int y = 0; y < height; ++y) {
     std::memcpy(pixels.data() + static_cast<size_t>(y) * row_bytes, image.row<uint8_t>(y), row_bytes);
-    std::copy(markers.row<int32_t>(y), markers.row<int32_t>(y) + width, labels.data() + static_cast<size_t>(y) * static_cast<size_t>(width));
+    std::copy(markers.row<int32_t>(y), markers.row<int32_t>(y) + width,
+              labels.data() + static_cast<size_t>(y) * static_cast<size_t>(width));
   }
   std::array<int32_t, 256> first, last;
   first.fill(-1);
@@ -224,8 +230,7 @@ void watershed(const ImageView& image, const MutableImageView& markers) try {
       active = std::min(active, apart);
     }
   }
-  for (int y = 0; y < height; ++y)
-    std::copy(label_at + int64_t{y} * width, label_at + int64_t{y + 1} * width, markers.row<int32_t>(y));
+  for (int y = 0; y < height; ++y) std::copy(label_at + int64_t{y} * width, label_at + int64_t{y + 1} * width, markers.row<int32_t>(y));
 } catch (...) {
   throw_as_error();
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
 #include "arguments.h"
 
 namespace minnow::python {
@@ -17,6 +19,13 @@ std::pair<int64_t, vision::Rect> flood_fill(const vision::MutableImageView& imag
                                             int mask_value) {
   return vision::flood_fill(image, &mask, seed, color, lower, upper,
                             {connectivity, fixed_range, mask_only, static_cast<uint8_t>(mask_value)});
+}
+
+/// u8 zeros with a pixel more at each side of a picture.
+Tensor flood_mask(const vision::ImageView& image) {
+  Tensor mask(DType::u8, Shape{image.height() + 2, image.width() + 2});
+  std::memset(mask.writable().data(), 0, mask.bytes());
+  return mask;
 }
 
 }  // namespace
@@ -55,6 +64,7 @@ void define_filters(nb::module_& m) {
   define(m, "distance_transform_with_labels", vision::distance_transform_with_labels, {"src", "distanceType", "maskSize", "labelType"});
   define(m, "flood_fill", flood_fill,
          {"image", "mask", "seedPoint", "newVal", "loDiff", "upDiff", "connectivity", "fixed", "mask_only", "mask_value"});
+  define(m, "flood_mask", flood_mask, {"image"});
   define(m, "watershed", vision::watershed, {"image", "markers"});
 }
 

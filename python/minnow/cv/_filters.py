@@ -269,11 +269,8 @@ def floodFill(image: MatLike, mask: MatLike | None, seedPoint: Point, newVal: Sc
     and takes the region; FLOODFILL_MASK_ONLY: the picture stays."""
     connectivity, only = int(flags) & 255, bool(int(flags) & FLOODFILL_MASK_ONLY)
     lower, upper = _four(loDiff), _four(upDiff)
-    simple = mask is None and not only and not any(lower) and not any(upper)
-    height, width = image.shape[:2]  # type: ignore[union-attr]
     if mask is None:
-        mask = _to_arrays(_vision.structuring_element(MORPH_RECT, (width + 2, height + 2), (-1, -1)))
-        mask[...] = 0
+        mask = _to_arrays(_vision.flood_mask(image))
     area, rect = _vision.flood_fill(image, mask, seedPoint, newVal, lower, upper, connectivity or 4, bool(int(flags) & FLOODFILL_FIXED_RANGE), only,
                                     int(flags) >> 8 & 255 or 1)
     return area, image, mask, rect
