@@ -129,4 +129,36 @@ enum class TemplateMatch { sqdiff = 0, sqdiff_normed = 1, ccorr = 2, ccorr_norme
 MINNOW_API Tensor match_template(const ImageView& image, const ImageView& pattern, TemplateMatch method, const ImageView& mask = {},
                                  Output output = {});
 
+// ---- Corners
+
+/// det(S) - k trace(S)^2 of the derivatives' scatter S over blocks, f32. Pictures are u8 or f32 of one channel; size: of Sobel's kernel, or
+/// -1 for Scharr's. Source: C. Harris and M. Stephens, A combined corner and edge detector (1988).
+MINNOW_API Tensor corner_harris(const ImageView& image, int block, int size, double k, Border border = Border::reflect101,
+                                Output output = {});
+/// The smaller eigenvalue of S. Source: J. Shi and C. Tomasi, Good features to track (1994).
+MINNOW_API Tensor corner_min_eigen_val(const ImageView& image, int block, int size = 3, Border border = Border::reflect101,
+                                       Output output = {});
+/// f32[height, width, 6]: both eigenvalues and their vectors.
+MINNOW_API Tensor corner_eigen_vals_and_vecs(const ImageView& image, int block, int size, Border border = Border::reflect101,
+                                             Output output = {});
+struct Corners {
+  Tensor points, quality;  // f32[n, 1, 2], f32[n, 1]; empty tensors where there are none
+};
+/// The best corners that are `distance` pixels apart; `most`: 0 for all.
+MINNOW_API Corners good_features_to_track(const ImageView& image, int most, double quality, double distance, const ImageView& mask = {},
+                                          int block = 3, int size = 3, bool harris = false, double k = 0.04);
+/// Corners (f32 points) moved to where all gradients around point away from them; `half`: the window is 2 * half + 1 pixels. Source: W.
+/// Foerstner and E. Guelch, A fast operator for detection and precise location of distinct points (1987).
+MINNOW_API Tensor corner_sub_pix(const ImageView& image, const TensorView& corners, Size half, Size zero, const Criteria& criteria);
+
+// ---- Clusters
+
+struct KMeans {
+  double compactness = 0;  // the sum of squared distances
+  Tensor labels, centers;  // i32[n, 1], f32[clusters, size]
+};
+/// Samples f32[n, size]. flags: 1: `labels` are the start; 2: centers start apart (D. Arthur and S. Vassilvitskii, k-means++, 2007).
+/// Source: S. Lloyd, Least squares quantization in PCM (1982).
+MINNOW_API KMeans kmeans(const TensorView& data, int clusters, const TensorView& labels, Criteria criteria, int attempts, int flags);
+
 }  // namespace minnow::vision

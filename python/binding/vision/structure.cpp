@@ -90,6 +90,18 @@ std::tuple<int, Tensor, Tensor, Tensor> connected_components(const vision::Image
   return {found.count, std::move(found.labels), std::move(found.stats), std::move(found.centroids)};
 }
 
+std::pair<Tensor, Tensor> good_features(const vision::ImageView& image, int most, double quality, double distance,
+                                        const vision::ImageView& mask, int block, int size, bool harris, double k) {
+  vision::Corners corners = vision::good_features_to_track(image, most, quality, distance, mask, block, size, harris, k);
+  return {std::move(corners.points), std::move(corners.quality)};
+}
+std::tuple<double, Tensor, Tensor> kmeans(const TensorView& data, int clusters, const std::optional<TensorView>& labels,
+                                          const Criteria& criteria, int attempts, int flags) {
+  if ((flags & 1) && !labels) throw InvalidArgument("kmeans: KMEANS_USE_INITIAL_LABELS takes labels");
+  vision::KMeans found = vision::kmeans(data, clusters, labels ? *labels : data, criteria, attempts, flags);
+  return {found.compactness, std::move(found.labels), std::move(found.centers)};
+}
+
 }  // namespace
 
 void define_structure(nb::module_& m) {
@@ -117,6 +129,13 @@ void define_structure(nb::module_& m) {
          {"image", "rho", "theta", "threshold", "min_theta", "max_theta", "use_edgeval", "with_votes"});
   define(m, "HoughLinesP", vision::hough_lines_p, {"image", "rho", "theta", "threshold", "minLineLength", "maxLineGap"});
   define(m, "matchTemplate", vision::match_template, {"image", "templ", "method", "mask", "result"});
+  define(m, "cornerHarris", vision::corner_harris, {"src", "blockSize", "ksize", "k", "borderType", "dst"});
+  define(m, "cornerMinEigenVal", vision::corner_min_eigen_val, {"src", "blockSize", "ksize", "borderType", "dst"});
+  define(m, "cornerEigenValsAndVecs", vision::corner_eigen_vals_and_vecs, {"src", "blockSize", "ksize", "borderType", "dst"});
+  define(m, "goodFeaturesToTrack", good_features,
+         {"image", "maxCorners", "qualityLevel", "minDistance", "mask", "blockSize", "gradientSize", "useHarrisDetector", "k"});
+  define(m, "cornerSubPix", vision::corner_sub_pix, {"image", "corners", "winSize", "zeroZone", "criteria"});
+  define(m, "kmeans", kmeans, {"data", "K", "bestLabels", "criteria", "attempts", "flags"});
   define(m, "matchShapes", vision::match_shapes, {"contour1", "contour2", "method"});
 }
 

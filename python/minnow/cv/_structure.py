@@ -18,6 +18,8 @@ INTERSECT_NONE, INTERSECT_PARTIAL, INTERSECT_FULL = range(3)
 CC_STAT_LEFT, CC_STAT_TOP, CC_STAT_WIDTH, CC_STAT_HEIGHT, CC_STAT_AREA, CC_STAT_MAX = range(6)
 CCL_DEFAULT, CCL_WU, CCL_GRANA, CCL_BOLELLI, CCL_SAUF, CCL_BBDT, CCL_SPAGHETTI = range(-1, 6)
 TM_SQDIFF, TM_SQDIFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_CCOEFF, TM_CCOEFF_NORMED = range(6)
+KMEANS_RANDOM_CENTERS, KMEANS_USE_INITIAL_LABELS, KMEANS_PP_CENTERS = range(3)
+TERM_CRITERIA_COUNT, TERM_CRITERIA_MAX_ITER, TERM_CRITERIA_EPS = TermCriteria_COUNT, TermCriteria_MAX_ITER, TermCriteria_EPS = 1, 1, 2
 CONTOURS_MATCH_I1, CONTOURS_MATCH_I2, CONTOURS_MATCH_I3 = range(1, 4)
 
 RotatedRect = Sequence[Any]  # (center, (width, height), angle in degrees)
@@ -221,6 +223,49 @@ def matchTemplate(image: MatLike, templ: MatLike, method: int, result: MatLike |
     """How a template matches each part of a picture: float32 [height - th + 1, width - tw + 1]. Both are uint8 or float32 with up to four channels.
     `method`: TM_SQDIFF, TM_CCORR, TM_CCOEFF, or one of these _NORMED. `mask`: uint8 (0 or not) or float32, which elements of the template count."""
     return _vision.matchTemplate(image, templ, method, mask, result)
+
+
+def cornerHarris(src: MatLike, blockSize: int, ksize: int, k: float, dst: MatLike | None = None, borderType: int = _common.BORDER_DEFAULT) -> Any:
+    """How much each pixel of a picture uint8 or float32 [height, width] is a corner: float32. `ksize`: of Sobel's kernel. Source: C. Harris and M.
+    Stephens, A combined corner and edge detector (1988)."""
+    return _vision.cornerHarris(src, blockSize, ksize, k, _common.border_of(borderType, "cornerHarris"), dst)
+
+
+def cornerMinEigenVal(src: MatLike, blockSize: int, dst: MatLike | None = None, ksize: int = 3, borderType: int = _common.BORDER_DEFAULT) -> Any:
+    """The smaller eigenvalue of the scatter of the derivatives around each pixel, float32. Source: J. Shi and C. Tomasi, Good features to track
+    (1994)."""
+    return _vision.cornerMinEigenVal(src, blockSize, ksize, _common.border_of(borderType, "cornerMinEigenVal"), dst)
+
+
+def cornerEigenValsAndVecs(src: MatLike, blockSize: int, ksize: int, dst: MatLike | None = None, borderType: int = _common.BORDER_DEFAULT) -> Any:
+    """Both eigenvalues of that scatter and their vectors, float32 [height, width, 6]."""
+    return _vision.cornerEigenValsAndVecs(src, blockSize, ksize, _common.border_of(borderType, "cornerEigenValsAndVecs"), dst)
+
+
+def goodFeaturesToTrack(image: MatLike, maxCorners: int, qualityLevel: float, minDistance: float, corners: None = None, mask: MatLike | None = None, blockSize: int = 3, gradientSize: int | bool = 3, useHarrisDetector: bool = False, k: float = 0.04) -> Any:
+    """The best corners of a picture uint8 or float32 [height, width], float32 [n, 1, 2], at least `minDistance` pixels apart and as good as
+    `qualityLevel` times the best; None where there are none. `maxCorners`: 0 for all. Source: J. Shi and C. Tomasi, Good features to track (1994)."""
+    if isinstance(gradientSize, bool):  # OpenCV has a signature without it
+        gradientSize, useHarrisDetector, k = 3, gradientSize, useHarrisDetector if useHarrisDetector is not False else k
+    return _vision.goodFeaturesToTrack(image, maxCorners, qualityLevel, minDistance, mask, blockSize, gradientSize, useHarrisDetector, k)[0]
+
+
+def goodFeaturesToTrackWithQuality(image: MatLike, maxCorners: int, qualityLevel: float, minDistance: float, mask: MatLike | None, corners: None = None, cornersQuality: None = None, blockSize: int = 3, gradientSize: int = 3, useHarrisDetector: bool = False, k: float = 0.04) -> Any:
+    """The same with the corners' measures, float32 [n, 1]."""
+    return _vision.goodFeaturesToTrack(image, maxCorners, qualityLevel, minDistance, mask, blockSize, gradientSize, useHarrisDetector, k)
+
+
+def cornerSubPix(image: MatLike, corners: MatLike, winSize: Sequence[int], zeroZone: Sequence[int], criteria: Sequence[float]) -> Any:
+    """Corners, float32 points, moved to where the gradients of the window (2 * winSize + 1 pixels) around point away from them. `criteria`: (type,
+    count, epsilon). Source: W. Foerstner and E. Guelch, A fast operator for detection and precise location of distinct points (1987)."""
+    return _vision.cornerSubPix(image, corners, winSize, zeroZone, criteria)
+
+
+def kmeans(data: MatLike, K: int, bestLabels: MatLike | None, criteria: Sequence[float], attempts: int, flags: int, centers: None = None) -> Any:
+    """(compactness, labels, centers) of samples float32 [n, size]: the sum of squared distances, int32 [n, 1] and float32 [K, size]; the best of
+    `attempts`. `flags`: KMEANS_RANDOM_CENTERS, KMEANS_PP_CENTERS, with KMEANS_USE_INITIAL_LABELS. Sources: S. Lloyd, Least squares quantization in
+    PCM (1982); D. Arthur and S. Vassilvitskii, k-means++ (2007)."""
+    return _vision.kmeans(data, K, bestLabels, criteria, attempts, flags)
 
 
 __all__ = _common.public(globals())

@@ -330,3 +330,78 @@ def match_template(random):
     yield call(np.zeros((9, 9), np.uint8), np.zeros((3, 3), np.float32), 0)
     yield call(np.full((9, 9), 5, np.uint8), np.full((3, 3), 5, np.uint8), 5)
     yield call(np.zeros((9, 9), np.uint8), np.zeros((3, 3), np.uint8), 6)
+
+
+def corner_pictures(random):
+    for height, width in ((1, 1), (9, 7), (40, 53), (90, 120)):
+        for dtype in ("uint8", "float32"):
+            yield image(random, height, width, 1, dtype, smooth=True)
+    board = np.kron(np.indices((8, 9)).sum(0) % 2, np.ones((16, 15))) * 200 + 20
+    yield board.astype(np.uint8)
+    yield (board + random.normal(0, 6, board.shape)).clip(0, 255).astype(np.uint8)[3:100, 2:110]
+
+
+@function("cornerHarris", within=1e-4, judge=lambda a, b: float(np.abs(a - b).max() / max(np.abs(a).max(), 1e-12)))
+def corner_harris(random):
+    for picture in corner_pictures(random):
+        for block, size in ((2, 3), (3, 5), (5, -1), (4, 7)):
+            yield call(picture, block, size, 0.04)
+            if block % 2 or size == 7:  # the wheel's IPP has another anchor for even blocks
+                yield call(picture, block, size, 0.06, borderType=cv2.BORDER_REPLICATE)
+
+
+@function("cornerMinEigenVal", within=1e-4, judge=lambda a, b: float(np.abs(a - b).max() / max(np.abs(a).max(), 1e-12)))
+def corner_min_eigen_val(random):
+    for picture in corner_pictures(random):
+        for block, size in ((2, 3), (3, 5), (5, 7)):
+            yield call(picture, block, ksize=size)
+
+
+@function("cornerEigenValsAndVecs", within=1e-3, judge=lambda a, b: float(np.abs(a[..., :2] - b[..., :2]).max()))
+def corner_eigen(random):
+    for picture in corner_pictures(random):
+        yield call(picture, 3, 3)
+
+
+@function("goodFeaturesToTrack")
+def good_features(random):
+    for picture in corner_pictures(random):
+        for most, quality, distance in ((50, 0.01, 10), (0, 0.1, 0), (20, 0.05, 3.5), (10, 0.3, 1)):
+            yield call(picture, most, quality, distance)
+            yield call(picture, most, quality, distance, useHarrisDetector=True, k=0.05, blockSize=5)
+        mask = (random.random(picture.shape) < 0.7).astype(np.uint8)
+        yield call(picture, 30, 0.02, 5, mask=mask, gradientSize=3, blockSize=3)
+
+
+@function("cornerSubPix", relative=1e-4)
+def corner_sub_pix(random):
+    for height, width in ((40, 53), (90, 120), (60, 33)):  # structure in all directions: else the least squares have no one solution
+        picture = cv2.GaussianBlur(image(random, height, width, 1, "uint8"), (7, 7), 2)
+        found = cv2.goodFeaturesToTrack(picture[14:-14, 14:-14], 20, 0.1, 8) + 14
+        for half, zero in (((5, 5), (-1, -1)), ((3, 4), (1, 1)), ((8, 6), (-1, -1))):
+            yield call(picture, found, half, zero, (3, 40, 0.001))
+            yield call(picture, found, half, zero, (1, 5, 0))
+
+
+@function("kmeans", relative=1e-4)
+def kmeans(random):
+    for n, size, k in ((20, 2, 3), (200, 3, 4), (7, 1, 7), (500, 5, 6), (40, 2, 1)):
+        centers = random.uniform(-50, 50, (k, size))
+        data = (centers[np.arange(n) % k] + random.normal(0, 1, (n, size))).astype(np.float32)
+        labels = random.integers(0, k, (n, 1)).astype(np.int32)
+        yield call(data, k, labels.copy(), (3, 20, 0.01), 1, cv2.KMEANS_USE_INITIAL_LABELS)
+        yield call(data[:k], k + 1, None, (3, 20, 0.01), 1, 0)
+
+
+def clusters_apart(expected, found):
+    """The compactness of a draw, at most so much worse."""
+    return max(0.0, found[0] / expected[0] - 1) if expected[1].shape == found[1].shape and expected[2].shape == found[2].shape else np.inf
+
+
+@function("kmeans", within=1e-4, judge=clusters_apart)
+def kmeans_drawn(random):
+    for n, size, k in ((60, 2, 3), (200, 3, 4), (500, 5, 6)):
+        centers = random.uniform(-500, 500, (k, size))
+        data = (centers[np.arange(n) % k] + random.normal(0, 1, (n, size))).astype(np.float32)
+        yield call(data, k, None, (3, 50, 1e-3), 12, cv2.KMEANS_PP_CENTERS)
+        yield call(data.reshape(n, 1, size), k, None, (3, 50, 1e-3), 30, cv2.KMEANS_RANDOM_CENTERS)
