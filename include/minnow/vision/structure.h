@@ -5,6 +5,7 @@
 #pragma once
 #include <minnow/vision/image.h>
 
+#include <utility>
 #include <vector>
 
 namespace minnow::vision {
@@ -160,5 +161,56 @@ struct KMeans {
 /// Samples f32[n, size]. flags: 1: `labels` are the start; 2: centers start apart (D. Arthur and S. Vassilvitskii, k-means++, 2007).
 /// Source: S. Lloyd, Least squares quantization in PCM (1982).
 MINNOW_API KMeans kmeans(const TensorView& data, int clusters, const TensorView& labels, Criteria criteria, int attempts, int flags);
+
+// ---- Fourier transforms
+
+/// The discrete Fourier transform of f32 or f64 pictures of one channel (real) or two (complex). flags are OpenCV's: 1 inverse, 2 divided
+/// by the number of elements, 4 of each row alone, 16 complex result of real numbers (else packed as OpenCV packs it), 32 real result of
+/// the inverse. `nonzero_rows`: rows from there on count as 0; 0: none. Sources: J. Cooley and J. Tukey (1965), L. Bluestein (1968).
+MINNOW_API Tensor dft(const ImageView& image, int flags = 0, int nonzero_rows = 0, Output output = {});
+/// The cosine transform (N. Ahmed, T. Natarajan and K. Rao, 1974) of even sizes. flags: 1 inverse, 4 of each row alone.
+MINNOW_API Tensor dct(const ImageView& image, int flags = 0, Output output = {});
+/// The least size that is not below and whose transforms are fast; -1 where there is none.
+MINNOW_API int optimal_dft_size(int size);
+/// Products of spectra, packed or complex; `conjugate`: of the second's conjugate.
+MINNOW_API Tensor mul_spectrums(const ImageView& a, const ImageView& b, int flags, bool conjugate = false, Output output = {});
+MINNOW_API Tensor hanning_window(Size size, DType dtype, Output output = {});
+struct Shift {
+  Point2d offset;
+  double response = 0;  // 1 at most
+};
+/// How far b is from a (f32 or f64, one channel). Source: C. Kuglin and D. Hines, The phase correlation image alignment method (1975).
+MINNOW_API Shift phase_correlate(const ImageView& a, const ImageView& b, const ImageView& window = {});
+
+// ---- Matrices (f32 or f64, [rows, columns])
+
+struct Solution {
+  double result = 0;  // 0: there is none
+  Tensor matrix;
+};
+/// flags are OpenCV's: 0 LU, 1 SVD, 2 eigenvalues, 3 Cholesky, 4 QR; 16: of the normal equations.
+MINNOW_API Solution solve(const ImageView& left, const ImageView& right, int flags = 0);
+/// The result of SVD and eigenvalues is the ratio of the least to the largest.
+MINNOW_API Solution invert(const ImageView& matrix, int method = 0);
+MINNOW_API double determinant(const ImageView& matrix);
+/// Eigenvalues of a symmetric matrix, which fall, [n, 1], and their vectors as rows. Source: C. Jacobi (1846).
+MINNOW_API std::pair<Tensor, Tensor> eigen(const ImageView& matrix);
+struct Decomposition {
+  Tensor w, u, vt;
+};
+/// flags: 2: singular values alone; 4: all columns of u. Source: M. Hestenes, Inversion of matrices by biorthogonalization (1958).
+MINNOW_API Decomposition sv_decomp(const ImageView& matrix, int flags = 0);
+/// alpha a b + beta c; flags: 1, 2, 4: a, b, c are transposed.
+MINNOW_API Tensor gemm(const ImageView& a, const ImageView& b, double alpha, const ImageView& c, double beta, int flags = 0,
+                       Output output = {});
+/// Real roots of a x^3 + b x^2 + c x + d, or without a of x^3 + ...
+MINNOW_API std::vector<double> solve_cubic(const std::vector<double>& coefficients);
+/// Real and imaginary parts of all roots of c0 + c1 x + ... Source: E. Durand (1960), I. Kerner (1966).
+MINNOW_API std::vector<double> solve_poly(const std::vector<double>& coefficients, int steps = 300);
+struct PrincipalComponents {
+  Tensor mean, vectors, values;  // [1, size], [n, size], [n, 1]
+};
+/// Of samples as rows. `mean`: given, or none. `most`: 0 for all.
+MINNOW_API PrincipalComponents pca(const ImageView& data, const ImageView& mean = {}, int most = 0);
 
 }  // namespace minnow::vision

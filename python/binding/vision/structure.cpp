@@ -102,6 +102,43 @@ std::tuple<double, Tensor, Tensor> kmeans(const TensorView& data, int clusters, 
   return {found.compactness, std::move(found.labels), std::move(found.centers)};
 }
 
+std::pair<vision::Point2d, double> phase_correlate(const vision::ImageView& a, const vision::ImageView& b,
+                                                   const vision::ImageView& window) {
+  const vision::Shift shift = vision::phase_correlate(a, b, window);
+  return {shift.offset, shift.response};
+}
+std::pair<double, Tensor> solve(const vision::ImageView& left, const vision::ImageView& right, int flags) {
+  vision::Solution solution = vision::solve(left, right, flags);
+  return {solution.result, std::move(solution.matrix)};
+}
+std::pair<double, Tensor> invert(const vision::ImageView& matrix, int method) {
+  vision::Solution solution = vision::invert(matrix, method);
+  return {solution.result, std::move(solution.matrix)};
+}
+std::tuple<Tensor, Tensor, Tensor> sv_decomp(const vision::ImageView& matrix, int flags) {
+  vision::Decomposition d = vision::sv_decomp(matrix, flags);
+  return {std::move(d.w), std::move(d.u), std::move(d.vt)};
+}
+std::tuple<Tensor, Tensor, Tensor> pca(const vision::ImageView& data, const vision::ImageView& mean, int most) {
+  vision::PrincipalComponents found = vision::pca(data, mean, most);
+  return {std::move(found.mean), std::move(found.vectors), std::move(found.values)};
+}
+Tensor solve_cubic(const std::vector<double>& coefficients, DType dtype) {
+  const std::vector<double> roots = vision::solve_cubic(coefficients);
+  if (roots.empty()) return Tensor();
+  const Tensor all = tensor_of(DType::f64, {static_cast<int64_t>(roots.size()), 1}, roots.data());
+  if (dtype == DType::f64) return all;
+  const std::vector<float> single(roots.begin(), roots.end());
+  return tensor_of(DType::f32, {static_cast<int64_t>(roots.size()), 1}, single.data());
+}
+Tensor solve_poly(const std::vector<double>& coefficients, int steps, DType dtype) {
+  const std::vector<double> roots = vision::solve_poly(coefficients, steps);
+  const Shape shape{static_cast<int64_t>(roots.size() / 2), 1, 2};
+  if (dtype == DType::f64) return tensor_of(DType::f64, shape, roots.data());
+  const std::vector<float> single(roots.begin(), roots.end());
+  return tensor_of(DType::f32, shape, single.data());
+}
+
 }  // namespace
 
 void define_structure(nb::module_& m) {
@@ -136,6 +173,21 @@ void define_structure(nb::module_& m) {
          {"image", "maxCorners", "qualityLevel", "minDistance", "mask", "blockSize", "gradientSize", "useHarrisDetector", "k"});
   define(m, "cornerSubPix", vision::corner_sub_pix, {"image", "corners", "winSize", "zeroZone", "criteria"});
   define(m, "kmeans", kmeans, {"data", "K", "bestLabels", "criteria", "attempts", "flags"});
+  define(m, "dft", vision::dft, {"src", "flags", "nonzeroRows", "dst"});
+  define(m, "dct", vision::dct, {"src", "flags", "dst"});
+  define(m, "getOptimalDFTSize", vision::optimal_dft_size, {"vecsize"});
+  define(m, "mulSpectrums", vision::mul_spectrums, {"a", "b", "flags", "conjB", "c"});
+  define(m, "createHanningWindow", vision::hanning_window, {"winSize", "type", "dst"});
+  define(m, "phaseCorrelate", phase_correlate, {"src1", "src2", "window"});
+  define(m, "solve", solve, {"src1", "src2", "flags"});
+  define(m, "invert", invert, {"src", "flags"});
+  define(m, "determinant", vision::determinant, {"mtx"});
+  define(m, "eigen", vision::eigen, {"src"});
+  define(m, "SVDecomp", sv_decomp, {"src", "flags"});
+  define(m, "gemm", vision::gemm, {"src1", "src2", "alpha", "src3", "beta", "flags", "dst"});
+  define(m, "solveCubic", solve_cubic, {"coeffs", "dtype"});
+  define(m, "solvePoly", solve_poly, {"coeffs", "maxIters", "dtype"});
+  define(m, "PCACompute", pca, {"data", "mean", "maxComponents"});
   define(m, "matchShapes", vision::match_shapes, {"contour1", "contour2", "method"});
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math as _math
 from typing import Any, Mapping, Sequence
 
-from minnow._minnow import InvalidArgument, InvalidType, Unsupported, to_arrays as _to_arrays
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var, to_arrays as _to_arrays
 from minnow.cv import _common
 from minnow.cv._common import MatLike, Point
 
@@ -20,6 +20,11 @@ CCL_DEFAULT, CCL_WU, CCL_GRANA, CCL_BOLELLI, CCL_SAUF, CCL_BBDT, CCL_SPAGHETTI =
 TM_SQDIFF, TM_SQDIFF_NORMED, TM_CCORR, TM_CCORR_NORMED, TM_CCOEFF, TM_CCOEFF_NORMED = range(6)
 KMEANS_RANDOM_CENTERS, KMEANS_USE_INITIAL_LABELS, KMEANS_PP_CENTERS = range(3)
 TERM_CRITERIA_COUNT, TERM_CRITERIA_MAX_ITER, TERM_CRITERIA_EPS = TermCriteria_COUNT, TermCriteria_MAX_ITER, TermCriteria_EPS = 1, 1, 2
+DFT_INVERSE, DFT_SCALE, DFT_ROWS, DFT_COMPLEX_OUTPUT, DFT_REAL_OUTPUT, DFT_COMPLEX_INPUT = 1, 2, 4, 16, 32, 64
+DCT_INVERSE, DCT_ROWS = 1, 4
+DECOMP_LU, DECOMP_SVD, DECOMP_EIG, DECOMP_CHOLESKY, DECOMP_QR, DECOMP_NORMAL = 0, 1, 2, 3, 4, 16
+SVD_MODIFY_A, SVD_NO_UV, SVD_FULL_UV = 1, 2, 4
+GEMM_1_T, GEMM_2_T, GEMM_3_T = 1, 2, 4
 CONTOURS_MATCH_I1, CONTOURS_MATCH_I2, CONTOURS_MATCH_I3 = range(1, 4)
 
 RotatedRect = Sequence[Any]  # (center, (width, height), angle in degrees)
@@ -266,6 +271,122 @@ def kmeans(data: MatLike, K: int, bestLabels: MatLike | None, criteria: Sequence
     `attempts`. `flags`: KMEANS_RANDOM_CENTERS, KMEANS_PP_CENTERS, with KMEANS_USE_INITIAL_LABELS. Sources: S. Lloyd, Least squares quantization in
     PCM (1982); D. Arthur and S. Vassilvitskii, k-means++ (2007)."""
     return _vision.kmeans(data, K, bestLabels, criteria, attempts, flags)
+
+
+def dft(src: MatLike, dst: MatLike | None = None, flags: int = 0, nonzeroRows: int = 0) -> Any:
+    """The discrete Fourier transform of a picture float32 or float64, [height, width] (real) or [height, width, 2] (complex). `flags`: DFT_INVERSE,
+    DFT_SCALE, DFT_ROWS, DFT_COMPLEX_OUTPUT (of real numbers, else packed into as many) and DFT_REAL_OUTPUT (of the inverse). `nonzeroRows`: rows
+    from there on count as 0. Sources: J. Cooley and J. Tukey (1965); L. Bluestein (1968)."""
+    return _vision.dft(src, flags, nonzeroRows, dst)
+
+
+def idft(src: MatLike, dst: MatLike | None = None, flags: int = 0, nonzeroRows: int = 0) -> Any:
+    """dft() with DFT_INVERSE."""
+    return _vision.dft(src, flags | DFT_INVERSE, nonzeroRows, dst)
+
+
+def dct(src: MatLike, dst: MatLike | None = None, flags: int = 0) -> Any:
+    """The cosine transform of a picture float32 or float64 [height, width] of even sizes. `flags`: DCT_INVERSE, DCT_ROWS. Source: N. Ahmed, T.
+    Natarajan and K. Rao, Discrete cosine transform (1974)."""
+    return _vision.dct(src, flags, dst)
+
+
+def idct(src: MatLike, dst: MatLike | None = None, flags: int = 0) -> Any:
+    """dct() with DCT_INVERSE."""
+    return _vision.dct(src, flags | DCT_INVERSE, dst)
+
+
+def getOptimalDFTSize(vecsize: int) -> int:
+    """The least size that is not below `vecsize` and has the factors 2, 3 and 5 alone; -1 where there is none.
+
+    >>> cv.getOptimalDFTSize(17)
+    18
+    """
+    return _vision.getOptimalDFTSize(vecsize)
+
+
+def mulSpectrums(a: MatLike, b: MatLike, flags: int, c: MatLike | None = None, conjB: bool = False) -> Any:
+    """Products of two spectra that dft() gave, packed or complex; `conjB`: of the conjugate of `b`."""
+    return _vision.mulSpectrums(a, b, flags, conjB, c)
+
+
+def createHanningWindow(winSize: Sequence[int], type: int, dst: MatLike | None = None) -> Any:
+    """A window for phaseCorrelate(), CV_32F or CV_64F, [height, width]."""
+    return _to_arrays(_vision.createHanningWindow(winSize, _common.dtype_of(type, "createHanningWindow"), dst))
+
+
+def phaseCorrelate(src1: MatLike, src2: MatLike, window: MatLike | None = None) -> Any:
+    """((x, y), response): how far the second picture is from the first (float32 or float64 [height, width]). Source: C. Kuglin and D. Hines, The
+    phase correlation image alignment method (1975)."""
+    return _vision.phaseCorrelate(src1, src2, window)
+
+
+def solve(src1: MatLike, src2: MatLike, dst: None = None, flags: int = DECOMP_LU) -> Any:
+    """(whether there is one, the solution x of src1 x = src2), float32 or float64. `flags`: DECOMP_LU, _SVD, _EIG, _CHOLESKY or _QR; with
+    DECOMP_NORMAL of the normal equations. DECOMP_SVD, DECOMP_QR and DECOMP_NORMAL give least squares of more equations than unknowns.
+
+    >>> cv.solve(minnow.Var([[2.0, 0.0], [0.0, 4.0]]), minnow.Var([[1.0], [1.0]]))[1]
+    Var([[0.5], [0.25]], shape=(2, 1), dtype=float32)
+    """
+    solved, x = _vision.solve(src1, src2, flags)
+    return solved != 0, x
+
+
+def invert(src: MatLike, dst: None = None, flags: int = DECOMP_LU) -> Any:
+    """(1 or 0, the inverse) of a matrix; of DECOMP_SVD the pseudoinverse, and the ratio of the least to the largest singular value."""
+    return _vision.invert(src, flags)
+
+
+def determinant(mtx: MatLike) -> float:
+    """The determinant of a square matrix float32 or float64."""
+    return _vision.determinant(mtx)
+
+
+def eigen(src: MatLike, eigenvalues: None = None, eigenvectors: None = None) -> Any:
+    """(True, eigenvalues [n, 1], which fall, and their vectors as rows) of a symmetric matrix. Source: C. Jacobi (1846)."""
+    values, vectors = _vision.eigen(src)
+    return True, values, vectors
+
+
+def SVDecomp(src: MatLike, w: None = None, u: None = None, vt: None = None, flags: int = 0) -> Any:
+    """(w, u, vt): singular values [n, 1], which fall, and src = u diag(w) vt. `flags`: SVD_NO_UV, SVD_FULL_UV. Source: M. Hestenes, Inversion of
+    matrices by biorthogonalization (1958)."""
+    return _vision.SVDecomp(src, flags)
+
+
+def gemm(src1: MatLike, src2: MatLike, alpha: float, src3: MatLike | None, beta: float, dst: MatLike | None = None, flags: int = 0) -> Any:
+    """alpha src1 src2 + beta src3 of matrices float32 or float64. `flags`: GEMM_1_T, GEMM_2_T, GEMM_3_T for transposes."""
+    return _vision.gemm(src1, src2, alpha, src3, beta, flags, dst)
+
+
+def _coefficients(coeffs: MatLike) -> Any:
+    var = coeffs if isinstance(coeffs, Var) else Var(coeffs)
+    return [float(value) for value in var.reshape(-1).tolist()], var.dtype
+
+
+def solveCubic(coeffs: MatLike, roots: None = None) -> Any:
+    """(number, real roots [n, 1]) of a x^3 + b x^2 + c x + d, coefficients [a, b, c, d], or without a of x^3 + ...; roots are None where there are
+    none."""
+    values, dtype = _coefficients(coeffs)
+    found = _vision.solveCubic(values, dtype)
+    return (0 if found is None else found.shape[0]), found
+
+
+def solvePoly(coeffs: MatLike, roots: None = None, maxIters: int = 300) -> Any:
+    """(0, roots [n, 1, 2], real and imaginary parts) of c0 + c1 x + c2 x^2 ... Sources: E. Durand (1960), I. Kerner (1966)."""
+    values, dtype = _coefficients(coeffs)
+    return 0.0, _vision.solvePoly(values, maxIters, dtype)
+
+
+def PCACompute(data: MatLike, mean: MatLike | None, eigenvectors: None = None, maxComponents: int = 0) -> Any:
+    """(mean, eigenvectors): principal components of samples as rows, float32 or float64; [1, size] and [n, size], those of the largest variance
+    first. `maxComponents`: 0 for all. Source: K. Pearson (1901)."""
+    return _vision.PCACompute(data, mean, maxComponents)[:2]
+
+
+def PCACompute2(data: MatLike, mean: MatLike | None, eigenvectors: None = None, eigenvalues: None = None, maxComponents: int = 0) -> Any:
+    """The same with the variances, [n, 1]."""
+    return _vision.PCACompute(data, mean, maxComponents)
 
 
 __all__ = _common.public(globals())

@@ -405,3 +405,205 @@ def kmeans_drawn(random):
         data = (centers[np.arange(n) % k] + random.normal(0, 1, (n, size))).astype(np.float32)
         yield call(data, k, None, (3, 50, 1e-3), 12, cv2.KMEANS_PP_CENTERS)
         yield call(data.reshape(n, 1, size), k, None, (3, 50, 1e-3), 30, cv2.KMEANS_RANDOM_CENTERS)
+
+
+def relative_to_largest(expected, found):
+    expected, found = (expected, found) if isinstance(expected, tuple) else ((expected,), (found,))
+    return max(apart_of_largest(a, b) if isinstance(a, np.ndarray) else float(a != b) for a, b in zip(expected, found))
+
+
+def transform_pictures(random):
+    for height, width in ((1, 1), (1, 8), (1, 15), (6, 1), (9, 1), (4, 4), (5, 7), (16, 30), (64, 48), (33, 67), (128, 101)):
+        for dtype in ("float32", "float64"):
+            yield image(random, height, width, 1, dtype)
+            yield image(random, height, width, 2, dtype)
+
+
+@function("dft", within=1e-4, judge=relative_to_largest)
+def dft(random):
+    for picture in transform_pictures(random):
+        for flags in (0, 1, 2, 4, 5, 16, 18, 20, 3, 7):
+            if picture.ndim == 2 and flags & 16 and flags & 1:
+                continue
+            yield call(picture, flags=flags)
+        if picture.ndim == 3:
+            yield call(cv2.dft(np.ascontiguousarray(picture[..., 0]), flags=16), flags=1 | 2 | 32)
+            yield call(cv2.dft(np.ascontiguousarray(picture[..., 0]), flags=16 | 4), flags=1 | 2 | 4 | 32)
+
+
+@function("idft", within=1e-4, judge=relative_to_largest)
+def idft(random):
+    for picture in transform_pictures(random):
+        yield call(picture)
+        yield call(picture, flags=2)
+    yield call(np.zeros((4, 4), np.uint8))
+
+
+def even_pictures(random):
+    for height, width in ((1, 1), (1, 8), (6, 1), (4, 4), (16, 30), (64, 48), (2, 100)):
+        for dtype in ("float32", "float64"):
+            yield image(random, height, width, 1, dtype)
+
+
+@function("dct", within=1e-4, judge=relative_to_largest)
+def dct(random):
+    for picture in even_pictures(random):
+        for flags in (0, 1, 4, 5):
+            if min(picture.shape) > 1 or not flags & 4:
+                yield call(picture, flags=flags)
+    yield call(np.zeros((5, 7), np.float32))
+
+
+@function("idct", within=1e-4, judge=relative_to_largest)
+def idct(random):
+    for picture in even_pictures(random):
+        yield call(picture)
+
+
+@function("getOptimalDFTSize")
+def optimal_size(random):
+    for n in (-1, 0, 1, 2, 7, 11, 1000, 1025, 123457, 2125763999, 2125764000, 2147483647):
+        yield call(n)
+
+
+@function("mulSpectrums", within=1e-4, judge=relative_to_largest)
+def mul_spectrums(random):
+    for picture in transform_pictures(random):
+        other = (picture * 3 - 1)[::-1].copy()
+        for conjugate in (False, True):
+            yield call(picture, other, 0, conjB=conjugate)
+            if min(picture.shape[:2]) > 1:
+                yield call(picture, other, cv2.DFT_ROWS, conjB=conjugate)
+
+
+@function("createHanningWindow", relative=1e-5)
+def hanning(random):
+    for size in ((2, 2), (30, 20), (7, 9)):
+        yield call(size, cv2.CV_32F)
+        yield call(size, cv2.CV_64F)
+    yield call((1, 5), cv2.CV_32F)
+
+
+@function("phaseCorrelate", within=1e-3)
+def phase_correlate(random):
+    for height, width in ((40, 50), (64, 64), (37, 53)):
+        for dtype in (np.float32, np.float64):
+            a = cv2.GaussianBlur(random.random((height + 20, width + 20)), (5, 5), 1).astype(dtype)
+            one = np.ascontiguousarray(a[5:5 + height, 5:5 + width])
+            other = np.ascontiguousarray(a[2:2 + height, 8:8 + width])
+            yield call(one, other)
+            yield call(one, other, cv2.createHanningWindow((width, height), cv2.CV_32F if dtype == np.float32 else cv2.CV_64F))
+
+
+def matrices(random, sizes):
+    for m, n in sizes:
+        for dtype in (np.float32, np.float64):
+            yield (random.normal(0, 1, (m, n)) + 3 * np.eye(m, n)).astype(dtype)
+
+
+@function("solve", relative=1e-3)
+def solve(random):
+    for matrix in matrices(random, ((1, 1), (2, 2), (3, 3), (4, 4), (7, 7), (20, 20))):
+        for columns in (1, 3):
+            right = random.normal(0, 1, (len(matrix), columns)).astype(matrix.dtype)
+            for flags in (0, 1, 4, 16, 17):
+                yield call(matrix, right, flags=flags)
+            symmetric = (matrix @ matrix.T).astype(matrix.dtype)
+            yield call(symmetric, right, flags=cv2.DECOMP_CHOLESKY)
+            yield call(symmetric, right, flags=cv2.DECOMP_EIG)
+    for matrix in matrices(random, ((5, 3), (30, 6))):
+        right = random.normal(0, 1, (len(matrix), 2)).astype(matrix.dtype)
+        for flags in (0, 1, 4, 16):
+            yield call(matrix, right, flags=flags)
+
+
+@function("invert", relative=1e-3)
+def invert(random):
+    for matrix in matrices(random, ((1, 1), (2, 2), (3, 3), (5, 5), (20, 20))):
+        yield call(matrix)
+        yield call(matrix, flags=cv2.DECOMP_SVD)
+        symmetric = (matrix @ matrix.T).astype(matrix.dtype)
+        yield call(symmetric, flags=cv2.DECOMP_CHOLESKY)
+        yield call(symmetric, flags=cv2.DECOMP_EIG)
+    for matrix in matrices(random, ((5, 3), (4, 9))):
+        yield call(matrix, flags=cv2.DECOMP_SVD)
+        yield call(matrix)
+    yield call(np.zeros((3, 3)))
+
+
+@function("determinant", relative=1e-4)
+def determinant(random):
+    yield from (call(matrix) for matrix in matrices(random, ((1, 1), (2, 2), (3, 3), (5, 5), (12, 12), (2, 3))))
+
+
+@function("eigen", relative=1e-4)
+def eigen(random):
+    for matrix in matrices(random, ((1, 1), (2, 2), (3, 3), (6, 6), (15, 15))):
+        yield call((matrix + matrix.T).astype(matrix.dtype))
+    yield call(np.zeros((2, 3)))
+
+
+@function("SVDecomp", relative=1e-3)
+def sv_decomp(random):
+    for matrix in matrices(random, ((1, 1), (2, 2), (3, 3), (6, 4), (4, 6), (15, 15), (20, 3))):
+        yield call(matrix)
+        yield call(matrix, flags=cv2.SVD_FULL_UV)
+
+
+@function("gemm", relative=1e-4)
+def gemm(random):
+    for a in matrices(random, ((1, 1), (3, 4), (20, 30))):
+        b = random.normal(0, 1, (a.shape[1], 7)).astype(a.dtype)
+        c = random.normal(0, 1, (a.shape[0], 7)).astype(a.dtype)
+        yield call(a, b, 1, None, 0)
+        yield call(a, b, 2.5, c, -0.5)
+        yield call(a.T.copy(), b.T.copy(), 2.5, c.T.copy(), 1, flags=7)
+        yield call(a, c.T.copy(), 1, None, 0)
+
+
+def roots_apart(expected, found):
+    def sorted_roots(roots):
+        return np.sort_complex(np.round(roots.reshape(len(roots), -1) @ ([1, 1j] if roots.size > len(roots) else [1]), 5))
+    if expected[1] is None or found[1] is None:
+        return 0 if expected[1] is None and found[1] is None else np.inf
+    n = expected[0] if isinstance(expected[0], int) else len(expected[1])
+    return float(np.abs(sorted_roots(expected[1][:n]) - sorted_roots(found[1][:n])).max())
+
+
+@function("solveCubic", within=1e-3, judge=roots_apart)
+def solve_cubic(random):
+    for _ in range(60):
+        roots = random.uniform(-5, 5, 3)
+        yield call(np.poly(roots) * 2)
+        yield call(np.poly(roots)[1:].astype(np.float64))
+    yield call(np.array([0, 1.0, -3, 2]))
+    yield call(np.array([1.0, 0, 0, 5]))
+    yield call(np.array([0, 0, 2.0, 5]))
+
+
+@function("solvePoly", within=1e-3, judge=roots_apart)
+def solve_poly(random):
+    for n in (2, 3, 4, 6):
+        for _ in range(10):
+            yield call(random.uniform(-3, 3, n + 1))
+
+
+def components_apart(expected, found):
+    """Vectors up to their sign."""
+    return max(min(np.abs(a - b).max(), np.abs(a + b).max()) if a.ndim == 2 and len(a) == 1 else max(min(np.abs(x - y).max(), np.abs(x + y).max()) for x, y in zip(a, b)) for a, b in zip(expected, found))
+
+
+@function("PCACompute", within=1e-3, judge=components_apart)
+def pca(random):
+    for n, size in ((30, 3), (50, 6)):
+        for dtype in (np.float32, np.float64):
+            data = (random.normal(0, 1, (n, size)) * (1 + 2 * np.arange(size))).astype(dtype)
+            yield call(data, None)
+            yield call(data, None, maxComponents=2)
+            yield call(data, np.zeros((1, size), dtype))
+
+
+@function("PCACompute2", within=1e-3, judge=components_apart)
+def pca2(random):
+    for n, size in ((30, 3), (50, 6)):
+        yield call((random.normal(0, 1, (n, size)) * (1 + np.arange(size))).astype(np.float64), None)
