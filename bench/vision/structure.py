@@ -99,3 +99,53 @@ def match(name, size, method, most_used=False):
 match("matchTemplate 32x32 CCOEFF_NORMED", 32, "TM_CCOEFF_NORMED", True)
 match("matchTemplate 8x8 SQDIFF", 8, "TM_SQDIFF")
 match("matchTemplate 100x100 CCORR_NORMED", 100, "TM_CCORR_NORMED")
+
+
+@row("goodFeaturesToTrack")
+def good_features(cv, p):
+    return lambda: cv.goodFeaturesToTrack(p.gray, 200, 0.01, 10)
+
+
+@row("cornerHarris")
+def corner_harris(cv, p):
+    return lambda: cv.cornerHarris(p.gray, 2, 3, 0.04)
+
+
+@row("kmeans 8 colours")
+def kmeans(cv, p):
+    data = p.floats[::8, ::8].reshape(-1, 3).copy()
+    labels = (np.arange(len(data)) % 8).astype(np.int32).reshape(-1, 1)
+    return lambda: cv.kmeans(data, 8, labels.copy(), (3, 10, 1e-4), 1, cv.KMEANS_USE_INITIAL_LABELS)
+
+
+@row("dft")
+def dft(cv, p):
+    return lambda: cv.dft(p.plane, flags=cv.DFT_COMPLEX_OUTPUT)
+
+
+@row("dct")
+def dct(cv, p):
+    return lambda: cv.dct(p.plane)
+
+
+@row("phaseCorrelate")
+def phase_correlate(cv, p):
+    other = np.roll(p.plane, (3, 5), (0, 1))
+    return lambda: cv.phaseCorrelate(p.plane, other)
+
+
+@row("solve 100 equations")
+def solve(cv, p):
+    random = np.random.default_rng(1)
+    a, b = random.normal(0, 1, (100, 100)) + 10 * np.eye(100), random.normal(0, 1, (100, 1))
+    return lambda: cv.solve(a, b)
+
+
+@row("solvePnP")
+def solve_pnp(cv, p):
+    random = np.random.default_rng(2)
+    points = random.uniform(-1, 1, (30, 3)).astype(np.float32)
+    camera = np.array([[800, 0, 320], [0, 800, 240], [0, 0, 1.0]])
+    seen = points + (0.1, 0.2, 6)
+    pixels = (seen[:, :2] / seen[:, 2:] * 800 + (320, 240) + random.normal(0, 0.3, (30, 2))).astype(np.float32)
+    return lambda: cv.solvePnP(points, pixels, camera, None)

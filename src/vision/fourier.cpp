@@ -213,9 +213,6 @@ Tensor dft(const ImageView& image, int flags, int nonzero_rows, Output output) {
 Tensor dct(const ImageView& image, int flags, Output output) {
   try {
     check_numbers("dct", image, {1});
-    const auto odd = [](int64_t n) { return n > 1 && n % 2; };
-    if (odd(image.width()) || (odd(image.height()) && !(flags & kRows)))
-      throw Unsupported("dct: sizes are even, or 1, not {} x {}", image.width(), image.height());
     return image.dtype() == DType::f32 ? dct_of<float>(image, flags, output) : dct_of<double>(image, flags, output);
   } catch (...) {
     throw_as_error();

@@ -168,7 +168,7 @@ MINNOW_API KMeans kmeans(const TensorView& data, int clusters, const TensorView&
 /// by the number of elements, 4 of each row alone, 16 complex result of real numbers (else packed as OpenCV packs it), 32 real result of
 /// the inverse. `nonzero_rows`: rows from there on count as 0; 0: none. Sources: J. Cooley and J. Tukey (1965), L. Bluestein (1968).
 MINNOW_API Tensor dft(const ImageView& image, int flags = 0, int nonzero_rows = 0, Output output = {});
-/// The cosine transform (N. Ahmed, T. Natarajan and K. Rao, 1974) of even sizes. flags: 1 inverse, 4 of each row alone.
+/// The cosine transform (N. Ahmed, T. Natarajan and K. Rao, 1974). flags: 1 inverse, 4 of each row alone.
 MINNOW_API Tensor dct(const ImageView& image, int flags = 0, Output output = {});
 /// The least size that is not below and whose transforms are fast; -1 where there is none.
 MINNOW_API int optimal_dft_size(int size);

@@ -286,7 +286,7 @@ def idft(src: MatLike, dst: MatLike | None = None, flags: int = 0, nonzeroRows: 
 
 
 def dct(src: MatLike, dst: MatLike | None = None, flags: int = 0) -> Any:
-    """The cosine transform of a picture float32 or float64 [height, width] of even sizes. `flags`: DCT_INVERSE, DCT_ROWS. Source: N. Ahmed, T.
+    """The cosine transform of a picture float32 or float64 [height, width]. `flags`: DCT_INVERSE, DCT_ROWS. Source: N. Ahmed, T.
     Natarajan and K. Rao, Discrete cosine transform (1974)."""
     return _vision.dct(src, flags, dst)
 
