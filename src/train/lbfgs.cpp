@@ -75,7 +75,7 @@ enum : size_t { kPairs, kNext, kScaleOfHessian, kLength };
 /// Calls f(loops, T(), tensor, pointer) for each tensor, the pointer at element 0 of a state.
 template <class F>
 void each_tensor(std::span<const Member> tensors, F f) {
-  const LbfgsLoops& all = loops();
+  static const LbfgsLoops& all = loops();
   for (const Member& tensor : tensors) {
     if (tensor.dtype == DType::f32)
       f(all.f32, float(), tensor);

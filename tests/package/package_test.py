@@ -46,6 +46,8 @@ class Package(unittest.TestCase):
         for program in ("with_archive", "with_shared", "with_convert"):
             self.assertEqual(run(out / program).strip(), version)
         run(out / "with_numerics")
+        if (out / "with_train").exists():
+            run(out / "with_train")
 
     def test_every_example_builds(self):
         for project in sorted(SOURCE.glob("examples/*/CMakeLists.txt")):

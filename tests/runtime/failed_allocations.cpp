@@ -18,6 +18,10 @@
 #include <functional>
 #include <new>
 
+#if MINNOW_TRAIN
+#include <minnow/optimizer.h>
+#endif
+
 #include "base/error.h"
 #include "base/os.h"
 #include "graph/graph.h"
@@ -315,6 +319,31 @@ TEST(FailedAllocationsOfExpressions, evaluate) {
     static_cast<void>(y.tensor());
     static_cast<void>(z.tensor());
   });
+}
+#endif
+
+#if MINNOW_TRAIN
+TEST(FailedAllocationsOfTraining, steps_after_the_first_have_none) {
+  Tensor w(DType::f32, {30, 50}), b(DType::f64, {7});
+  const Tensor g(DType::f32, {30, 50}), h(DType::f64, {7});
+  const Trainable tensors[] = {{"w", w.writable(), g, {}}, {"b", b.writable(), h, {}}};
+  for (const std::string& name : optimizer_names()) {
+    Optimizer::Config config;
+    config.name = name;
+    config.accumulate = 2;
+    config.clip_value = config.clip_norm = config.clip_adaptive = 1;
+    config.average = 0.9;
+    config.schedule = Schedule::create("cosine");
+    expect_out_of_memory(name, [&] { Optimizer::create(config)->on_execute(tensors); });
+    const auto optimizer = Optimizer::create(config);
+    for (int i = 0; i < 4; ++i) optimizer->on_execute(tensors);
+    g_failed = 0;
+    g_all_from_then = true;
+    g_before = 0;
+    for (int i = 0; i < 4; ++i) EXPECT_NO_THROW(optimizer->on_execute(tensors)) << name;
+    g_before = kNever;
+    EXPECT_EQ(g_failed, 0) << name;
+  }
 }
 #endif
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/memory.h"
+#include "support/paths.h"
 #include "train/cases.h"
 #include "train/custom.h"
 
@@ -294,6 +295,23 @@ TEST(Optimizer, tables_of_other_libraries_have_groups_schedules_and_clipping) {
   Model narrow(DType::f32);
   EXPECT_EQ(sentence_of([&] { Optimizer::create({.name = "com.example.Ball", .threads = 1})->on_execute(narrow.gradients(0, "noise")); }),
             "optimizer \"com.example.Ball\": parameter \"layer.weight\": takes f64 alone");
+}
+
+TEST(Optimizer, a_shared_library_brings_its_own) {
+  const std::string path = test::binary_dir() / "lib" / "libcustom_optimizers.so";
+  EXPECT_EQ(load_optimizers(path), std::vector<std::string>{"com.example.Signum"});
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Model a(dtype), b(dtype);
+    const auto signum = Optimizer::create({.name = "com.example.Signum", .settings = {{"lr", 0.01}, {"momentum", 0.0}}});
+    const auto lion = Optimizer::create({.name = "lion", .settings = {{"lr", 0.01}, {"beta1", 0.0}, {"beta2", 0.0}}});
+    for (int step = 0; step < 10; ++step) {
+      signum->on_execute(a.gradients(step, "noise"));
+      lion->on_execute(b.gradients(step, "noise"));
+    }
+    for (size_t i = 0; i < 4; ++i)
+      for (size_t j = 0; j < a.values(i).size(); ++j) EXPECT_NEAR(a.values(i)[j], b.values(i)[j], 1e-6);
+  }
+  EXPECT_EQ(describe_optimizer("com.example.Signum").settings.back().name, "momentum");
 }
 
 TEST(Optimizer, a_library_that_is_none_is_an_error) {
