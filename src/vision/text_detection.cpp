@@ -118,20 +118,13 @@ std::pair<Tensor, Tensor> db_boxes(const ImageView& map, double threshold, doubl
     }
     RotatedRect box = min_area_rect(points);
     if (std::min(box.width, box.height) < least_side) continue;
-    // The mean of the map within the box.
-    const Tensor inner = box_points(box);
-    Polygon polygon;
+    // The mean of the map over the area, not its box: lines of text may be bent.
+    const Polygon polygon(contours.points.begin() + first, contours.points.begin() + first + count);
     int64_t left = map.width(), top = map.height(), right = 0, bottom = 0;
-    for (int k = 0; k < 4; ++k) {
-      const Point p{static_cast<int>(std::lround(inner.data<float>()[2 * k])),
-                    static_cast<int>(std::lround(inner.data<float>()[2 * k + 1]))};
-      polygon.push_back(p);
+    for (const Point& p : polygon) {
       left = std::min<int64_t>(left, p.x), right = std::max<int64_t>(right, p.x);
       top = std::min<int64_t>(top, p.y), bottom = std::max<int64_t>(bottom, p.y);
     }
-    left = std::max<int64_t>(left, 0), top = std::max<int64_t>(top, 0);
-    right = std::min(right, map.width() - 1), bottom = std::min(bottom, map.height() - 1);
-    if (right < left || bottom < top) continue;
     Tensor within = new_image(DType::u8, bottom - top + 1, right - left + 1, 1);
     std::fill_n(within.writable().data<uint8_t>(), within.elements(), uint8_t{0});
     fill_poly(writable(within), {polygon}, {1}, LineType::eight, 0, {static_cast<int>(-left), static_cast<int>(-top)});

@@ -148,6 +148,26 @@ class Examples(unittest.TestCase):
         left, top, right, bottom, sure = map(int, faces[0])
         self.assertTrue(150 < left < 195 and 60 < top < 100 and 250 < right < 290 and 150 < bottom < 200 and sure > 80, text)
 
+    def test_camera_faces(self):
+        numpy = self.numpy()
+        from minnow import cv
+        picture = numpy.asarray(cv.imread(fetched("examples/astronaut.png")))
+        planes = cv.cvtColor(picture, cv.COLOR_BGR2YUV_I420).reshape(-1)
+        light, blue, red = numpy.split(planes, [512 * 512, 512 * 512 * 5 // 4])
+        (self.folder / "frame.nv21").write_bytes(light.tobytes() + numpy.stack([red, blue], 1).tobytes())
+        text = self.run_example("camera_faces.py", fetched("tflite/mp_face_detection_short/model.tflite"), self.folder / "frame.nv21", "512", "512", self.folder / "faces.png")
+        (left, top, right, bottom), = [map(int, face) for face in re.findall(r"^face: (\d+) (\d+) (\d+) (\d+)$", text, re.MULTILINE)]
+        self.assertTrue(150 < left < 195 and 60 < top < 100 and 250 < right < 290 and 150 < bottom < 200, text)
+        drawn = numpy.asarray(cv.imread(self.folder / "faces.png"))
+        apart = numpy.abs(drawn.astype(int) - picture).max(2)
+        self.assertGreater(int(apart[110, left - 1:left + 2].max()), 50, "the box's side")
+        self.assertLess(float(apart[300:].mean()), 8, "nothing is drawn below")
+
+    def test_text_boxes(self):
+        text = self.run_example("text_boxes.py", fetched("onnx/ppocr_v4_det/model.onnx"), fetched("examples/page.png"), self.folder / "lines.png")
+        self.assertEqual(text, "8 lines of text\n")
+        self.assertTrue((self.folder / "lines.png").exists())
+
     def test_super_resolution(self):
         text = self.run_example("super_resolution.py", in_corpus("tensorflow/espcn_x3/frozen.pb"), fetched("examples/coffee.png"))
         network, plain = map(float, re.findall(r"([\d.]+) dB", text))

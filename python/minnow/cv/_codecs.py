@@ -48,7 +48,7 @@ def imwrite(filename: str | os.PathLike[str], img: MatLike, params: Sequence[int
     return True
 
 
-def imencode(ext: str, img: MatLike, params: Sequence[int] = ()) -> tuple[bool, MatLike]:
+def imencode(ext: str, img: MatLike, params: Sequence[int] = ()) -> tuple[bool, Var]:
     """True and the bytes of the file that imwrite() would write, uint8 [n]; `ext` is the suffix (".png")."""
     return True, _common.vision.imencode(ext, img, params).numpy()
 

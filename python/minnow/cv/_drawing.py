@@ -18,7 +18,7 @@ MARKER_CROSS, MARKER_TILTED_CROSS, MARKER_STAR, MARKER_DIAMOND, MARKER_SQUARE, M
 FONT_ITALIC = 16
 
 
-def line(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+def line(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var:
     """A line between two points (x, y), whose coordinates have `shift` fractional bits. Raises InvalidArgument for a thickness beyond 0 to 32767,
     a shift beyond 0 to 16 and unknown line types.
 
@@ -29,41 +29,41 @@ def line(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1
 
 
 def arrowedLine(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, line_type: int = LINE_8, shift: int = 0,
-                tipLength: float = 0.1) -> MatLike:
+                tipLength: float = 0.1) -> Var:
     """A line with the tip of an arrow at `pt2`, as long as `tipLength` times the line."""
     return _common.vision.arrowedLine(img, pt1, pt2, color, thickness, line_type, shift, tipLength)
 
 
 @overload
-def rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike: ...
+def rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var: ...
 @overload
-def rectangle(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike: ...
-def rectangle(img: MatLike, *args: Any, **keywords: Any) -> MatLike:
+def rectangle(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var: ...
+def rectangle(img: MatLike, *args: Any, **keywords: Any) -> Var:
     """A rectangle between two opposite corners `pt1` and `pt2`, both within it, or `rec` = (x, y, width, height). A negative thickness fills it."""
     if "rec" in keywords or args and len(args[0]) == 4:
         return _rectangle_within(img, *args, **keywords)
     return _rectangle(img, *args, **keywords)
 
 
-def _rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+def _rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var:
     return _common.vision.rectangle(img, pt1, pt2, color, thickness, lineType, shift)
 
 
-def _rectangle_within(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+def _rectangle_within(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var:
     return _common.vision.rectangle_within(img, rec, color, thickness, lineType, shift)
 
 
-def circle(img: MatLike, center: Point, radius: int, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+def circle(img: MatLike, center: Point, radius: int, color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var:
     """A circle, filled where the thickness is negative. Raises InvalidArgument for a radius beyond 0 to 2**26."""
     return _common.vision.circle(img, center, radius, color, thickness, lineType, shift)
 
 
 @overload
 def ellipse(img: MatLike, center: Point, axes: Size, angle: float, startAngle: float, endAngle: float, color: Scalar, thickness: int = 1,
-            lineType: int = LINE_8, shift: int = 0) -> MatLike: ...
+            lineType: int = LINE_8, shift: int = 0) -> Var: ...
 @overload
-def ellipse(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> MatLike: ...
-def ellipse(img: MatLike, *args: Any, **keywords: Any) -> MatLike:
+def ellipse(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> Var: ...
+def ellipse(img: MatLike, *args: Any, **keywords: Any) -> Var:
     """An arc of an ellipse with half axes `axes`, turned by `angle` degrees; a negative thickness fills its sector. Or the ellipse within a
     rotated rectangle `box` = ((x, y), (width, height), angle), as minAreaRect and fitEllipse give it."""
     if "box" in keywords or args and len(args[0]) == 3:
@@ -72,11 +72,11 @@ def ellipse(img: MatLike, *args: Any, **keywords: Any) -> MatLike:
 
 
 def _ellipse(img: MatLike, center: Point, axes: Size, angle: float, startAngle: float, endAngle: float, color: Scalar, thickness: int = 1,
-             lineType: int = LINE_8, shift: int = 0) -> MatLike:
+             lineType: int = LINE_8, shift: int = 0) -> Var:
     return _common.vision.ellipse(img, center, axes, angle, startAngle, endAngle, color, thickness, lineType, shift)
 
 
-def _ellipse_within(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> MatLike:
+def _ellipse_within(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> Var:
     try:
         center, size, angle = box
     except (TypeError, ValueError):
@@ -85,24 +85,24 @@ def _ellipse_within(img: MatLike, box: Sequence[Any], color: Scalar, thickness: 
 
 
 def polylines(img: MatLike, pts: Sequence[MatLike], isClosed: bool, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
-              shift: int = 0) -> MatLike:
+              shift: int = 0) -> Var:
     """Lines along points: a list of int32 arrays [n, 2] or [n, 1, 2], each closed if `isClosed`."""
     return _common.vision.polylines(img, pts, isClosed, color, thickness, lineType, shift)
 
 
-def fillPoly(img: MatLike, pts: Sequence[MatLike], color: Scalar, lineType: int = LINE_8, shift: int = 0, offset: Point = (0, 0)) -> MatLike:
+def fillPoly(img: MatLike, pts: Sequence[MatLike], color: Scalar, lineType: int = LINE_8, shift: int = 0, offset: Point = (0, 0)) -> Var:
     """Fills the area that polygons surround an odd number of times: a list of int32 arrays [n, 2] or [n, 1, 2], moved by `offset`. Raises
     InvalidArgument for an empty one."""
     return _common.vision.fillPoly(img, pts, color, lineType, shift, offset)
 
 
-def fillConvexPoly(img: MatLike, points: MatLike, color: Scalar, lineType: int = LINE_8, shift: int = 0) -> MatLike:
+def fillConvexPoly(img: MatLike, points: MatLike, color: Scalar, lineType: int = LINE_8, shift: int = 0) -> Var:
     """Fills a convex polygon, or one that each row meets in one piece: int32 [n, 2] or [n, 1, 2]. Quicker than fillPoly."""
     return _common.vision.fillConvexPoly(img, points, color, lineType, shift)
 
 
 def drawContours(image: MatLike, contours: Sequence[MatLike], contourIdx: int, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
-                 hierarchy: MatLike | None = None, maxLevel: int = 2147483647, offset: Point = (0, 0)) -> MatLike:
+                 hierarchy: MatLike | None = None, maxLevel: int = 2147483647, offset: Point = (0, 0)) -> Var:
     """Contours as findContours gives them: all of them where `contourIdx` is negative, else this one; a negative thickness fills them. With
     `hierarchy` (int32 [1, n, 4]) those within, up to level `maxLevel`."""
     rows = () if hierarchy is None else hierarchy
@@ -110,7 +110,7 @@ def drawContours(image: MatLike, contours: Sequence[MatLike], contourIdx: int, c
 
 
 def drawMarker(img: MatLike, position: Point, color: Scalar, markerType: int = MARKER_CROSS, markerSize: int = 20, thickness: int = 1,
-               line_type: int = LINE_8) -> MatLike:
+               line_type: int = LINE_8) -> Var:
     """A mark (MARKER_CROSS, MARKER_STAR ...) of `markerSize` pixels around a point."""
     return _common.vision.drawMarker(img, position, color, markerType, markerSize, thickness, line_type)
 
@@ -124,13 +124,13 @@ def clipLine(imgRect: Sequence[int], pt1: Point, pt2: Point) -> tuple[bool, tupl
     return _common.vision.clipLine(imgRect, pt1, pt2)
 
 
-def ellipse2Poly(center: Point, axes: Size, angle: int, arcStart: int, arcEnd: int, delta: int) -> MatLike:
+def ellipse2Poly(center: Point, axes: Size, angle: int, arcStart: int, arcEnd: int, delta: int) -> Var:
     """Points along an arc, one each `delta` degrees (1 to 180): int32 [n, 2]."""
     return _common.vision.ellipse2Poly(center, axes, angle, arcStart, arcEnd, delta).numpy()
 
 
 def putText(img: MatLike, text: str, org: Point, fontFace: int, fontScale: float, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
-            bottomLeftOrigin: bool = False) -> MatLike:
+            bottomLeftOrigin: bool = False) -> Var:
     """Text in a font of A. V. Hershey (FONT_HERSHEY_SIMPLEX ..., some have italic letters with FONT_ITALIC added); `org` is the left end of its
     base line. Fonts have the printable characters of ASCII, FONT_HERSHEY_COMPLEX has Cyrillic letters; others become question marks."""
     return _common.vision.putText(img, text, org, fontFace, fontScale, color, thickness, lineType, bottomLeftOrigin)
@@ -157,7 +157,7 @@ def _floats(values: MatLike | None) -> Var | None:
 def draw_detections(img: MatLike, boxes: MatLike, labels: Sequence[str] | None = None, scores: MatLike | None = None, keypoints: MatLike | None = None,
                     masks: MatLike | None = None, *, classes: MatLike | None = None, thickness: int = 0, font_scale: float = 0.0,
                     mask_opacity: float = 0.4, least_score: float = 0.0, least_keypoint: float = 0.0,
-                    colors: Sequence[Sequence[float]] | None = None, skeleton: Sequence[tuple[int, int]] = ()) -> MatLike:
+                    colors: Sequence[Sequence[float]] | None = None, skeleton: Sequence[tuple[int, int]] = ()) -> Var:
     """Draws what a network found into a picture, uint8 of 1, 3 or 4 channels: `boxes` [n, 4] are (x1, y1, x2, y2) in pixels.
 
     `classes` [n] choose the colours, and `labels` are the names of the classes; without classes each box has a label of its own. `scores` [n] are

@@ -5,7 +5,7 @@ Functions with OpenCV's names have its signatures and results. The others take b
 from __future__ import annotations
 
 import dataclasses
-from typing import Sequence
+from typing import Any, Sequence
 
 from minnow.cv import _common
 from minnow.cv._common import CV_32F, MatLike, Scalar, Size
@@ -16,7 +16,7 @@ SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN = SoftNMSMethod_SOFTNMS_GAUSSIAN = 2
 
 
 def blobFromImage(image: MatLike, scalefactor: float = 1.0, size: Size | None = None, mean: Scalar | None = None, swapRB: bool = False, crop: bool = False,
-                  ddepth: int = CV_32F) -> MatLike:
+                  ddepth: int = CV_32F) -> Var:
     """A picture (uint8 or float32) as the input of a network, float32 [1, channels, height, width]: (resized picture - mean) * scalefactor.
     `size` (width, height): the picture's where it is left out. swapRB swaps channels 0 and 2, whose means are given in the order of the blob.
     crop keeps the shape of what is seen and cuts what lies beyond the middle. ddepth CV_8U: uint8, without mean and scalefactor."""
@@ -24,22 +24,26 @@ def blobFromImage(image: MatLike, scalefactor: float = 1.0, size: Size | None = 
 
 
 def blobFromImages(images: Sequence[MatLike], scalefactor: float = 1.0, size: Size | None = None, mean: Scalar | None = None, swapRB: bool = False,
-                   crop: bool = False, ddepth: int = CV_32F) -> MatLike:
+                   crop: bool = False, ddepth: int = CV_32F) -> Var:
     """blobFromImage() for several pictures of the same number of channels: [n, channels, height, width]."""
     dtype = _common.dtype_of(ddepth, "blobFromImages")
     return _common.vision.blobFromImages(images, scalefactor, size, mean, swapRB, crop, dtype or "float32")
 
 
-def imagesFromBlob(blob_: MatLike) -> tuple[MatLike, ...]:
+def imagesFromBlob(blob_: MatLike) -> tuple[Var, ...]:
     """The pictures of a blob, float32 [height, width, channels] each ([height, width] of one channel). Nothing is scaled back."""
     return tuple(picture.numpy() for picture in _common.vision.imagesFromBlob(blob_))
 
 
-def _indices(values: Sequence[int]) -> MatLike:
-    return Var(values, "int32").numpy() if values else ()
+def _array(values: Sequence[float], dtype: str) -> Any:
+    return Var(values, dtype).numpy()
 
 
-def NMSBoxes(bboxes: MatLike, scores: MatLike, score_threshold: float, nms_threshold: float, eta: float = 1.0, top_k: int = 0) -> MatLike:
+def _indices(values: Sequence[int]) -> Any:
+    return _array(values, "int32") if values else ()
+
+
+def NMSBoxes(bboxes: MatLike, scores: MatLike, score_threshold: float, nms_threshold: float, eta: float = 1.0, top_k: int = 0) -> Var:
     """The indices of the boxes (x, y, width, height) that stay, best first, int32 [n], or () where none does: of boxes with scores of more than
     `score_threshold` those that overlap no better one by more than `nms_threshold` of the area that they have together.
 
@@ -50,17 +54,17 @@ def NMSBoxes(bboxes: MatLike, scores: MatLike, score_threshold: float, nms_thres
 
 
 def NMSBoxesBatched(bboxes: MatLike, scores: MatLike, class_ids: MatLike, score_threshold: float, nms_threshold: float, eta: float = 1.0,
-                    top_k: int = 0) -> MatLike:
+                    top_k: int = 0) -> Var:
     """NMSBoxes() for each class of its own."""
     return _indices(_common.vision.NMSBoxesBatched(bboxes, scores, class_ids, score_threshold, nms_threshold, eta, top_k))
 
 
 def softNMSBoxes(bboxes: MatLike, scores: MatLike, score_threshold: float, nms_threshold: float, top_k: int = 0, sigma: float = 0.5,
-                 method: int = SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN) -> tuple[MatLike, MatLike]:
+                 method: int = SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN) -> tuple[Var, Var]:
     """The scores of the boxes (x, y, width, height) after each has lost by how much it overlaps better ones, float32 [n], and their indices, best
     first. Source: N. Bodla et al., Soft-NMS (2017)."""
     values, indices = _common.vision.softNMSBoxes(bboxes, scores, score_threshold, nms_threshold, top_k, sigma, method)
-    return (Var(values, "float32").numpy() if values else ()), _indices(indices)
+    return (_array(values, "float32") if values else _indices(())), _indices(indices)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,21 +79,21 @@ class Letterbox:
     def _numbers(self) -> tuple[float, ...]:
         return (self.scale, self.left, self.top, *self.source, *self.size)
 
-    def points(self, points: MatLike) -> MatLike:
+    def points(self, points: MatLike) -> Var:
         """Points of the letterbox, float32 [..., 2], as points of the source, within it."""
         return _common.vision.out_of_letterbox(points, self._numbers()).numpy()
 
-    def boxes(self, boxes: MatLike) -> MatLike:
+    def boxes(self, boxes: MatLike) -> Var:
         """Boxes (x1, y1, x2, y2) of the letterbox, float32 [..., 4], as boxes of the source, within it."""
         return _common.vision.out_of_letterbox(boxes, self._numbers()).numpy()
 
-    def masks(self, masks: MatLike, threshold: float = 0.5) -> MatLike:
+    def masks(self, masks: MatLike, threshold: float = 0.5) -> Var:
         """Masks over the letterbox, float32 [n, h, w] of any resolution, as masks of the source, uint8 [n, height, width]: 1 where they are more
         than `threshold`."""
         return _common.vision.scale_masks(masks, self._numbers(), threshold).numpy()
 
 
-def letterbox(image: MatLike, size: Size, color: Scalar = (114, 114, 114, 114), enlarge: bool = True) -> tuple[MatLike, Letterbox]:
+def letterbox(image: MatLike, size: Size, color: Scalar = (114, 114, 114, 114), enlarge: bool = True) -> tuple[Var, Letterbox]:
     """The picture scaled to fit `size` (width, height), in the middle of a ground of `color`, and the Letterbox that leads back from there. Smaller
     pictures stay as they are unless `enlarge`."""
     picture, (scale, left, top, *sizes) = _common.vision.letterbox(image, size, color, enlarge)
@@ -97,37 +101,38 @@ def letterbox(image: MatLike, size: Size, color: Scalar = (114, 114, 114, 114), 
     return picture.numpy(), Letterbox(scale, int(left), int(top), (width, height), (outer[0], outer[1]))
 
 
-def nms(boxes: MatLike, scores: MatLike, overlap: float = 0.45, least_score: float = 0.0, classes: MatLike | None = None, most: int = 0) -> MatLike:
+def nms(boxes: MatLike, scores: MatLike, overlap: float = 0.45, least_score: float = 0.0, classes: MatLike | None = None, most: int = 0) -> Var:
     """The indices of the boxes (x1, y1, x2, y2) that stay, best first, int32 [n]: those with more than `least_score` that overlap no better one, of
     the same class where there are `classes`, by more than `overlap`; at most `most` of them (0: all)."""
-    return Var(_common.vision.nms(boxes, scores, overlap, least_score, classes, most), "int32").numpy()
+    kept = _common.vision.nms(boxes, scores, overlap, least_score, classes, most)
+    return _array(kept, "int32")
 
 
-def scale_masks(masks: MatLike, size: Size, threshold: float = 0.5) -> MatLike:
+def scale_masks(masks: MatLike, size: Size, threshold: float = 0.5) -> Var:
     """Masks float32 [n, h, w] over a whole picture, in its size (width, height): uint8 [n, height, width]."""
     width, height = size
     return _common.vision.scale_masks(masks, (1.0, 0, 0, width, height, width, height), threshold)
 
 
-def decode_ssd(deltas: MatLike, priors: MatLike, variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2)) -> MatLike:
+def decode_ssd(deltas: MatLike, priors: MatLike, variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2)) -> Var:
     """SSD's boxes, float32 [n, 4]: `deltas` [n, 4] move and scale `priors` [n, 4], both (middle x, middle y, width, height). Source: W. Liu et al., SSD
     (2016)."""
     return _common.vision.decode_ssd(deltas, priors, variances)
 
 
-def grid_points(size: Size, strides: Sequence[int], offset: float = 0.5) -> tuple[MatLike, MatLike]:
+def grid_points(size: Size, strides: Sequence[int], offset: float = 0.5) -> tuple[Var, Var]:
     """The middles of a network's cells in a picture of `size` (width, height), float32 [n, 2], level after level, and the size of their cells, [n]."""
     points, sizes = _common.vision.grid_points(size, strides, offset)
     return points.numpy(), sizes.numpy()
 
 
-def decode_dfl(distances: MatLike, points: MatLike, strides: MatLike) -> MatLike:
+def decode_dfl(distances: MatLike, points: MatLike, strides: MatLike) -> Var:
     """Boxes, float32 [n, 4], of heads like YOLOv8's: `distances` [n, 4 * bins] are weights (before softmax) of whole distances from `points` to the
     left, top, right and bottom, in cells of `strides` pixels. Source: X. Li et al., Generalized Focal Loss (2020)."""
     return _common.vision.decode_dfl(distances, points, strides)
 
 
-def decode_yolo(output: MatLike, anchors: Sequence[float], stride: int, version: int = 5) -> tuple[MatLike, MatLike]:
+def decode_yolo(output: MatLike, anchors: Sequence[float], stride: int, version: int = 5) -> tuple[Var, Var]:
     """Boxes, float32 [n, 4], and scores, [n, classes], of one level of YOLOv3 (`version` 3) or YOLOv5 and v7 (5): `output` is float32
     [anchors * (5 + classes), height, width] before sigmoid, `anchors` are widths and heights in pixels. Source: J. Redmon and A. Farhadi, YOLOv3
     (2018)."""
@@ -152,7 +157,7 @@ def ctc_beam(probabilities: MatLike, width: int = 10, blank: int = 0) -> list[tu
 
 
 def db_boxes(probabilities: MatLike, threshold: float = 0.3, least_score: float = 0.6, unclip: float = 1.5, least_side: float = 3.0,
-             most: int = 1000) -> tuple[MatLike, MatLike]:
+             most: int = 1000) -> tuple[Var, Var]:
     """Rotated boxes of text, corners float32 [n, 4, 2], and their scores [n], from a map of probabilities float32 [height, width]: areas of more than
     `threshold` whose mean is at least `least_score` grow by `unclip` times their area over their circumference. Source: M. Liao et al., Real-time
     Scene Text Detection with Differentiable Binarization (2020)."""
