@@ -43,3 +43,19 @@ for name in ("BGR2RGB f32", "BGR2GRAY f32", "BGR2HSV f32", "HSV2BGR f32", "BGR2L
     add(name, lambda p: p.floats)
 for name in ("BGR2GRAY u16", "BGR2RGB u16", "BGR2YCrCb u16"):
     add(name, lambda p: p.color.astype(np.uint16) * 257)
+
+
+def preprocessing(name, source, picture, code):
+    """cv.preprocess next to cvtColor, resize and NumPy."""
+    @row(f"preprocess {name} to 224x224")
+    def make(cv, p):
+        image, mean, scale = np.ascontiguousarray(picture(p)), (123.675, 116.28, 103.53), (1 / 58.395, 1 / 57.12, 1 / 57.375)
+        if hasattr(cv, "preprocess"):
+            return lambda: cv.preprocess(image, (224, 224), source, mean=mean, scale=scale)
+        means, scales = np.float32(mean), np.float32(scale)
+        return lambda: np.ascontiguousarray(((cv.resize(cv.cvtColor(image, code), (224, 224)).astype(np.float32) - means) * scales).transpose(2, 0, 1))[None]
+
+
+preprocessing("BGR", "bgr", lambda p: p.color, 4)
+preprocessing("NV21", "nv21", frame, 92)
+preprocessing("YUYV", "yuyv", lambda p: p.color[..., :2], 115)

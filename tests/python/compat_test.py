@@ -206,8 +206,17 @@ class Expressions(unittest.TestCase):
         gaps[:, :15] = pixels.reshape(4, 15)
         process.convert(gaps.tobytes(), 5, 4, 16, whole)
         np.testing.assert_array_equal(whole.getNumpyData()[0], (pixels - np.float32([1, 2, 3])) * np.float32([0.5, 0.25, 2]))
+        frame = np.full((6, 6), 128, np.uint8)
+        frame[:4] = np.arange(24).reshape(4, 6) * 4 + 16
+        luma = MNN.Tensor((1, 1, 4, 6))
+        nv21 = MNN.CVImageProcess({"sourceFormat": MNN.CV_ImageFormat_YUV_NV21, "destFormat": MNN.CV_ImageFormat_GRAY})
+        nv21.convert(frame, 6, 4, 0, luma)
+        np.testing.assert_array_equal(luma.getNumpyData()[0, 0], frame[:4])
+        colors = MNN.Tensor((1, 3, 4, 6))
+        MNN.CVImageProcess({"sourceFormat": MNN.CV_ImageFormat_YUV_NV21, "destFormat": MNN.CV_ImageFormat_RGB}).convert(frame, 6, 4, 0, colors)
+        np.testing.assert_allclose(colors.getNumpyData()[0], np.stack([(frame[:4] - 16.0) * 1.164] * 3), atol=0.51)
         for call, text in ((lambda: process.convert(pixels[:2], 5, 4, 0, whole), "is given 30 bytes"), (lambda: process.convert(pixels, 5, 4, 0, MNN.Tensor((1, 4, 5, 3))), "one picture of 3 channels"),
-                           (lambda: MNN.CVImageProcess({"filter": 1}), 'no "filter"'), (lambda: MNN.CVImageProcess({"sourceFormat": 11}), "is not there"),
+                           (lambda: MNN.CVImageProcess({"filter": 1}), 'no "filter"'), (lambda: MNN.CVImageProcess({"destFormat": 11}), "is not there"), (lambda: MNN.CVImageProcess({"sourceFormat": 5}), "is not there"),
                            (lambda: matrix.setPolyToPoly([1.0], [1.0]), "one to four points")):
             with self.assertRaisesRegex(minnow.Error, text):
                 call()

@@ -14,6 +14,7 @@ namespace minnow::vision {
 class Operand {
  public:
   Operand(const ImageView& image) : image_(image) {}
+  Operand(const Tensor& tensor) : image_(tensor) {}
   Operand(double number) : numbers_{number}, single_(true) {}
   Operand(const Scalar4& numbers) : numbers_(numbers.begin(), numbers.end()) {}
   explicit Operand(std::vector<double> numbers) : numbers_(std::move(numbers)) {}

@@ -23,6 +23,7 @@ CV_Filter_NEAREST, CV_Filter_BILINEAL, CV_Filter_BICUBIC = 0, 1, 2
 CV_Wrap_CLAMP_TO_EDGE, CV_Wrap_ZERO, CV_Wrap_REPEAT = 0, 1, 2
 
 _CHANNELS = {CV_ImageFormat_RGBA: "rgba", CV_ImageFormat_RGB: "rgb", CV_ImageFormat_BGR: "bgr", CV_ImageFormat_GRAY: "y", CV_ImageFormat_BGRA: "bgra"}
+_FORMATS = ("rgb", "bgr", "rgba", "bgra", "gray", "nv12", "nv21")  # numbers of minnow._minnow.vision.preprocess
 _Rows = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
 _IDENTITY: _Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -138,9 +139,9 @@ class CVImageProcess:
                 raise InvalidArgument(f'a CVImageProcess has no "{name}"{_minnow.nearest(name, list(known))}')
         self._formats = [config.get(name, CV_ImageFormat_RGBA) for name in ("sourceFormat", "destFormat")]
         self._filter, self._wrap = config.get("filterType", CV_Filter_NEAREST), config.get("wrap", CV_Wrap_CLAMP_TO_EDGE)
-        for format in self._formats:
-            if format not in _CHANNELS:
-                raise Unsupported(f"the format {format!r} of pictures is not there; there are RGBA, RGB, BGR, GRAY and BGRA")
+        for format, known_formats in zip(self._formats, ({**_CHANNELS, CV_ImageFormat_YUV_NV21: "nv21"}, _CHANNELS)):
+            if format not in known_formats:
+                raise Unsupported(f"the format {format!r} of pictures is not there; there are RGBA, RGB, BGR, GRAY and BGRA, and for sources YUV_NV21")
         if self._filter not in (CV_Filter_NEAREST, CV_Filter_BILINEAL):
             raise Unsupported(f"the filter {self._filter!r} is not there; there are CV_Filter_NEAREST and CV_Filter_BILINEAL")
         if self._wrap not in (CV_Wrap_CLAMP_TO_EDGE, CV_Wrap_ZERO):
@@ -164,18 +165,36 @@ class CVImageProcess:
 
     def convert(self, source: Any, width: int, height: int, stride: int, dest: Tensor) -> int:
         """Fills the tensor, of one picture, from the bytes of a picture, row by row (stride: bytes from one row to the next, 0 for no gaps). Gives 0."""
-        have, want = (_CHANNELS[format] for format in self._formats)
+        nv21, want = self._formats[0] == CV_ImageFormat_YUV_NV21, _CHANNELS[self._formats[1]]
+        have = "y" if nv21 else _CHANNELS[self._formats[0]]
+        lines = height * 3 // 2 if nv21 else height
         data = np.asarray(source, "uint8") if not isinstance(source, (bytes, bytearray, memoryview)) else np.frombuffer(source, "uint8")
         stride = stride or width * len(have)
-        if data.size < stride * (height - 1) + width * len(have):
-            raise InvalidArgument(f"a picture of {width} x {height} pixels of {len(have)} bytes is given {data.size} bytes")
-        flat = np.pad(data.reshape(-1), (0, max(0, stride * height - data.size)))[:stride * height].reshape(height, stride)
-        picture = flat[:, :width * len(have)].reshape(height, width, len(have)).astype("float32")
+        if data.size < stride * (lines - 1) + width * len(have):
+            raise InvalidArgument(f"a picture of {width} x {height} pixels of {1.5 if nv21 else len(have)} bytes is given {data.size} bytes")
+        flat = data.reshape(-1)
+        if data.size < stride * lines:
+            flat = np.pad(flat, (0, stride * lines - data.size))
+        flat = flat[:stride * lines].reshape(lines, stride)
+        bytes_of_picture = flat if stride == width * len(have) else flat[:, :width * len(have)]
         shape = dest.getShape()
         last = dest.getDimensionType() == Tensor_DimensionType_Tensorflow
         if len(shape) != 4 or shape[0] != 1 or shape[3 if last else 1] != len(want):
             raise InvalidArgument(f"a tensor of the shape {shape} is filled with one picture of {len(want)} channels")
         rows, columns = shape[1:3] if last else shape[2:4]
+        m = self._matrix.read()
+        floats, vision = dest.getDataType().kind == "f", getattr(_minnow, "vision", None)
+        if vision is not None and m[6] == m[7] == 0 and m[8] != 0:
+            names = [_FORMATS.index("gray" if name == "y" else name) for name in ("nv21" if nv21 else have, want)]
+            mean, scale = (self._mean[:4], self._normal[:4]) if floats else ((0.0,) * 4, (1.0,) * 4)
+            made = vision.preprocess(bytes_of_picture.reshape(lines, width, len(have)), *names, (columns, rows), [value / m[8] for value in m[:6]],
+                                     self._filter == CV_Filter_BILINEAL, None if self._wrap == CV_Wrap_CLAMP_TO_EDGE else float(self._padding), mean,
+                                     scale, last, "float32" if floats else "uint8")
+            dest._value = made.astype(dest.getDataType()).evaluate()
+            return 0
+        if nv21:
+            raise Unsupported("a frame of YUV_NV21 is converted by an affine matrix")
+        picture = bytes_of_picture.reshape(height, width, len(have)).astype("float32")
         sampled = self._sampled(picture, rows, columns)
         channels = [_channel(sampled, have, name) for name in want]
         if dest.getDataType().kind == "f":

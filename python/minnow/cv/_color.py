@@ -2,9 +2,11 @@
 """Pictures in other colours."""
 from __future__ import annotations
 
+from typing import Sequence
+
 from minnow.cv import _common
-from minnow.cv._common import MatLike
-from minnow._minnow import Var
+from minnow.cv._common import MatLike, Size
+from minnow._minnow import InvalidArgument, Var, nearest as _nearest
 
 ALGO_HINT_DEFAULT, ALGO_HINT_ACCURATE, ALGO_HINT_APPROX = range(3)
 COLOR_BGR2BGRA = COLOR_RGB2RGBA = 0
@@ -192,6 +194,38 @@ def cvtColorTwoPlane(src1: MatLike, src2: MatLike, code: int, dst: MatLike | Non
     """The colours of a camera's frame whose luma `src1`, uint8 [height, width], and chroma `src2`, uint8 [height / 2, width / 2, 2], lie apart. `code`
     is one of those with NV12 or NV21. Raises Unsupported for another, InvalidArgument for sizes that do not fit. Source: ITU-R BT.601."""
     return _common.vision.cvt_color_two_plane(src1, src2, code, dst)
+
+
+_FORMATS = ("rgb", "bgr", "rgba", "bgra", "gray", "nv12", "nv21", "i420", "yv12", "yuyv", "yvyu", "uyvy", "bgr565", "rgb565", "bgr555")
+
+
+def _format(name: str) -> int:
+    if name not in _FORMATS:
+        raise InvalidArgument(f"preprocess: there is no format {name!r}{_nearest(str(name), list(_FORMATS))}")
+    return _FORMATS.index(name)
+
+
+def preprocess(src: MatLike, size: Size | None = None, source: str = "bgr", target: str = "rgb", mean: float | Sequence[float] = 0,
+               scale: float | Sequence[float] = 1, matrix: MatLike | Sequence[Sequence[float]] | None = None, interpolation: int = 1,
+               padding: float | None = None, layout: str = "nchw", dtype: str = "float32") -> Var:
+    """A picture or a camera's frame as the tensor that a network takes, in one pass: [1, channels, height, width], or with layout "nhwc" [1, height,
+    width, channels]. source: how the pixels of src lie (rgb, bgr, rgba, bgra, gray, nv12, nv21, i420, yv12, yuyv, yvyu, uyvy, bgr565, rgb565, bgr555);
+    target: rgb, bgr, rgba, bgra or gray. size: (width, height) of the result, to which the picture is resized; with a `matrix` [2, 3] the result's
+    place (x, y) is taken from the picture's place matrix @ (x, y, 1). interpolation: INTER_LINEAR or INTER_NEAREST. padding: the value beyond the
+    picture, else the nearest pixel's. Values are (value - mean) * scale, for each channel of the result; a single number is for all. dtype: float32,
+    uint8 or int8. This function is not OpenCV's. Raises InvalidArgument for a picture that does not fit its format.
+
+    >>> cv.preprocess(minnow.Var([[[0, 128, 255]]], "uint8"), scale=1 / 255).shape
+    (1, 3, 1, 1)
+    """
+    if layout not in ("nchw", "nhwc"):
+        raise InvalidArgument(f'preprocess: the layout is "nchw" or "nhwc", not {layout!r}')
+    if interpolation not in (0, 1):
+        raise InvalidArgument(f"preprocess: interpolation is INTER_NEAREST or INTER_LINEAR, not {interpolation}")
+    mean, scale = ((x,) * 4 if isinstance(x, (int, float)) else (*x,) for x in (mean, scale))
+    numbers = () if matrix is None else Var(matrix, "float64").reshape(-1)
+    return _common.vision.preprocess(src, _format(source), _format(target), size if size is not None else (0, 0), numbers, interpolation == 1, padding,
+                                     mean, (*scale, 1.0)[:4] if len(scale) == 3 else scale, layout == "nhwc", dtype)
 
 
 __all__ = _common.public(globals())
