@@ -26,14 +26,14 @@ Steps steps_of(Metric metric, int mask) {
 /// Distances in a frame of two pixels.
 class Chamfer {
  public:
-  Chamfer(const ImageView& image, Steps steps, bool wide)
+  Chamfer(const ImageView& image, Steps steps, bool wide, uint32_t farthest)
       : image_(image),
         steps_(steps),
         wide_(wide),
         width_(image.width()),
         height_(image.height()),
         pitch_(width_ + 4),
-        farthest_(std::numeric_limits<uint32_t>::max() - std::max(steps.corner, steps.knight)),
+        farthest_(farthest),
         found_(static_cast<size_t>(pitch_ * (height_ + 4)), farthest_) {}
 
   /// What the rows above and the pixel before say, then the rows below and the pixel behind.
@@ -45,14 +45,12 @@ class Chamfer {
       uint32_t* const at = row(y);
       for (int64_t x = 0; x < width_; ++x) at[x] = from[x] ? farthest_ : 0;
       loops.near_row(row(y - 1), row(y - 2), side, steps_.corner, steps_.knight, wide_, at, width_);
-      uint32_t left = farthest_;
-      for (int64_t x = 0; x < width_; ++x) at[x] = left = std::min(at[x], left + side);
+      loops.along_row(at, side, false, width_);
     }
     for (int64_t y = height_ - 1; y >= 0; --y) {
       uint32_t* const at = row(y);
       loops.near_row(row(y + 1), row(y + 2), side, steps_.corner, steps_.knight, wide_, at, width_);
-      uint32_t right = farthest_;
-      for (int64_t x = width_ - 1; x >= 0; --x) at[x] = right = std::min(at[x], right + side);
+      loops.along_row(at, side, true, width_);
     }
   }
 
@@ -119,7 +117,6 @@ class Chamfer {
 void exact(const ImageView& image, const MutableImageView& to) {
   const int64_t width = image.width(), height = image.height();
   constexpr float kFar = 1e15f;
-  const double farthest = 1e9;  // squared, beyond every picture
   std::vector<int32_t> columns(static_cast<size_t>(width * height));
   const int32_t none = 1 << 28;
   for (int64_t y = 0; y < height; ++y) {
@@ -156,10 +153,6 @@ void exact(const ImageView& image, const MutableImageView& to) {
         ++count;
       }
       float* const out = to.row<float>(y);
-      if (count == 0) {
-        std::fill(out, out + width, static_cast<float>(std::sqrt(farthest)));
-        continue;
-      }
       int64_t k = 0;
       for (int64_t x = 0; x < width; ++x) {
         while (k + 1 < count && from[static_cast<size_t>(k + 1)] < static_cast<double>(x)) ++k;
@@ -201,6 +194,12 @@ void check(const ImageView& image, Metric metric, int mask) {
     throw InvalidArgument("distanceTransform: the mask is 3, 5 or DIST_MASK_PRECISE (0), not {}", mask);
   if (metric < Metric::l1 || metric > Metric::chessboard)
     throw InvalidArgument("distanceTransform: the distance is DIST_L1, DIST_L2 or DIST_C (1 to 3), not {}", static_cast<int>(metric));
+}
+
+bool has_zero(const ImageView& image) {
+  for (int64_t y = 0; y < image.height(); ++y)
+    if (std::memchr(image.row<uint8_t>(y), 0, static_cast<size_t>(image.width()))) return true;
+  return false;
 }
 
 /// Zeros that touch, at corners too, have one number, in the order of their first pixels.
@@ -256,11 +255,15 @@ Tensor distance_transform(const ImageView& image, Metric metric, int mask, DType
   Result result("distanceTransform", output, is_bytes ? DType::u8 : DType::f32, image.height(), image.width(), 1, {&image});
   if (is_bytes) {
     bytes(image, result.view());
+  } else if (!has_zero(image)) {
+    // OpenCV's (IPP's) values where there is no zero.
+    const float far = mask == 0 && metric == Metric::l2 ? 18446743523953729536.0f : std::numeric_limits<float>::max();
+    for (int64_t y = 0; y < image.height(); ++y) std::fill(result.view().row<float>(y), result.view().row<float>(y) + image.width(), far);
   } else if (mask == 0 && metric == Metric::l2) {
     exact(image, result.view());
   } else {
     if (metric != Metric::l2) mask = 3;
-    Chamfer chamfer(image, steps_of(metric, mask), mask == 5);
+    Chamfer chamfer(image, steps_of(metric, mask), mask == 5, 0xC0000000u);
     chamfer.find();
     chamfer.write(result.view());
   }
@@ -286,7 +289,8 @@ std::pair<Tensor, Tensor> distance_transform_with_labels(const ImageView& image,
       for (int64_t x = 0; x < image.width(); ++x)
         if (!image.row<uint8_t>(y)[x]) numbers[y * image.width() + x] = ++count;
   }
-  Chamfer chamfer(image, steps_of(metric, 5), true);
+  const Steps steps = steps_of(metric, 5);
+  Chamfer chamfer(image, steps, true, std::numeric_limits<uint32_t>::max() - steps.knight);
   chamfer.find_labels(writable(labels));
   chamfer.write(writable(distances));
   return {std::move(distances), std::move(labels)};

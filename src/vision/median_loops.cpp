@@ -49,9 +49,7 @@ HWY_INLINE void sort5(V& a, V& b, V& c, V& d, V& e) {
 template <class D, class Body>
 HWY_INLINE void vectors(D d, int64_t n, Body&& body) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) body(i);
-  if (i < n) body(n - lanes);
+  for (int64_t i = 0; i < n; i += lanes) body(std::min(i, n - lanes));
 }
 
 /// Where a buffer's rows of n elements begin, with `step` or twice as many elements before them; and how far they are apart.
@@ -74,6 +72,40 @@ struct Rows {
     }
   }
 };
+
+/// The median of three columns, each sorted: the largest of the lowest, the middle of the middle, the least of the highest, and of these
+/// the middle. `at`: the lowest of the middle column.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V median_of_sorted_3(D d, const T* at, int64_t pitch, int64_t step) {
+  V low = hn::Max(hn::Max(hn::LoadU(d, at - step), hn::LoadU(d, at)), hn::LoadU(d, at + step));
+  at += pitch;
+  V a = hn::LoadU(d, at - step), b = hn::LoadU(d, at), c = hn::LoadU(d, at + step);
+  at += pitch;
+  V high = hn::Min(hn::Min(hn::LoadU(d, at - step), hn::LoadU(d, at)), hn::LoadU(d, at + step));
+  sort3(a, b, c);
+  sort3(low, b, high);
+  return b;
+}
+
+/// median(i) for vectors over n elements.
+template <class D, class T, class Median>
+HWY_INLINE void write_medians(D d, T* HWY_RESTRICT out, int64_t n, Median&& median) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  while (true) {
+    if (i + lanes <= n) {
+      hn::StoreU(median(i), d, out + i);
+      i += lanes;
+      continue;
+    }
+    if (i == n) return;
+    if (n < lanes) break;
+    i = n - lanes;
+  }
+  T result[64];
+  hn::StoreU(median(0), d, result);
+  std::copy(result, result + n, out);
+}
 
 template <class T>
 void of_3(const T* const* rows, int64_t step, T* HWY_RESTRICT spare, T* HWY_RESTRICT out, int64_t n) {
@@ -98,24 +130,7 @@ void of_3(const T* const* rows, int64_t step, T* HWY_RESTRICT spare, T* HWY_REST
     });
   }
   sorted.repeat_ends(3, step, n, 1);
-  const auto at = [&](int64_t i) HWY_ATTR {
-    const auto load = [&](int64_t row, int64_t x) HWY_ATTR { return hn::LoadU(d, first + row * pitch + i + (x - 1) * step); };
-    // The largest of the lowest, the middle of the middle, the least of the highest: of these the middle.
-    V low = hn::Max(hn::Max(load(0, 0), load(0, 1)), load(0, 2));
-    V high = hn::Min(hn::Min(load(2, 0), load(2, 1)), load(2, 2));
-    V a = load(1, 0), b = load(1, 1), c = load(1, 2);
-    sort3(a, b, c);
-    sort3(low, b, high);
-    return b;
-  };
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(at(i), d, out + i);
-  if (i == n) return;
-  if (n >= lanes) return hn::StoreU(at(n - lanes), d, out + n - lanes);
-  T result[64];
-  hn::StoreU(at(0), d, result);
-  std::copy(result, result + n, out);
+  write_medians(d, out, n, [&](int64_t i) HWY_ATTR { return median_of_sorted_3(d, first + i, pitch, step); });
 }
 
 /// Puts the least of v[0 .. n) first and the largest last.
@@ -127,6 +142,43 @@ HWY_INLINE void ends(V* v) {
   for (int i = 1; i < (n + 1) / 2; ++i) sort2(v[0], v[i]);
   MINNOW_UNROLL
   for (int i = n / 2; i < n - 1; ++i) sort2(v[i], v[n - 1]);
+}
+
+template <class D, class T, class V>
+HWY_INLINE void sorted_row(D d, const T* at, int64_t step, V* v) {
+  v[0] = hn::LoadU(d, at - 2 * step), v[1] = hn::LoadU(d, at - step), v[2] = hn::LoadU(d, at), v[3] = hn::LoadU(d, at + step);
+  v[4] = hn::LoadU(d, at + 2 * step);
+  sort5(v[0], v[1], v[2], v[3], v[4]);
+}
+
+/// The median of five columns, each sorted. With the rows sorted, too, element (y, x) is the largest of (y + 1) * (x + 1) elements at
+/// least. Thirteen can be the thirteenth of all: six are always less, six are always more.
+template <class D, class T, class V = hn::Vec<D>>
+HWY_INLINE V median_of_sorted_5(D d, const T* at, int64_t pitch, int64_t step) {
+  V rest[13], v[5];
+  sorted_row(d, at, step, v);
+  rest[0] = v[3], rest[1] = v[4];
+  sorted_row(d, at + pitch, step, v);
+  rest[2] = v[2], rest[3] = v[3], rest[4] = v[4];
+  sorted_row(d, at + 2 * pitch, step, v);
+  rest[5] = v[1], rest[6] = v[2], rest[7] = v[3];
+  sorted_row(d, at + 3 * pitch, step, v);
+  rest[8] = v[0], rest[9] = v[1], rest[10] = v[2];
+  sorted_row(d, at + 4 * pitch, step, v);
+  rest[11] = v[0], rest[12] = v[1];
+  // The least and the largest of eight are not the median of thirteen: the next one takes their places.
+  ends<8>(rest);
+  rest[7] = rest[8];
+  ends<7>(rest + 1);
+  rest[7] = rest[9];
+  ends<6>(rest + 2);
+  rest[7] = rest[10];
+  ends<5>(rest + 3);
+  rest[7] = rest[11];
+  ends<4>(rest + 4);
+  rest[7] = rest[12];
+  ends<3>(rest + 5);
+  return rest[6];
 }
 
 template <class T>
@@ -154,48 +206,7 @@ void of_5(const T* const* rows, int64_t step, T* HWY_RESTRICT spare, T* HWY_REST
     });
   }
   sorted.repeat_ends(5, step, n, 2);
-  // Columns are sorted; with the rows sorted, too, element (y, x) is at least (y + 1) * (x + 1) elements' largest. Thirteen can be the
-  // thirteenth of all: six are always less, six are always more.
-  const auto at = [&](int64_t i) HWY_ATTR {
-    V rest[13];
-    const auto row = [&](int64_t y, V* v) HWY_ATTR {
-      MINNOW_UNROLL
-      for (int x = 0; x < 5; ++x) v[x] = hn::LoadU(d, first + y * pitch + i + (x - 2) * step);
-      sort5(v[0], v[1], v[2], v[3], v[4]);
-    };
-    V v[5];
-    row(0, v);
-    rest[0] = v[3], rest[1] = v[4];
-    row(1, v);
-    rest[2] = v[2], rest[3] = v[3], rest[4] = v[4];
-    row(2, v);
-    rest[5] = v[1], rest[6] = v[2], rest[7] = v[3];
-    row(3, v);
-    rest[8] = v[0], rest[9] = v[1], rest[10] = v[2];
-    row(4, v);
-    rest[11] = v[0], rest[12] = v[1];
-    // The least and the largest of eight are not the median of thirteen: the next one takes their places.
-    ends<8>(rest);
-    rest[7] = rest[8];
-    ends<7>(rest + 1);
-    rest[7] = rest[9];
-    ends<6>(rest + 2);
-    rest[7] = rest[10];
-    ends<5>(rest + 3);
-    rest[7] = rest[11];
-    ends<4>(rest + 4);
-    rest[7] = rest[12];
-    ends<3>(rest + 5);
-    return rest[6];
-  };
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(at(i), d, out + i);
-  if (i == n) return;
-  if (n >= lanes) return hn::StoreU(at(n - lanes), d, out + n - lanes);
-  T result[64];
-  hn::StoreU(at(0), d, result);
-  std::copy(result, result + n, out);
+  write_medians(d, out, n, [&](int64_t i) HWY_ATTR { return median_of_sorted_5(d, first + i, pitch, step); });
 }
 
 HWY_INLINE void add16(uint16_t* HWY_RESTRICT sums, const uint16_t* HWY_RESTRICT values) {
@@ -276,6 +287,53 @@ void near_row(const uint32_t* HWY_RESTRICT one, const uint32_t* HWY_RESTRICT two
   }
 }
 
+/// In blocks of four, of which only the last step waits for the block before. Numbers are far enough below 2^32.
+template <bool kBackwards>
+HWY_INLINE void along(uint32_t* row, uint32_t side, int64_t n) {
+  const hn::FixedTag<uint32_t, 4> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr uint32_t kFar = 0xC0000000u;
+  alignas(16) const uint32_t first[4] = {kFar, 0, 0, 0}, two[4] = {kFar, kFar, 0, 0}, back_first[4] = {0, 0, 0, kFar},
+                             back_two[4] = {0, 0, kFar, kFar};
+  alignas(16) const uint32_t steps[4] = {side, 2 * side, 3 * side, 4 * side}, back_steps[4] = {4 * side, 3 * side, 2 * side, side};
+  const V fill_1 = hn::Load(d, kBackwards ? back_first : first), fill_2 = hn::Load(d, kBackwards ? back_two : two);
+  const V ramp = hn::Load(d, kBackwards ? back_steps : steps), one = hn::Set(d, side), twice = hn::Set(d, 2 * side);
+  V carried = hn::Set(d, kFar);
+  const int64_t blocks = n / 4;
+  const auto scalar = [&](int64_t begin, int64_t end, uint32_t best) {
+    if constexpr (kBackwards) {
+      for (int64_t i = end - 1; i >= begin; --i) row[i] = best = std::min(row[i], best + side);
+    } else {
+      for (int64_t i = begin; i < end; ++i) row[i] = best = std::min(row[i], best + side);
+    }
+    return best;
+  };
+  if constexpr (kBackwards) carried = hn::Set(d, scalar(4 * blocks, n, kFar));
+  for (int64_t block = 0; block < blocks; ++block) {
+    uint32_t* const at = row + 4 * (kBackwards ? blocks - 1 - block : block);
+    V v = hn::LoadU(d, at);
+    if constexpr (kBackwards) {
+      v = hn::Min(v, hn::Add(hn::Or(hn::ShiftRightLanes<1>(d, v), fill_1), one));
+      v = hn::Min(v, hn::Add(hn::Or(hn::ShiftRightLanes<2>(d, v), fill_2), twice));
+      v = hn::Min(v, hn::Add(carried, ramp));
+      carried = hn::Broadcast<0>(v);
+    } else {
+      v = hn::Min(v, hn::Add(hn::Or(hn::ShiftLeftLanes<1>(d, v), fill_1), one));
+      v = hn::Min(v, hn::Add(hn::Or(hn::ShiftLeftLanes<2>(d, v), fill_2), twice));
+      v = hn::Min(v, hn::Add(carried, ramp));
+      carried = hn::Broadcast<3>(v);
+    }
+    hn::StoreU(v, d, at);
+  }
+  if constexpr (!kBackwards) scalar(4 * blocks, n, hn::GetLane(carried));
+}
+void along_row(uint32_t* row, uint32_t side, bool backwards, int64_t n) {
+  if (backwards)
+    along<true>(row, side, n);
+  else
+    along<false>(row, side, n);
+}
+
 void fixed_f32(const uint32_t* HWY_RESTRICT in, float scale, float* HWY_RESTRICT out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
 }
@@ -345,6 +403,7 @@ const MiscLoops kMiscLoops{
     crests,
     edges,
     near_row,
+    along_row,
     fixed_f32,
     bilateral,
 };

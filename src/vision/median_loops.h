@@ -48,6 +48,8 @@ struct MiscLoops {
   // + knight and two[i +- 1] + knight.
   void (*near_row)(const uint32_t* one, const uint32_t* two, uint32_t side, uint32_t corner, uint32_t knight, bool wide, uint32_t* out,
                    int64_t n);
+  // row[i] = the least of row[i - k] + k * side, or of row[i + k] + k * side.
+  void (*along_row)(uint32_t* row, uint32_t side, bool backwards, int64_t n);
   void (*fixed_f32)(const uint32_t* in, float scale, float* out, int64_t n);
 
   // out[c][i] = the mean of the neighbours, weighted by 2^(exponent + color * d * d), where d is the sum of the channels' differences from

@@ -284,6 +284,8 @@ def distance_transform(random):
                 picture[height // 2, width // 2] = 0
                 yield call(picture, kind, mask)
         yield call(picture, cv2.DIST_L1, 3, dstType=cv2.CV_8U)
+    for mask in (0, 3, 5):
+        yield call(np.ones((5, 6), np.uint8), cv2.DIST_L2, mask)
     yield call(picture, cv2.DIST_L2, 7)
 
 
