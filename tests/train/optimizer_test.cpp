@@ -208,6 +208,17 @@ TEST(Optimizer, settings_change_between_steps) {
   EXPECT_THAT(sentence_of([&] { optimizer->set("speed", 0.9); }), HasSubstr("there is no setting \"speed\""));
 }
 
+TEST(Optimizer, averages_are_not_trained) {
+  Model model(DType::f32);
+  const auto optimizer = Optimizer::create({.name = "schedule_free"});
+  optimizer->on_execute(model.gradients(0, "noise"));
+  optimizer->on_execute(model.gradients(1, "noise"));
+  optimizer->evaluate(model.tensors(), true);
+  EXPECT_THAT(sentence_of([&] { optimizer->on_execute(model.gradients(2, "noise")); }), HasSubstr("call evaluate(tensors, false)"));
+  optimizer->evaluate(model.tensors(), false);
+  optimizer->on_execute(model.gradients(2, "noise"));
+}
+
 TEST(Optimizer, eight_bit_state_follows_full_state) {
   for (const auto& [name, most] : {std::pair("adam", 0.03), std::pair("adamw", 0.03), std::pair("lion", 0.2)}) {
     Model full(DType::f32), bytes(DType::f32), begin(DType::f32);
