@@ -290,6 +290,15 @@ Tensor binary(std::string_view function, ElementOp op, const Operand& first, con
              [&] { return [&](int64_t y, size_t x, size_t count, void* out) { native(a.at(y, x), b.at(y, x), out, count); }; });
     return elements.finish();
   }
+  if (op == ElementOp::weighted && index == 0 && sides.a.index == 0 && sides.b.index == 0) {  // bytes all
+    in_tiles(elements.view(), mask, static_cast<size_t>(main.width() * main.channels()), [&] {
+      return [&](int64_t y, size_t, size_t count, void* out) {
+        arithmetic_loops().weighted_u8(sides.a.image.row<uint8_t>(y), sides.b.image.row<uint8_t>(y), static_cast<uint8_t*>(out), count,
+                                       p.data(), false);
+      };
+    });
+    return elements.finish();
+  }
   if (op == ElementOp::divide) p[1] = index <= kI32 ? 1 : 0;
   const auto side_fits = [](const Side& side) { return side.is_numbers() || fits_float(side.index); };
   if (fits_float(index) && side_fits(sides.a) && side_fits(sides.b))
@@ -337,6 +346,18 @@ Tensor unary(std::string_view function, UnaryOp op, const ImageView& image, DTyp
              const Output& output) {
   check_not_empty(function, image);
   if (op == UnaryOp::scale && p[0] == 1 && p[1] == 0 && dtype == image.dtype()) return copy_to(image, mask, output);
+  if ((op == UnaryOp::scale || op == UnaryOp::scale_abs) && image.dtype() == DType::u8 && dtype == DType::u8) {
+    Elements elements(function, output, dtype, image.height(), image.width(), image.channels(), mask, image);
+    const std::array<double, 3> weights{p[0], 0, p[1]};
+    const size_t row = static_cast<size_t>(image.width() * image.channels());
+    in_tiles(elements.view(), mask, row, [&] {
+      return [&](int64_t y, size_t, size_t count, void* out) {
+        arithmetic_loops().weighted_u8(image.row<uint8_t>(y), nullptr, static_cast<uint8_t*>(out), count, weights.data(),
+                                       op == UnaryOp::scale_abs);
+      };
+    });
+    return elements.finish();
+  }
   if (fits_float(element_index(function, image.dtype())) && fits_float(element_index(function, dtype)))
     return mapped<float>(function, image, dtype, mask, output,
                          [&](const float* in, float* out, size_t n) { arithmetic_loops().unary_f32(op, in, out, n, p.data()); });
@@ -692,11 +713,25 @@ Tensor transform(const ImageView& image, const ImageView& matrix, Output output)
       for (int64_t y = first; y < last; ++y)
         for (size_t x = 0; x < width; x += pixels_of_tile) {
           const size_t pixels = std::min(pixels_of_tile, width - x);
-          loops.split_f32(rows.at(y, x * from, pixels * from), planes, static_cast<int>(from), pixels);
+          if (side.index == 0) {
+            uint8_t* bytes[4];
+            for (size_t k = 0; k < 4; ++k) bytes[k] = reinterpret_cast<uint8_t*>(joined) + k * pixels_of_tile;
+            loops.split_u8(image.row<uint8_t>(y) + x * from, bytes, static_cast<int>(from), pixels);
+            for (size_t k = 0; k < from; ++k) loops.to_f32[0](bytes[k], planes[k], pixels);
+          } else {
+            loops.split_f32(rows.at(y, x * from, pixels * from), planes, static_cast<int>(from), pixels);
+          }
           for (size_t k = 0; k < to; ++k) {
             float w[5] = {};
             for (size_t c = 0; c <= from; ++c) w[c == from ? 4 : c] = static_cast<float>(weights[k * (from + 1) + c]);
             loops.weighted_planes(planes, w, w[4], static_cast<int>(from), made[k], pixels);
+          }
+          if (side.index == 0) {
+            uint8_t* bytes[4];
+            for (size_t k = 0; k < to; ++k)
+              loops.from_f32[0](made[k], bytes[k] = reinterpret_cast<uint8_t*>(joined) + k * pixels_of_tile, pixels);
+            loops.merge_u8(bytes, result.view().row<uint8_t>(y) + x * to, static_cast<int>(to), pixels);
+            continue;
           }
           loops.merge_f32(made, joined, static_cast<int>(to), pixels);
           store(side.index, joined, result.view().row<std::byte>(y) + x * to * size, pixels * to);

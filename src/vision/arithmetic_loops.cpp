@@ -271,6 +271,32 @@ void multiply_u8(const void* from_a, const void* from_b, void* to, size_t n) {
   }
 }
 
+void weighted_u8(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p, bool absolute) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  const hn::RebindToSigned<decltype(d)> integers;
+  using V = hn::Vec<decltype(d)>;
+  const V alpha = hn::Set(d, static_cast<float>(p[0])), beta = hn::Set(d, static_cast<float>(p[1])),
+          gamma = hn::Set(d, static_cast<float>(p[2]));
+  const V most = hn::Set(d, 255.0f);
+  const auto load = [&](const uint8_t* from) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, from))); };
+  const auto step = [&](const uint8_t* x, const uint8_t* y, uint8_t* to) HWY_ATTR {
+    V value = hn::MulAdd(load(x), alpha, gamma);
+    if (y) value = hn::MulAdd(load(y), beta, value);
+    value = absolute ? hn::Abs(value) : hn::Max(value, hn::Zero(d));
+    hn::StoreU(hn::DemoteTo(bytes, hn::NearestInt(hn::Min(value, most))), bytes, to);
+  };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) step(a + i, b ? b + i : nullptr, out + i);
+  if (i == n) return;
+  uint8_t rest[3][HWY_MAX_BYTES] = {};
+  std::copy(a + i, a + n, rest[0]);
+  if (b) std::copy(b + i, b + n, rest[1]);
+  step(rest[0], b ? rest[1] : nullptr, rest[2]);
+  std::copy(rest[2], rest[2] + (n - i), out + i);
+}
+
 void bits(BitOp op, const uint8_t* HWY_RESTRICT a, const uint8_t* HWY_RESTRICT b, uint8_t* HWY_RESTRICT out, size_t n) {
   switch (op) {
     case BitOp::conjunction:
@@ -608,6 +634,7 @@ const ArithmeticLoops kArithmeticLoops{
      {nullptr, nullptr, nullptr, nullptr, nullptr, native<int32_t, ElementOp::minimum>, native<int32_t, ElementOp::maximum>},
      MINNOW_NATIVE(float, (native<float, ElementOp::multiply>)),
      {}},
+    weighted_u8,
     bits,
     compare_u8,
     compare<float>,

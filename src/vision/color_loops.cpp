@@ -101,27 +101,46 @@ void reorder(const void* from, void* to, size_t n, const ColorRow& row) {
       });
 }
 
-/// Bytes move within blocks of 16: as many whole pixels as fit are stored at a time, the next block overwrites the rest.
-void reorder_u8(const void* from, void* to, size_t n, const ColorRow& row) {
-  const hn::CappedTag<uint8_t, 16> d;
-  const auto* in = static_cast<const uint8_t*>(from);
-  auto* out = static_cast<uint8_t*>(to);
-  const size_t source = static_cast<size_t>(row.from), target = static_cast<size_t>(row.to), step = source == 3 && target == 3 ? 5 : 4;
-  alignas(16) uint8_t places[16], opaque[16];
-  for (size_t i = 0; i < 16; ++i) {
-    const size_t pixel = i / target, channel = i % target,
-                 place = channel == 1 || channel == 3 ? channel
-                         : row.blue == 2              ? 2 - channel
-                                                      : channel;
-    const bool moved = pixel < step && place < source;
-    places[i] = moved ? static_cast<uint8_t>(pixel * source + place) : uint8_t{0x80};
-    opaque[i] = moved ? uint8_t{0} : uint8_t{255};
+/// Three channels to three, with blue and red in each other's place: a byte comes from 2 before, here or 2 behind, so that a block of 16 is
+/// within two loads, 2 before it and 2 behind. The places within these, for vectors that start at channel 0, and so on.
+struct SwapTables {
+  alignas(64) uint8_t before[3][HWY_MAX_BYTES], behind[3][HWY_MAX_BYTES];
+  SwapTables() {
+    const size_t lanes = hn::Lanes(hn::ScalableTag<uint8_t>());
+    for (size_t phase = 0; phase < 3; ++phase)
+      for (size_t i = 0; i < lanes; ++i) {
+        const size_t place = i % 16, channel = (phase * lanes + i) % 3;
+        uint8_t &first = before[phase][i] = 0x80, &second = behind[phase][i] = 0x80;
+        if (channel == 0)
+          second = static_cast<uint8_t>(place);
+        else if (channel == 2)
+          first = static_cast<uint8_t>(place);
+        else if (place < 14)
+          first = static_cast<uint8_t>(place + 2);
+        else
+          second = static_cast<uint8_t>(place - 2);
+      }
   }
-  const auto table = hn::Load(d, places), rest = hn::Load(d, opaque);
+};
+void swap_u8(const uint8_t* in, uint8_t* out, size_t n) {
+  static const SwapTables tables;
+  const hn::ScalableTag<uint8_t> d;
+  const size_t lanes = hn::Lanes(d), bytes = 3 * n;
+  const auto a0 = hn::Load(d, tables.before[0]), a1 = hn::Load(d, tables.before[1]), a2 = hn::Load(d, tables.before[2]);
+  const auto b0 = hn::Load(d, tables.behind[0]), b1 = hn::Load(d, tables.behind[1]), b2 = hn::Load(d, tables.behind[2]);
+  const auto move = [&](size_t i, hn::Vec<decltype(d)> before, hn::Vec<decltype(d)> behind) HWY_ATTR {
+    hn::StoreU(hn::Or(hn::TableLookupBytesOr0(hn::LoadU(d, in + i - 2), before), hn::TableLookupBytesOr0(hn::LoadU(d, in + i + 2), behind)),
+               d, out + i);
+  };
   size_t i = 0;
-  for (; i * source + 16 <= n * source && i * target + 16 <= n * target; i += step)
-    hn::StoreU(hn::Or(hn::TableLookupBytesOr0(hn::LoadU(d, in + source * i), table), rest), d, out + target * i);
-  reorder<uint8_t>(in + source * i, out + target * i, n - i, row);
+  for (; i < std::min<size_t>(3, bytes); ++i) out[i] = in[2 - i];
+  for (; i + 3 * lanes + 2 <= bytes; i += 3 * lanes) move(i, a0, b0), move(i + lanes, a1, b1), move(i + 2 * lanes, a2, b2);
+  for (; i < bytes; ++i) out[i] = in[i % 3 == 0 ? i + 2 : i % 3 == 1 ? i : i - 2];
+}
+
+void reorder_u8(const void* from, void* to, size_t n, const ColorRow& row) {
+  if (row.from == 3 && row.to == 3 && row.blue == 2) return swap_u8(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to), n);
+  reorder<uint8_t>(from, to, n, row);
 }
 
 void from_gray_u8(const void* from, void* to, size_t n, const ColorRow& row) {

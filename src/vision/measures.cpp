@@ -422,28 +422,37 @@ std::vector<Dimension> dimensions_of(std::string_view function, const std::vecto
   return dimensions;
 }
 
-/// The bin of each pixel of a row; -1: none.
+/// The bin of each pixel of a row; -1: none. A dimension adds its bin times the bins of those behind it, or kNone.
+constexpr int32_t kNone = -(1 << 29);
 void bins_of_row(const std::vector<Dimension>& dimensions, int64_t y, std::vector<int32_t>& bins) {
-  std::fill(bins.begin(), bins.end(), 0);
+  int32_t scale = 1;
+  for (const Dimension& dimension : dimensions) scale *= dimension.bins;
   for (const Dimension& dimension : dimensions) {
-    const size_t step = static_cast<size_t>(dimension.image->channels());
+    scale /= dimension.bins;
+    const size_t step = static_cast<size_t>(dimension.image->channels()), width = bins.size();
+    const bool first = &dimension == &dimensions[0];
+    int32_t* const made = bins.data();
     const auto take = [&](auto element, auto bin_of) {
       using T = decltype(element);
       const T* from = dimension.image->row<T>(y) + dimension.channel;
-      const int32_t count = dimension.bins;
-      for (size_t x = 0; x < bins.size(); ++x) {
-        const int32_t bin = bin_of(from[x * step]), made = bins[x] * count + bin;
-        bins[x] = (bins[x] | bin) < 0 ? -1 : made;
-      }
+      if (first)
+        for (size_t x = 0; x < width; ++x) made[x] = bin_of(from[x * step]);
+      else
+        for (size_t x = 0; x < width; ++x) made[x] += bin_of(from[x * step]);
     };
-    const auto computed = [&](auto value) { return dimension.bin_of(static_cast<double>(value)); };
-    if (dimension.image->dtype() == DType::u8)
-      take(uint8_t(), [table = dimension.table.data()](uint8_t value) { return table[value]; });
-    else if (dimension.image->dtype() == DType::u16)
+    const auto scaled = [scale](int bin) { return bin < 0 ? kNone : bin * scale; };
+    const auto computed = [&](auto value) { return scaled(dimension.bin_of(static_cast<double>(value))); };
+    if (dimension.image->dtype() == DType::u8) {
+      std::array<int32_t, 256> table;
+      for (size_t value = 0; value < 256; ++value) table[value] = scaled(dimension.table[value]);
+      take(uint8_t(), [&table](uint8_t value) { return table[value]; });
+    } else if (dimension.image->dtype() == DType::u16) {
       take(uint16_t(), computed);
-    else
+    } else {
       take(float(), computed);
+    }
   }
+  for (int32_t& bin : bins) bin = std::max(bin, -1);
 }
 
 }  // namespace
