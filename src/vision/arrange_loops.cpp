@@ -104,7 +104,12 @@ HWY_INLINE void transpose_pixels(const std::byte* in, int64_t in_stride, int64_t
   for (int64_t x = 0; x < columns; ++x) {
     std::byte* const to = out + x * out_stride;
     const std::byte* const from = in + x * step;
-    for (int64_t y = 0; y < rows; ++y) std::memcpy(to + y * step, from + y * in_stride, bytes);
+    int64_t y = 0;
+    if constexpr (kBytes == 3) {  // four bytes at a time, where neither row ends
+      if (x + 1 < columns)
+        for (; y + 1 < rows; ++y) std::memcpy(to + y * step, from + y * in_stride, 4);
+    }
+    for (; y < rows; ++y) std::memcpy(to + y * step, from + y * in_stride, bytes);
   }
 }
 
@@ -112,8 +117,8 @@ template <class T>
 void transpose_of(const std::byte* in, int64_t in_stride, int64_t rows, int64_t columns, std::byte* out, int64_t out_stride) {
   constexpr int64_t kSize = 16 / sizeof(T), kBytes = sizeof(T);
   const int64_t whole_rows = rows - rows % kSize, whole_columns = columns - columns % kSize;
-  for (int64_t y = 0; y < whole_rows; y += kSize)
-    for (int64_t x = 0; x < whole_columns; x += kSize)
+  for (int64_t x = 0; x < whole_columns; x += kSize)
+    for (int64_t y = 0; y < whole_rows; y += kSize)
       transpose_square<T>(in + y * in_stride + x * kBytes, in_stride, out + x * out_stride + y * kBytes, out_stride);
   transpose_pixels<kBytes>(in + whole_columns * kBytes, in_stride, rows, columns - whole_columns, 0, out + whole_columns * out_stride,
                            out_stride);

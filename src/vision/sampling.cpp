@@ -85,7 +85,7 @@ Tensor warp_polar(const ImageView& image, Size size, Point2d center, double radi
   check_not_empty(kName, image);
   if (!(std::abs(radius) < 1e9)) throw InvalidArgument("{}: the radius is a number of pixels, not {}", kName, radius);
   if (size.width <= 0 && size.height <= 0)
-    size = {static_cast<int>(std::nearbyint(radius)), static_cast<int>(std::nearbyint(radius * kTau / 2))};
+    size = {saturate<int>(radius), saturate<int>(radius * kTau / 2)};
   else if (size.height <= 0)
     size.height = static_cast<int>(std::min(std::nearbyint(size.width * (kTau / 2)), 2147483647.0));
   check_size(kName, size.width, size.height);
