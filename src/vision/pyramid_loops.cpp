@@ -46,10 +46,11 @@ HWY_INLINE void halve_of(const Sum* HWY_RESTRICT in, int64_t pixels, int64_t any
 }
 template <class Sum, class T>
 void halve(const Sum* in, int64_t pixels, int64_t channels, T* out) {
-  channels == 1   ? halve_of<Sum, T, 1>(in, pixels, 1, out)
-  : channels == 3 ? halve_of<Sum, T, 3>(in, pixels, 3, out)
-  : channels == 4 ? halve_of<Sum, T, 4>(in, pixels, 4, out)
-                  : halve_of<Sum, T, 0>(in, pixels, channels, out);
+  if constexpr (sizeof(T) != 2) {
+    if (channels == 1) return halve_of<Sum, T, 1>(in, pixels, 1, out);
+    if (channels == 3) return halve_of<Sum, T, 3>(in, pixels, 3, out);
+  }
+  halve_of<Sum, T, 0>(in, pixels, channels, out);
 }
 
 template <class T, class Sum>

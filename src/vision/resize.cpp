@@ -356,11 +356,11 @@ Spans spans_of(const Axis& axis, int count, bool area) {
   return spans;
 }
 
-/// Any dtype, in double.
+/// i8, i32 and f64, in double.
 void resize_doubles(const ImageView& from, const MutableImageView& to, const Spans& x, const Spans& y) {
   const int64_t channels = from.channels(), size = from.width() * channels;
   const std::vector<size_t> starts = y.starts();
-  with_element("resize", from.dtype(), [&](auto element) {
+  const auto of = [&](auto element) {
     using T = decltype(element);
     over_rows(from, to, [&](int64_t begin, int64_t end) {
       std::vector<double> joined(static_cast<size_t>(size));
@@ -385,7 +385,8 @@ void resize_doubles(const ImageView& from, const MutableImageView& to, const Spa
         }
       }
     });
-  });
+  };
+  from.dtype() == DType::f64 ? of(double()) : from.dtype() == DType::i32 ? of(int32_t()) : of(int8_t());
 }
 
 template <size_t kBytes>

@@ -122,6 +122,7 @@ void resize_antialiased(const ImageView& from, const MutableImageView& to, Inter
   const double support = is_box ? 0.5 : linear ? 1 : is_cubic ? 2 : 3;
   with_element("resize", from.dtype(), [&](auto element) {
     using T = decltype(element);
+    if constexpr (std::is_same_v<T, int8_t> || std::is_same_v<T, int32_t>) return;
     ImageView source = from;
     Tensor between;
     if (from.width() != to.width()) {

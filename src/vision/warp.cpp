@@ -51,6 +51,10 @@ struct Warp {
   }
 };
 
+/// i8 and i32.
+template <class T>
+inline constexpr bool kNearestAlone = std::is_same_v<T, int8_t> || std::is_same_v<T, int32_t>;
+
 template <class T>
 T finished(double sum) {
   if constexpr (std::is_same_v<T, uint8_t>)
@@ -75,6 +79,7 @@ void pixel(const Warp& warp, int64_t x, int64_t y, uint16_t fraction, T* out) {
     std::copy(from, from + channels, out);
     return;
   }
+  if constexpr (kNearestAlone<T>) return;
   const float* const wx = warp.weights() + fraction % kFractions * count;
   const float* const wy = warp.weights() + fraction / kFractions * count;
   int64_t columns[8], rows[8];
@@ -108,21 +113,22 @@ void pixel(const Warp& warp, int64_t x, int64_t y, uint16_t fraction, T* out) {
 }
 
 /// Pixels whose neighbours all lie within the source.
-template <class T, int kCount>
+template <class T>
 void inner_pixels(const Warp& warp, const Places& places, int64_t n, T* out) {
-  using Sum = std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, int32_t>, double, float>;
+  const int count = warp.count();
+  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const int64_t channels = warp.from.channels();
   const float* const weights = warp.weights();
   for (int64_t i = 0; i < n; ++i) {
-    const float* const wx = weights + places.fraction[i] % kFractions * kCount;
-    const float* const wy = weights + places.fraction[i] / kFractions * kCount;
-    const int64_t x = (places.x[i] - (kCount / 2 - 1)) * channels, y = places.y[i] - (kCount / 2 - 1);
+    const float* const wx = weights + places.fraction[i] % kFractions * count;
+    const float* const wy = weights + places.fraction[i] / kFractions * count;
+    const int64_t x = (places.x[i] - (count / 2 - 1)) * channels, y = places.y[i] - (count / 2 - 1);
     for (int64_t c = 0; c < channels; ++c) {
       Sum sum = 0;
-      for (int r = 0; r < kCount; ++r) {
+      for (int r = 0; r < count; ++r) {
         const T* const row = warp.from.row<T>(y + r) + x + c;
         Sum across = 0;
-        for (int k = 0; k < kCount; ++k) across += static_cast<Sum>(row[k * channels]) * static_cast<Sum>(wx[k]);
+        for (int k = 0; k < count; ++k) across += static_cast<Sum>(row[k * channels]) * static_cast<Sum>(wx[k]);
         sum += across * static_cast<Sum>(wy[r]);
       }
       if constexpr (std::is_same_v<T, uint8_t>)
@@ -178,14 +184,10 @@ void warp_row(const Warp& warp, WarpRun run, const Places& places, int64_t n, T*
     T* const to = out + i * channels;
     if (run)
       run(source, part, end - i, weights, reinterpret_cast<std::byte*>(to));
-    else if (count == 1)
+    else if (count == 1 || kNearestAlone<T>)
       warp_loops().pick(source, part, end - i, static_cast<size_t>(channels) * sizeof(T), reinterpret_cast<std::byte*>(to));
-    else if (count == 2)
-      inner_pixels<T, 2>(warp, part, end - i, to);
-    else if (count == 4)
-      inner_pixels<T, 4>(warp, part, end - i, to);
     else
-      inner_pixels<T, 8>(warp, part, end - i, to);
+      inner_pixels<T>(warp, part, end - i, to);
   };
   const int32_t origin = static_cast<int32_t>(before);
   if (warp_loops().within(places.x, places.y, n, origin, origin, static_cast<uint32_t>(columns), static_cast<uint32_t>(rows)))

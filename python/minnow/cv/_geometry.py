@@ -76,6 +76,13 @@ def flip(src: MatLike, flipCode: int, dst: MatLike | None = None) -> Any:
     return _common.vision.flip(src, flipCode, dst)
 
 
+def flipND(src: MatLike, axis: int, dst: MatLike | None = None) -> Any:
+    """The picture with its rows (axis 0 or -2) or its columns (1 or -1) in the other order."""
+    if axis not in (0, 1, -1, -2):
+        raise InvalidArgument(f"flipND: a picture has the axes 0 and 1, not {axis}")
+    return _common.vision.flip(src, axis % 2, dst)
+
+
 def rotate(src: MatLike, rotateCode: int, dst: MatLike | None = None) -> Any:
     """The picture turned by a multiple of 90 degrees: ROTATE_90_CLOCKWISE, ROTATE_180 or ROTATE_90_COUNTERCLOCKWISE."""
     return _common.vision.rotate(src, rotateCode, dst)

@@ -213,6 +213,14 @@ def flip(random):
             yield call(picture, code)
 
 
+@function("flipND")
+def flip_nd(random):
+    for picture in images(random, dtypes=("uint8", "float32"), channels=(1, 3)):
+        for axis in (0, 1, -1, -2):
+            yield call(picture, axis)
+    yield call(picture, 2)
+
+
 @function("rotate")
 def rotate(random):
     for picture in images(random, dtypes=ALL, channels=(1, 2, 3, 4)):
