@@ -144,14 +144,24 @@ void Canvas::plain_line(const Point64& from, const Point64& to) const {
     }
     return;
   }
+  const int64_t forward = steep ? down * img_.stride() : bytes_, aside = steep ? bytes_ : down * img_.stride();
+  std::byte* at = img_.row<std::byte>(y) + x * bytes_;
   int64_t error = along - 2 * across;
-  for (int64_t left = along; left >= 0; --left) {
-    put(x, y);
-    const bool aside = error < 0;
-    error += (aside ? 2 * along : 0) - 2 * across;
-    if (steep || aside) y += down;
-    if (!steep || aside) ++x;
-  }
+  const auto draw = [&](auto put_pixel) {
+    for (int64_t left = along; left >= 0; --left) {
+      put_pixel(at);
+      const int64_t turn = error >> 63;  // all bits where the error is negative
+      error += (turn & (2 * along)) - 2 * across;
+      at += forward + (turn & aside);
+    }
+  };
+  const std::byte* const pixel = pixel_.data();
+  if (bytes_ == 1)
+    draw([first = pixel[0]](std::byte* p) { p[0] = first; });
+  else if (bytes_ == 3)
+    draw([first = pixel[0], second = pixel[1], third = pixel[2]](std::byte* p) { p[0] = first, p[1] = second, p[2] = third; });
+  else
+    draw([&](std::byte* p) { std::memcpy(p, pixel, static_cast<size_t>(bytes_)); });
 }
 
 void Canvas::exact_line(Point64 a, Point64 b) const {
@@ -166,18 +176,6 @@ void Canvas::exact_line(Point64 a, Point64 b) const {
     put_if_inside(a.x >> kFraction, a.y >> kFraction);
     a.x += flat ? kOne : step;
     a.y += flat ? step : kOne;
-  }
-}
-
-void Canvas::blend(int64_t x, int64_t y, int weight) const {
-  if (x < 0 || x >= width() || y < 0 || y >= height()) return;
-  uint8_t* const to = img_.row<uint8_t>(y) + x * bytes_;
-  for (int64_t c = 0; c < bytes_; ++c) {
-    const int wanted = static_cast<int>(pixel_[static_cast<size_t>(c)]);
-    int value = to[c];
-    value += ((wanted - value) * weight + 127) >> 8;
-    value += ((wanted - value) * weight + 127) >> 8;
-    to[c] = static_cast<uint8_t>(value);
   }
 }
 
@@ -207,6 +205,24 @@ void Canvas::smooth_line(Point64 a, Point64 b) const {
   const int first = (0x78 - start) | 4, last = end | 4, single = part(((end - start) & 0x78) | 4);
   const int weights[3][3] = {
       {0, single, part(first)}, {single, part((end - start + 0x80) | 4), part(first + 0x80)}, {part(last), part(last + 0x80), slope}};
+  // Copies: what is written through pointers to bytes could be anything.
+  const int64_t columns = width(), rows = height(), stride = img_.stride(), channels = bytes_;
+  uint8_t* const pixels = img_.row<uint8_t>(0);
+  int wanted[4] = {};
+  for (int64_t c = 0; c < channels; ++c) wanted[c] = static_cast<int>(pixel_[static_cast<size_t>(c)]);
+  const auto blend = [&](int64_t x, int64_t y, int alpha) {
+    if (x < 0 || x >= columns || y < 0 || y >= rows) return;
+    uint8_t* const to = pixels + y * stride + x * channels;
+    const auto mix = [&](size_t c) {
+      int value = to[c];
+      value += ((wanted[c] - value) * alpha + 127) >> 8;
+      value += ((wanted[c] - value) * alpha + 127) >> 8;
+      to[c] = static_cast<uint8_t>(value);
+    };
+    mix(0);
+    if (channels >= 3) mix(1), mix(2);
+    if (channels == 4) mix(3);
+  };
   int64_t y = a.y;
   for (int64_t i = 0; i <= count; ++i, y += step) {
     const int64_t x = (a.x >> kFraction) + i;

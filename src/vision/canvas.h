@@ -67,8 +67,6 @@ class Canvas {
   void fill_edges(std::vector<Edge> edges) const;
 
  private:
-  void blend(int64_t x, int64_t y, int weight) const;
-
   MutableImageView img_;
   int64_t bytes_;
   std::vector<std::byte> pixel_;

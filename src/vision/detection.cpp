@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <minnow/vision/detection.h>
 #include <minnow/vision/geometry.h>
+#include <minnow/vision/structure.h>
 
 #include <numeric>
 
@@ -79,23 +80,28 @@ void check_thresholds(std::string_view function, float least_score, float overla
     throw InvalidArgument("{}: the thresholds are {} and {}, not positive numbers", function, least_score, overlap);
 }
 
-std::vector<int> suppressed(const Boxes& boxes, float least_score, float overlap, float eta, int most) {
+/// overlap_with(i, k): of boxes i and k.
+template <class F>
+std::vector<int> suppressed(const std::vector<float>& scores, float least_score, float overlap, float eta, int most, F&& overlap_with) {
   std::vector<int> order;
-  for (size_t i = 0; i < boxes.scores.size(); ++i)
-    if (boxes.scores[i] > least_score) order.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < scores.size(); ++i)
+    if (scores[i] > least_score) order.push_back(static_cast<int>(i));
   const auto at = [](int i) { return static_cast<size_t>(i); };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return boxes.scores[at(a)] > boxes.scores[at(b)]; });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return scores[at(a)] > scores[at(b)]; });
   if (most > 0 && at(most) < order.size()) order.resize(at(most));
   std::vector<int> kept;
   for (const int i : order) {
-    const bool stays = std::none_of(kept.begin(), kept.end(), [&](int k) {
-      return !(overlap_of(boxes.corners[at(i)], boxes.corners[at(k)], boxes.areas[at(i)], boxes.areas[at(k)]) <= overlap);
-    });
+    const bool stays = std::none_of(kept.begin(), kept.end(), [&](int k) { return !(overlap_with(at(i), at(k)) <= overlap); });
     if (!stays) continue;
     kept.push_back(i);
     if (eta < 1 && overlap > 0.5f) overlap *= eta;
   }
   return kept;
+}
+
+std::vector<int> suppressed(const Boxes& boxes, float least_score, float overlap, float eta, int most) {
+  return suppressed(boxes.scores, least_score, overlap, eta, most,
+                    [&](size_t i, size_t k) { return overlap_of(boxes.corners[i], boxes.corners[k], boxes.areas[i], boxes.areas[k]); });
 }
 
 /// Moves the boxes of each class away from those of the others.
@@ -315,6 +321,31 @@ std::vector<int> nms_boxes_batched(const TensorView& boxes, const TensorView& sc
   check_count("NMSBoxesBatched", "classes", classes.size(), parted.corners.size());
   part_classes(parted, std::vector<double>(classes.begin(), classes.end()));
   return suppressed(parted, least_score, overlap, eta, most);
+} catch (...) {
+  throw_as_error();
+}
+
+std::vector<int> nms_boxes_rotated(const TensorView& boxes, const TensorView& scores, float least_score, float overlap, float eta,
+                                   int most) try {
+  check_thresholds("NMSBoxesRotated", least_score, overlap);
+  if (!(eta > 0)) throw InvalidArgument("NMSBoxesRotated: eta is {}, not more than 0", eta);
+  const std::vector<double> sides = numbers("NMSBoxesRotated", "boxes", boxes, 2, 5),
+                            given = numbers("NMSBoxesRotated", "scores", scores, 1, 0);
+  check_count("NMSBoxesRotated", "scores", given.size(), sides.size() / 5);
+  std::vector<RotatedRect> rectangles;
+  for (size_t i = 0; i < sides.size(); i += 5) {
+    const auto number = [&](size_t k) { return static_cast<float>(sides[i + k]); };
+    rectangles.push_back({{number(0), number(1)}, number(2), number(3), number(4)});
+  }
+  return suppressed(std::vector<float>(given.begin(), given.end()), least_score, overlap, eta, most, [&](size_t i, size_t k) {
+    const RotatedRect &a = rectangles[i], &b = rectangles[k];
+    Tensor region;
+    const int kind = rotated_rectangle_intersection(a, b, region);  // 0: nothing, 2: one lies within the other
+    if (kind == 0 || !region || region.elements() == 0) return 0.0f;
+    if (kind == 2) return 1.0f;
+    const float both = static_cast<float>(contour_area(region, false));
+    return both / (a.width * a.height + b.width * b.height - both);
+  });
 } catch (...) {
   throw_as_error();
 }

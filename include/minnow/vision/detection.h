@@ -45,6 +45,10 @@ MINNOW_API std::vector<int> nms_boxes(const TensorView& boxes, const TensorView&
 MINNOW_API std::vector<int> nms_boxes_batched(const TensorView& boxes, const TensorView& scores, const std::vector<int>& classes,
                                               float least_score, float overlap, float eta = 1, int most = 0);
 
+/// The same for rotated boxes, [n, 5]: middle x, y, width, height, degrees.
+MINNOW_API std::vector<int> nms_boxes_rotated(const TensorView& boxes, const TensorView& scores, float least_score, float overlap,
+                                              float eta = 1, int most = 0);
+
 enum class SoftNms { linear = 1, gaussian = 2 };
 /// Boxes whose scores fall by how much they overlap better ones: the new scores and which boxes. Source: N. Bodla et al., Soft-NMS (2017).
 MINNOW_API std::pair<std::vector<float>, std::vector<int>> soft_nms_boxes(const TensorView& boxes, const TensorView& scores,

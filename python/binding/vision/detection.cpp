@@ -52,6 +52,7 @@ void define_detection(nb::module_& m) {
   define(m, "NMSBoxes", vision::nms_boxes, {"bboxes", "scores", "score_threshold", "nms_threshold", "eta", "top_k"});
   define(m, "NMSBoxesBatched", vision::nms_boxes_batched,
          {"bboxes", "scores", "class_ids", "score_threshold", "nms_threshold", "eta", "top_k"});
+  define(m, "NMSBoxesRotated", vision::nms_boxes_rotated, {"bboxes", "scores", "score_threshold", "nms_threshold", "eta", "top_k"});
   define(m, "softNMSBoxes", vision::soft_nms_boxes, {"bboxes", "scores", "score_threshold", "nms_threshold", "top_k", "sigma", "method"});
   define(m, "letterbox", letterbox, {"img", "size", "color", "enlarge"});
   define(m, "out_of_letterbox", out_of_letterbox, {"points", "letterbox"});

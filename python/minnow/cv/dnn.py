@@ -59,6 +59,13 @@ def NMSBoxesBatched(bboxes: MatLike, scores: MatLike, class_ids: MatLike, score_
     return _indices(_common.vision.NMSBoxesBatched(bboxes, scores, class_ids, score_threshold, nms_threshold, eta, top_k))
 
 
+def NMSBoxesRotated(bboxes: Sequence[Sequence[Any]], scores: MatLike, score_threshold: float, nms_threshold: float, eta: float = 1.0,
+                    top_k: int = 0) -> Var:
+    """NMSBoxes() for rotated boxes ((x, y), (width, height), degrees), whose points (x, y) are their middles."""
+    rows = [(*middle, *size, angle) for middle, size, angle in bboxes]
+    return _indices(_common.vision.NMSBoxesRotated(Var(rows, "float32"), scores, score_threshold, nms_threshold, eta, top_k))
+
+
 def softNMSBoxes(bboxes: MatLike, scores: MatLike, score_threshold: float, nms_threshold: float, top_k: int = 0, sigma: float = 0.5,
                  method: int = SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN) -> tuple[Var, Var]:
     """The scores of the boxes (x, y, width, height) after each has lost by how much it overlaps better ones, float32 [n], and their indices, best

@@ -54,6 +54,14 @@ def batched(random):
         yield call(found, scores, random.integers(0, 4, len(scores)).tolist(), random.uniform(0, 0.6), random.uniform(0, 0.8))
 
 
+@function("dnn.NMSBoxesRotated")
+def rotated(random):
+    for i in range(60):
+        found, scores = boxes(random, int(random.integers(1, 30)))
+        turned = [((x, y), (w, h), random.uniform(-90, 90)) for x, y, w, h in found]
+        yield call(turned, scores, random.uniform(0, 0.6), random.uniform(0, 0.8))
+
+
 @function("dnn.softNMSBoxes", relative=1e-5)
 def soft(random):
     for i in range(100):
