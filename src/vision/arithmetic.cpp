@@ -557,6 +557,25 @@ Tensor in_range(const ImageView& image, const Operand& lower, const Operand& upp
   const Side low = bound(lower), high = bound(upper);
   Elements elements(kName, output, DType::u8, image.height(), image.width(), 1, {}, image);
   const size_t channels = static_cast<size_t>(image.channels()), tile = tile_of(image.channels());
+  if (main.index == 0 && low.is_numbers() && high.is_numbers() && (channels == 1 || channels == 3 || channels == 4)) {
+    uint8_t from[4] = {}, to[4] = {};
+    bool none = false;
+    for (size_t c = 0; c < channels; ++c) {
+      none = none || !(low.numbers[c] <= high.numbers[c] && low.numbers[c] <= 255 && high.numbers[c] >= 0);
+      from[c] = saturate<uint8_t>(low.numbers[c]), to[c] = saturate<uint8_t>(high.numbers[c]);
+    }
+    for_rows(image.height(), image.width() * (image.channels() + 1), [&](int64_t first, int64_t last) {
+      for (int64_t y = first; y < last; ++y) {
+        uint8_t* const out = elements.view().row<uint8_t>(y);
+        if (none)
+          std::memset(out, 0, static_cast<size_t>(image.width()));
+        else
+          arithmetic_loops().in_range_u8(image.row<uint8_t>(y), static_cast<int>(channels), from, to, out,
+                                         static_cast<size_t>(image.width()));
+      }
+    });
+    return elements.finish();
+  }
   const Comparer above_low(main, low, tile), below_high(main, high, tile);
   in_tiles(elements.view(), {}, tile / channels, [&] {
     return [&, above = above_low, below = below_high, held = std::vector<uint8_t>(2 * tile)](int64_t y, size_t x, size_t pixels,

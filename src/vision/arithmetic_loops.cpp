@@ -354,6 +354,33 @@ void compare_u8(Comparison op, const uint8_t* a, const uint8_t* b, uint8_t* out,
   for (; i < n; ++i) out[i] = static_cast<uint8_t>(((equal ? a[i] == b[i] : a[i] >= b[i]) != inverted) ? 255 : 0);
 }
 
+void in_range_u8(const uint8_t* in, int channels, const uint8_t* low, const uint8_t* high, uint8_t* out, size_t pixels) {
+  const hn::ScalableTag<uint8_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d), step = static_cast<size_t>(channels);
+  const auto within = [&](V x, size_t c)
+                          HWY_ATTR { return hn::VecFromMask(d, hn::Eq(hn::Min(hn::Max(x, hn::Set(d, low[c])), hn::Set(d, high[c])), x)); };
+  size_t i = 0;
+  for (; i + lanes <= pixels; i += lanes) {
+    V x, y, z, w;
+    if (channels == 1) {
+      x = within(hn::LoadU(d, in + i), 0);
+    } else if (channels == 3) {
+      hn::LoadInterleaved3(d, in + 3 * i, x, y, z);
+      x = hn::And(hn::And(within(x, 0), within(y, 1)), within(z, 2));
+    } else {
+      hn::LoadInterleaved4(d, in + 4 * i, x, y, z, w);
+      x = hn::And(hn::And(within(x, 0), within(y, 1)), hn::And(within(z, 2), within(w, 3)));
+    }
+    hn::StoreU(x, d, out + i);
+  }
+  for (; i < pixels; ++i) {
+    bool all = true;
+    for (size_t c = 0; c < step; ++c) all = all && in[step * i + c] >= low[c] && in[step * i + c] <= high[c];
+    out[i] = all ? 255 : 0;
+  }
+}
+
 /// Pixels of three elements where the mask is not 0.
 template <class T>
 void masked_triples(const T* in, const uint8_t* mask, T* out, size_t pixels) {
@@ -639,6 +666,7 @@ const ArithmeticLoops kArithmeticLoops{
     compare_u8,
     compare<float>,
     compare<double>,
+    in_range_u8,
     masked,
     MINNOW_ELEMENTS(sums),
     distance_u8<false>,

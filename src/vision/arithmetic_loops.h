@@ -47,6 +47,8 @@ struct ArithmeticLoops {
   void (*compare_u8)(Comparison op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
   void (*compare_f32)(Comparison op, const float* a, const float* b, uint8_t* out, size_t n);
   void (*compare_f64)(Comparison op, const double* a, const double* b, uint8_t* out, size_t n);
+  /// 255 where all channels (1, 3 or 4) of a pixel are within the bounds.
+  void (*in_range_u8)(const uint8_t* in, int channels, const uint8_t* low, const uint8_t* high, uint8_t* out, size_t pixels);
   /// Out of `n` pixels those that the mask has.
   void (*masked)(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes);
   /// sums[i % kSums] += elements, squares likewise of their squares (null: not wanted), or with `absolute` sums of absolute values.

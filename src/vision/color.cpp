@@ -326,12 +326,17 @@ Tensor convert_packed(const ImageView& image, const Row& code, int channels, con
   for_rows(image.height(), image.width() * (image.channels() + channels), [&](int64_t first, int64_t last) {
     std::vector<uint16_t> words(width);  // pixels need not lie at even addresses
     for (int64_t y = first; y < last; ++y) {
+      const auto at_word = [](const void* row) { return reinterpret_cast<uintptr_t>(row) % sizeof(uint16_t) == 0; };
       if (to) {
-        color_loops().to_packed(image.row<uint8_t>(y), static_cast<int>(image.channels()), code.blue, code.option & 7, words.data(), width);
-        std::memcpy(result.view().row<void>(y), words.data(), 2 * width);
+        auto* const out = result.view().row<uint8_t>(y);
+        uint16_t* const made = at_word(out) ? reinterpret_cast<uint16_t*>(out) : words.data();
+        color_loops().to_packed(image.row<uint8_t>(y), static_cast<int>(image.channels()), code.blue, code.option & 7, made, width);
+        if (made == words.data()) std::memcpy(out, made, 2 * width);
       } else {
-        std::memcpy(words.data(), image.row<void>(y), 2 * width);
-        color_loops().from_packed(words.data(), result.view().row<uint8_t>(y), channels, code.blue, code.option, width);
+        const auto* const in = image.row<uint8_t>(y);
+        const uint16_t* from = reinterpret_cast<const uint16_t*>(in);
+        if (!at_word(in)) from = static_cast<const uint16_t*>(std::memcpy(words.data(), in, 2 * width));
+        color_loops().from_packed(from, result.view().row<uint8_t>(y), channels, code.blue, code.option, width);
       }
     }
   });

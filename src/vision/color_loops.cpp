@@ -135,6 +135,13 @@ void swap_u8(const uint8_t* in, uint8_t* out, size_t n) {
   size_t i = 0;
   for (; i < std::min<size_t>(3, bytes); ++i) out[i] = in[2 - i];
   for (; i + 3 * lanes + 2 <= bytes; i += 3 * lanes) move(i, a0, b0), move(i + lanes, a1, b1), move(i + 2 * lanes, a2, b2);
+  // The rest in vectors that start with a pixel; the last one ends where the row does.
+  for (; i + lanes + 2 <= bytes && i >= 3; i = i / 3 * 3 + lanes) move(i / 3 * 3, a0, b0);
+  if (i < bytes && bytes >= lanes + 5) {
+    const size_t last = (bytes - lanes - 2) / 3 * 3;
+    move(last, a0, b0);
+    i = last + lanes;
+  }
   for (; i < bytes; ++i) out[i] = in[i % 3 == 0 ? i + 2 : i % 3 == 1 ? i : i - 2];
 }
 
@@ -958,8 +965,9 @@ void from_packed(const uint16_t* in, uint8_t* out, int to, int blue, int green_b
       b[i] = static_cast<uint8_t>((t << 3) & 0xf8);
       g[i] = static_cast<uint8_t>((t >> green_shift) & green_mask);
       r[i] = static_cast<uint8_t>((t >> red_shift) & 0xf8);
-      a[i] = six || (t & 0x8000) ? uint8_t{255} : uint8_t{0};
     }
+    if (to == 4 && !six)
+      for (size_t i = 0; i < count; ++i) a[i] = from[i] & 0x8000 ? uint8_t{255} : uint8_t{0};
     if (to == 1) {
       Made<uint8_t> gray = out;
       for (size_t i = 0; i < count; ++i) gray[i] = static_cast<uint8_t>((b[i] * kBlue + g[i] * kGreen + r[i] * kRed + (1 << 14)) >> 15);
@@ -972,7 +980,7 @@ void from_packed(const uint16_t* in, uint8_t* out, int to, int blue, int green_b
 }
 
 void to_packed(const uint8_t* in, int from, int blue, int green_bits, uint16_t* out, size_t n) {
-  alignas(64) uint8_t planes[4][kTile];
+  alignas(64) uint8_t planes[3][kTile];
   const bool six = green_bits == 6;
   for (size_t start = 0; start < n; start += kTile, in += kTile * static_cast<size_t>(from), out += kTile) {
     const size_t count = std::min(kTile, n - start);
@@ -982,16 +990,12 @@ void to_packed(const uint8_t* in, int from, int blue, int green_bits, uint16_t* 
     } else {
       split(in, from, planes[blue], planes[1], planes[2 - blue], count);
     }
-    if (from == 4 && !six)
-      for (size_t i = 0; i < count; ++i) planes[3][i] = in[4 * i + 3];
-    else
-      std::memset(planes[3], 0, kTile);
-    Plane<uint8_t> a = planes[3];
     Made<uint16_t> to = out;
     const int green_mask = six ? 0xfc : 0xf8, green_shift = six ? 3 : 2, red_shift = six ? 8 : 7;
     for (size_t i = 0; i < count; ++i)
-      to[i] =
-          static_cast<uint16_t>((b[i] >> 3) | ((g[i] & green_mask) << green_shift) | ((r[i] & 0xf8) << red_shift) | (a[i] ? 0x8000 : 0));
+      to[i] = static_cast<uint16_t>((b[i] >> 3) | ((g[i] & green_mask) << green_shift) | ((r[i] & 0xf8) << red_shift));
+    if (from == 4 && !six)
+      for (size_t i = 0; i < count; ++i) to[i] = static_cast<uint16_t>(to[i] | (in[4 * i + 3] ? 0x8000 : 0));
   }
 }
 

@@ -361,13 +361,16 @@ Tensor reduce(const ImageView& image, int axis, Reduction kind, DType wanted, Ou
 
 namespace {
 
+constexpr int32_t kNone = -(1 << 29);
+
 /// A channel of one of several pictures, and how its elements become bins.
 struct Dimension {
   const ImageView* image = nullptr;
   int64_t channel = 0;
   int bins = 0;
   double low = 0, high = 0;
-  std::vector<int> table;  // of u8: the bin of each value, -1: none
+  std::vector<int> table;       // of u8: the bin of each value, -1: none
+  std::vector<int32_t> scaled;  // the same times the bins of the dimensions behind, or kNone
   int bin_of(double value) const {
     if (!(value >= low && value < high)) return -1;
     const double scale = bins / (high - low);
@@ -419,11 +422,13 @@ std::vector<Dimension> dimensions_of(std::string_view function, const std::vecto
     if (images[0].dtype() == DType::u8)
       for (int value = 0; value < 256; ++value) dimension.table.push_back(dimension.bin_of(value));
   }
+  int32_t scale = 1;
+  for (size_t d = dimensions.size(); d-- > 0; scale *= dimensions[d].bins)
+    for (const int bin : dimensions[d].table) dimensions[d].scaled.push_back(bin < 0 ? kNone : bin * scale);
   return dimensions;
 }
 
 /// The bin of each pixel of a row; -1: none. A dimension adds its bin times the bins of those behind it, or kNone.
-constexpr int32_t kNone = -(1 << 29);
 void bins_of_row(const std::vector<Dimension>& dimensions, int64_t y, std::vector<int32_t>& bins) {
   int32_t scale = 1;
   for (const Dimension& dimension : dimensions) scale *= dimension.bins;
@@ -443,16 +448,14 @@ void bins_of_row(const std::vector<Dimension>& dimensions, int64_t y, std::vecto
     const auto scaled = [scale](int bin) { return bin < 0 ? kNone : bin * scale; };
     const auto computed = [&](auto value) { return scaled(dimension.bin_of(static_cast<double>(value))); };
     if (dimension.image->dtype() == DType::u8) {
-      std::array<int32_t, 256> table;
-      for (size_t value = 0; value < 256; ++value) table[value] = scaled(dimension.table[value]);
-      take(uint8_t(), [&table](uint8_t value) { return table[value]; });
+      take(uint8_t(), [table = dimension.scaled.data()](uint8_t value) { return table[value]; });
     } else if (dimension.image->dtype() == DType::u16) {
       take(uint16_t(), computed);
     } else {
       take(float(), computed);
     }
   }
-  for (int32_t& bin : bins) bin = std::max(bin, -1);
+  for (int32_t& bin : bins) bin = bin < 0 ? -1 : bin;
 }
 
 }  // namespace

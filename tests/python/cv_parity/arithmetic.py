@@ -126,6 +126,9 @@ def in_range(random):
         if a.ndim == 2:
             yield call(a, 20, 120)
             yield call(a, 0.4, 100.6)
+            yield call(a, -5, 300)
+            yield call(a, 120, 20)
+            yield call(a, 300, 400)
         else:
             yield call(a, (10, 20, 30, 40)[:a.shape[2]], (210, 190, 200, 180)[:a.shape[2]])
             yield call(a, np.array([10, 20, 30, 40][:a.shape[2]]), np.array([210, 190, 200, 180][:a.shape[2]]))
