@@ -174,6 +174,9 @@ class Pages(unittest.TestCase):
     def test_express(self):
         self.assertEqual(self.follow("express.md"), 7)
 
+    def test_optimizers(self):
+        self.assertEqual(self.follow("optimizers.md"), 5)
+
     def test_migrating(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
         self.assertEqual(self.follow("migrating.md"), 2)
