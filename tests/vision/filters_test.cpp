@@ -177,6 +177,41 @@ TEST(Filters, flood_fill_stays_within_borders) {
   EXPECT_EQ(p.pixels[4], 10);
 }
 
+TEST(Filters, even_pictures_stay_as_they_are) {
+  for (const int64_t height : {1, 2, 7, 33})
+    for (const int64_t width : {1, 2, 5, 16, 65, 130})
+      for (const int64_t channels : {1, 3}) {
+        Picture p(height, width, channels);
+        std::fill(p.pixels.begin(), p.pixels.end(), uint8_t(77));
+        const auto same = [&](int64_t, int64_t, int64_t) { return 77; };
+        expect(bilateral_filter(p.view(), 5, 20, 20), p, 0, same);
+        expect(stack_blur(p.view(), {7, 5}), p, 1, same);
+        expect(gaussian_blur(p.view(), {31, 7}, 2), p, 0, same);
+        expect(box_filter(p.view(), DType::f32, {40, 9}), p, 1e-4, same);
+        expect(median_blur(p.view(), 31), p, 0, same);
+        expect(morphology(p.view(), MorphOp::close, structuring_element(MorphShape::ellipse, {9, 5})), p, 0, same);
+        const Tensor edges = canny(p.view(), 10, 20);
+        EXPECT_EQ(std::count(edges.data<uint8_t>(), edges.data<uint8_t>() + edges.elements(), 255), 0);
+        const auto [sums, squares, tilted] = integral_3(p.view());
+        EXPECT_EQ(sums.data<int32_t>()[sums.elements() - 1], 77 * height * width);
+        EXPECT_EQ(squares.data<double>()[squares.elements() - 1], 77.0 * 77 * double(height * width));
+        EXPECT_EQ(tilted.data<int32_t>()[0], 0);
+        std::vector<int32_t> markers(static_cast<size_t>(height * width));
+        markers[markers.size() / 2] = 3;
+        if (channels == 3) {
+          watershed(p.view(), MutableImageView(DType::i32, height, width, 1, markers.data(), width * 4));
+          EXPECT_TRUE(std::all_of(markers.begin(), markers.end(), [](int32_t label) { return label == 3 || label == -1; }) || height < 3 ||
+                      width < 3);
+          continue;
+        }
+        expect(equalize_hist(p.view()), p, 0, same);
+        EXPECT_EQ(clahe(p.view()).elements(), height * width);
+        EXPECT_EQ(adaptive_threshold(p.view(), 255, AdaptiveMethod::gaussian, Threshold::binary, 21, -1).data<uint8_t>()[0], 0);
+        const auto [distances, labels] = distance_transform_with_labels(p.view(), Metric::l2, 5, LabelType::components);
+        EXPECT_EQ(labels.data<int32_t>()[0], 0);
+      }
+}
+
 TEST(Filters, errors_are_sentences) {
   const Picture p(4, 4, 1);
   EXPECT_THROW(blur(p.view(), {0, 3}), InvalidArgument);
