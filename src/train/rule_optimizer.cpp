@@ -95,9 +95,15 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, const Config& config) : rule_(rul
     throw Unsupported("{}: this build updates parameters on the CPU alone; set device to cpu or automatic", where());
   if (config.sharpness > 0 && config.accumulate > 1)
     throw Unsupported("{}: sharpness and accumulate cannot be combined; give on_execute the mean gradient", where());
-  std::vector<double> values(rows_.size());
-  read_settings(rows_, config.settings, where(), values);
-  for (const Group& group : config.groups) read_settings(rows_, group.settings, format("{}, group \"{}\"", where(), group.pattern), values);
+  const auto check = [&](const Settings& settings, const std::string& place) {
+    std::vector<double> values(rows_.size());
+    values[kDecoupled] = 1;
+    read_settings(rows_, settings, place, values);
+    if (rule.decay == Decay::own && values[kDecoupled] == 0)
+      throw InvalidArgument("{}: its formula says what weight_decay does; leave decoupled_weight_decay away", place);
+  };
+  check(config.settings, where());
+  for (const Group& group : config.groups) check(group.settings, format("{}, group \"{}\"", where(), group.pattern));
 }
 
 std::vector<double> RuleOptimizer::settings_for(std::string_view name) const {

@@ -62,6 +62,7 @@ TEST(Optimizer, errors_suggest_what_there_is) {
   EXPECT_THAT(creation({.name = "sgd", .groups = {{"*.bias", {{"rate", 1.0}}}}}),
               HasSubstr("group \"*.bias\": there is no setting \"rate\""));
   EXPECT_EQ(creation({.name = "sgd", .clip_norm = -1}), "optimizer \"sgd\": clip_norm takes a number of at least 0, not -1");
+  EXPECT_THAT(creation({.name = "lamb", .settings = {{"decoupled_weight_decay", false}}}), HasSubstr("leave decoupled_weight_decay away"));
   EXPECT_THAT(creation({.name = "sgd", .device = Optimizer::Device::gpu}), HasSubstr("on the CPU alone"));
 }
 
