@@ -79,4 +79,22 @@ MINNOW_API Tensor default_new_camera_matrix(const TensorView& matrix, Size size,
 MINNOW_API std::pair<Tensor, Rect> optimal_new_camera_matrix(const TensorView& matrix, const std::vector<double>& distortion, Size size,
                                                              double alpha, Size new_size = {}, bool centered = false);
 
+// ---- Lenses of a wide angle (J. Kannala and S. Brandt, 2006), whose distortion has 4 numbers. Points are f32 or f64 [n, 1, 2], rotations
+// 3 or 9 numbers or nothing.
+
+MINNOW_API Tensor fisheye_distort_points(const TensorView& points, const TensorView& matrix, const std::vector<double>& distortion,
+                                         double skew = 0);
+/// (-1000000, -1000000) for pixels beyond what the lens sees.
+MINNOW_API Tensor fisheye_undistort_points(const TensorView& points, const TensorView& matrix, const std::vector<double>& distortion,
+                                           const std::vector<double>& rotation = {}, const std::vector<double>& new_matrix = {},
+                                           int criteria = 3, int most = 10, double epsilon = 1e-8);
+MINNOW_API std::pair<Tensor, Tensor> fisheye_rectify_map(const TensorView& matrix, const std::vector<double>& distortion,
+                                                         const std::vector<double>& rotation, const std::vector<double>& new_matrix,
+                                                         Size size, DType dtype, int channels);
+MINNOW_API Tensor fisheye_undistort(const ImageView& image, const TensorView& matrix, const std::vector<double>& distortion,
+                                    const std::vector<double>& new_matrix, Size size = {}, Output output = {});
+/// A camera that shows valid pixels alone (balance 0), or all source pixels (1).
+MINNOW_API Tensor fisheye_new_camera_matrix(const TensorView& matrix, const std::vector<double>& distortion, Size size,
+                                            const std::vector<double>& rotation, double balance = 0, Size new_size = {}, double scale = 1);
+
 }  // namespace minnow::vision

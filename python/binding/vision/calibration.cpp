@@ -57,6 +57,13 @@ void define_calibration(nb::module_& m) {
   define(m, "getDefaultNewCameraMatrix", vision::default_new_camera_matrix, {"cameraMatrix", "imgsize", "centerPrincipalPoint"});
   define(m, "getOptimalNewCameraMatrix", vision::optimal_new_camera_matrix,
          {"cameraMatrix", "distCoeffs", "imageSize", "alpha", "newImgSize", "centerPrincipalPoint"});
+  define(m, "fisheye_distortPoints", vision::fisheye_distort_points, {"undistorted", "K", "D", "alpha"});
+  define(m, "fisheye_undistortPoints", vision::fisheye_undistort_points,
+         {"distorted", "K", "D", "R", "P", "criteria", "maxCount", "epsilon"});
+  define(m, "fisheye_initUndistortRectifyMap", vision::fisheye_rectify_map, {"K", "D", "R", "P", "size", "dtype", "channels"});
+  define(m, "fisheye_undistortImage", vision::fisheye_undistort, {"distorted", "K", "D", "Knew", "new_size", "undistorted"});
+  define(m, "fisheye_estimateNewCameraMatrix", vision::fisheye_new_camera_matrix,
+         {"K", "D", "image_size", "R", "balance", "new_size", "fov_scale"});
 }
 
 }  // namespace minnow::python

@@ -9,6 +9,7 @@ from typing import Any
 
 from minnow._minnow import nearest as _nearest
 from minnow.cv import dnn as dnn
+from minnow.cv import fisheye as fisheye
 from minnow.cv._arithmetic import *
 from minnow.cv._calibration import *
 from minnow.cv._codecs import *

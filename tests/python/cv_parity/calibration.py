@@ -222,3 +222,49 @@ def optimal_matrix(random):
             for centered in (False, True):
                 yield call(LENS, lens, (320, 240), alpha, (300, 200), centered)
                 yield call(LENS.astype(np.float32), lens, (320, 240), alpha, centerPrincipalPoint=centered)
+
+
+WIDE = (np.float64([-0.02, 0.01, -0.005, 0.001]), np.float64([[0.1], [-0.05], [0.02], [0.003]]), np.zeros(4))
+TURN = np.float64([0.1, -0.05, 0.02])
+
+
+@function("fisheye.distortPoints", relative=1e-4)
+def fisheye_distort(random):
+    for lens in WIDE:
+        for dtype in (np.float32, np.float64):
+            yield call(random.normal(0, 0.7, (20, 1, 2)).astype(dtype), LENS, lens)
+            yield call(random.normal(0, 0.7, (1, 20, 2)).astype(dtype), LENS.astype(np.float32), lens, alpha=0.1)
+    yield call(np.zeros((4, 2)), LENS, lens)
+
+
+@function("fisheye.undistortPoints", relative=1e-4)
+def fisheye_undistort(random):
+    for lens in WIDE:
+        for dtype in (np.float32, np.float64):
+            points = random.uniform(0, 300, (20, 1, 2)).astype(dtype)
+            yield call(points, LENS, lens)
+            yield call(points, LENS, lens, R=TURN, P=LENS)
+            yield call(points, LENS, lens, R=cv2.Rodrigues(TURN)[0], criteria=(1, 7, 0))
+
+
+@function("fisheye.initUndistortRectifyMap", relative=1e-4)
+def fisheye_map(random):
+    for lens in WIDE:
+        yield call(LENS, lens, None, LENS, (50, 40), cv2.CV_32FC1)
+        yield call(LENS, lens, TURN, LENS, (50, 40), cv2.CV_32FC1)
+
+
+@function("fisheye.undistortImage", within=1)
+def fisheye_image(random):
+    for channels in (1, 3):
+        for lens in WIDE:
+            yield call(image(random, 240, 320, channels, "uint8", smooth=True), LENS, lens, Knew=LENS)
+            yield call(image(random, 240, 320, channels, "uint8", smooth=True), LENS, lens, Knew=LENS * [[0.5], [0.5], [1]], new_size=(200, 150))
+
+
+@function("fisheye.estimateNewCameraMatrixForUndistortRectify", relative=1e-4)
+def fisheye_camera(random):
+    for lens in WIDE:
+        for balance in (0, 0.5, 1):
+            yield call(LENS, lens, (320, 240), None, balance=balance)
+            yield call(LENS.astype(np.float32), lens, (320, 240), np.eye(3), balance=balance, new_size=(100, 90), fov_scale=1.2)
