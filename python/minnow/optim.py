@@ -46,7 +46,7 @@ def schedule(name: str, **settings: Setting | Sequence[float]) -> Schedule:
 
 
 def lambda_schedule(function: Callable[[int], float]) -> Schedule:
-    """The factor is function(t). An exception from it ends the step.
+    """The factor is function(t). A step raises the exceptions of the function.
 
     >>> optim.lambda_schedule(lambda t: 1 / (1 + t))(3)
     0.25
