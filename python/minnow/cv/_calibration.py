@@ -76,7 +76,7 @@ def _numbers(values: Any) -> Any:
 
 def Rodrigues(src: MatLike, dst: MatLike | None = None, jacobian: MatLike | None = None) -> tuple[Any, Any]:
     """(matrix, derivatives): the rotation [3, 3] of a vector of three numbers, its axis times its angle, and [3, 9]; or the vector [3, 1] of a matrix, and
-    [9, 3]. float32 or float64. Source: O. Rodrigues (1840)."""
+    [9, 3]. float32 or float64. Source: O. Rodrigues (1840). Raises InvalidArgument for other shapes and dtypes."""
     return _vision.Rodrigues(src)
 
 
@@ -84,14 +84,14 @@ def projectPoints(objectPoints: MatLike, rvec: MatLike, tvec: MatLike, cameraMat
                   jacobian: MatLike | None = None, aspectRatio: float = 0) -> tuple[Any, Any]:
     """(pixels, derivatives): the pixels [n, 1, 2] of points [n, 3] or [n, 1, 3], float32 or float64, and float64 [2 n, 10 + numbers of distortion], by
     rotation, translation, focal lengths, centre and distortion. `distCoeffs`: None, or 4, 5, 8, 12 or 14 numbers. Source: D. Brown, Decentering
-    distortion of lenses (1966)."""
+    distortion of lenses (1966). Raises InvalidArgument for points or a camera of other shapes."""
     return _vision.projectPoints(objectPoints, rvec, tvec, cameraMatrix, _numbers(distCoeffs), aspectRatio)
 
 
 def undistortPoints(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, R: MatLike | None = None,
                     P: MatLike | None = None) -> Any:
     """The directions (x, y) [n, 1, 2] before the lens of pixels [n, 2] or [n, 1, 2], float32 or float64, after five steps; turned by `R`, and with
-    the camera `P` pixels again."""
+    the camera `P` pixels again. Raises InvalidArgument for points or a camera of other shapes."""
     return _vision.undistortPoints(src, cameraMatrix, _numbers(distCoeffs), _numbers(R), _numbers(P), 1, 5, 0.01)
 
 
@@ -102,32 +102,36 @@ def undistortPointsIter(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike
 
 
 def undistortImagePoints(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, arg1: Any = (1, 5, 0.01)) -> Any:
-    """Pixels of a picture as undistort() makes it from pixels of the picture through the lens."""
+    """Pixels of a picture as undistort() makes it from pixels of the picture through the lens.
+    Raises InvalidArgument for points or a camera of other shapes."""
     return _vision.undistortPoints(src, cameraMatrix, _numbers(distCoeffs), [], cameraMatrix, *arg1)
 
 
 def initUndistortRectifyMap(cameraMatrix: MatLike, distCoeffs: MatLike | None, R: MatLike | None, newCameraMatrix: MatLike | None, size: Size, m1type: int,
                             map1: MatLike | None = None, map2: MatLike | None = None) -> tuple[Any, Any]:
     """Maps for remap() that take a lens's distortion away, turn by `R` and show the picture of another camera: CV_16SC2, CV_32FC1 or CV_32FC2 as
-    convertMaps makes them. Without `newCameraMatrix` it is `cameraMatrix` with the centre in the middle."""
+    convertMaps makes them. Without `newCameraMatrix` it is `cameraMatrix` with the centre in the middle.
+    Raises InvalidArgument for a camera of another shape or another kind of map."""
     dtype = _common.dtype_of(m1type, "initUndistortRectifyMap") if m1type > 0 else None
     return _vision.initUndistortRectifyMap(cameraMatrix, _numbers(distCoeffs), _numbers(R), _numbers(newCameraMatrix), size, dtype, (int(m1type) >> 3) + 1)
 
 
 def undistort(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, newCameraMatrix: MatLike | None = None) -> Any:
-    """The picture without the distortion of a lens, linear, with zeros where there is no source."""
+    """The picture without the distortion of a lens, linear, with zeros where there is no source.
+    Raises InvalidArgument for a camera of another shape."""
     return _vision.undistort(src, cameraMatrix, _numbers(distCoeffs), _numbers(newCameraMatrix), dst)
 
 
 def getDefaultNewCameraMatrix(cameraMatrix: MatLike, imgsize: Size | None = None, centerPrincipalPoint: bool = False) -> Any:
-    """The camera's matrix in float64, with the centre in the middle of the picture where that is wanted."""
+    """The camera's matrix in float64, with the centre in the middle of the picture where that is wanted.
+    Raises InvalidArgument for another shape."""
     return _vision.getDefaultNewCameraMatrix(cameraMatrix, imgsize, centerPrincipalPoint)
 
 
 def getOptimalNewCameraMatrix(cameraMatrix: MatLike, distCoeffs: MatLike | None, imageSize: Size, alpha: float, newImgSize: Size | None = None,
                               centerPrincipalPoint: bool = False) -> tuple[Any, Any]:
     """(matrix, rectangle): a camera for undistort() that shows valid pixels alone (alpha 0), all source pixels (1) or between, and where valid pixels
-    are, (x, y, width, height)."""
+    are, (x, y, width, height). Raises InvalidArgument for a camera of another shape or an empty size."""
     return _vision.getOptimalNewCameraMatrix(cameraMatrix, _numbers(distCoeffs), imageSize, alpha, newImgSize, centerPrincipalPoint)
 
 

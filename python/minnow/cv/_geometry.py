@@ -45,7 +45,7 @@ def warpAffine(src: MatLike, M: MatLike, dsize: Size | None, dst: MatLike | None
 
 def warpPerspective(src: MatLike, M: MatLike, dsize: Size | None, dst: MatLike | None = None, flags: int = INTER_LINEAR, borderMode: int = _common.BORDER_CONSTANT,
                     borderValue: Scalar | None = None) -> Any:
-    """As warpAffine, with a homography: `M` is a float array [3, 3]."""
+    """As warpAffine, with a homography: `M` is a float array [3, 3]. Raises InvalidArgument for another matrix."""
     return _common.vision.warpPerspective(src, M, dsize, flags, _common.border_of(borderMode, "warpPerspective", range(6)), borderValue, dst)
 
 
@@ -53,21 +53,21 @@ def remap(src: MatLike, map1: MatLike, map2: MatLike | None, interpolation: int,
           borderValue: Scalar | None = None) -> Any:
     """A picture of the maps' size, whose pixel (x, y) is that of `src` at x = map1[y, x], y = map2[y, x], both float32; or `map1` has both coordinates as
     two channels, float32, or int16 with the fractions of convertMaps in `map2`. With WARP_RELATIVE_MAP the maps are offsets from (x, y). See warpAffine
-    for the rest."""
+    for the rest. Raises InvalidArgument for maps of another form or of two sizes."""
     return _common.vision.remap(src, map1, map2, interpolation, _common.border_of(borderMode, "remap", range(6)), borderValue, dst)
 
 
 def convertMaps(map1: MatLike, map2: MatLike | None, dstmap1type: int, dstmap1: MatLike | None = None, dstmap2: MatLike | None = None,
                 nninterpolation: bool = False) -> tuple[Any, Any]:
     """Maps of remap() in another form: CV_16SC2 (int16 of two channels, and uint16 fractions of 1/32, y * 32 + x), CV_32FC1 or CV_32FC2; 0 chooses between
-    CV_16SC2 and CV_32FC2. The second map is None where the form has one."""
+    CV_16SC2 and CV_32FC2. The second map is None where the form has one. Raises InvalidArgument for maps that remap() does not take."""
     kind = int(dstmap1type)
     dtype = _common.dtype_of(kind, "convertMaps") if kind > 0 else None
     return _common.vision.convertMaps(map1, map2, dtype, (kind >> 3) + 1, nninterpolation)
 
 
 def flip(src: MatLike, flipCode: int, dst: MatLike | None = None) -> Any:
-    """The picture upside down (flipCode 0), mirrored (above 0) or both (below 0).
+    """The picture upside down (flipCode 0), mirrored (above 0) or both (below 0). Raises InvalidArgument for an empty picture.
 
     >>> cv.flip(minnow.Var([[1, 2], [3, 4]], "uint8"), 1)
     Var([[2, 1],
@@ -77,31 +77,32 @@ def flip(src: MatLike, flipCode: int, dst: MatLike | None = None) -> Any:
 
 
 def flipND(src: MatLike, axis: int, dst: MatLike | None = None) -> Any:
-    """The picture with its rows (axis 0 or -2) or its columns (1 or -1) in the other order."""
+    """The picture with its rows (axis 0 or -2) or its columns (1 or -1) in the other order. Raises InvalidArgument for another axis."""
     if axis not in (0, 1, -1, -2):
         raise InvalidArgument(f"flipND: a picture has the axes 0 and 1, not {axis}")
     return _common.vision.flip(src, axis % 2, dst)
 
 
 def rotate(src: MatLike, rotateCode: int, dst: MatLike | None = None) -> Any:
-    """The picture turned by a multiple of 90 degrees: ROTATE_90_CLOCKWISE, ROTATE_180 or ROTATE_90_COUNTERCLOCKWISE."""
+    """The picture turned by a multiple of 90 degrees: ROTATE_90_CLOCKWISE, ROTATE_180 or ROTATE_90_COUNTERCLOCKWISE.
+    Raises InvalidArgument for another code."""
     return _common.vision.rotate(src, rotateCode, dst)
 
 
 def transpose(src: MatLike, dst: MatLike | None = None) -> Any:
-    """Rows become columns; channels stay."""
+    """Rows become columns; channels stay. Raises InvalidArgument for an empty picture."""
     return _common.vision.transpose(src, dst)
 
 
 def repeat(src: MatLike, ny: int, nx: int, dst: MatLike | None = None) -> Any:
-    """The picture `ny` times below itself and `nx` times beside itself."""
+    """The picture `ny` times below itself and `nx` times beside itself. Raises InvalidArgument for counts below 1."""
     return _common.vision.repeat(src, ny, nx, dst)
 
 
 def copyMakeBorder(src: MatLike, top: int, bottom: int, left: int, right: int, borderType: int, dst: MatLike | None = None,
                    value: Scalar | None = None) -> Any:
     """The picture with a border of so many pixels on each side: BORDER_CONSTANT (of `value`), BORDER_REPLICATE, BORDER_REFLECT, BORDER_REFLECT_101 or
-    BORDER_WRAP.
+    BORDER_WRAP. Raises InvalidArgument for a negative width or another border type.
 
     >>> cv.copyMakeBorder(minnow.Var([[1, 2, 3]], "uint8"), 0, 0, 2, 2, cv.BORDER_REFLECT_101)
     Var([[3, 2, 1, 2, 3, 2, 1]], shape=(1, 7), dtype=uint8)
@@ -110,66 +111,73 @@ def copyMakeBorder(src: MatLike, top: int, bottom: int, left: int, right: int, b
 
 
 def borderInterpolate(p: int, len: int, borderType: int) -> int:
-    """The position within [0, len) that stands for position `p`; -1 with BORDER_CONSTANT where `p` is beyond."""
+    """The position within [0, len) that stands for position `p`; -1 with BORDER_CONSTANT where `p` is beyond.
+    Raises InvalidArgument for a length below 1."""
     return _common.vision.borderInterpolate(p, len, _common.border_of(borderType, "borderInterpolate"))
 
 
 def getRotationMatrix2D(center: Sequence[float], angle: float, scale: float) -> Any:
-    """The matrix [2, 3] of warpAffine that turns by `angle` degrees counterclockwise around `center` = (x, y), and scales."""
+    """The matrix [2, 3] of warpAffine that turns by `angle` degrees counterclockwise around `center` = (x, y), and scales.
+    Raises InvalidType for what is no number."""
     return _to_arrays(_common.vision.getRotationMatrix2D(center, angle, scale))
 
 
 def getAffineTransform(src: MatLike, dst: MatLike) -> Any:
-    """The float64 matrix [2, 3] that leads three points, float32 [3, 2], to three others. Zeros where the points lie on a line."""
+    """The float64 matrix [2, 3] that leads three points, float32 [3, 2], to three others. Zeros where the points lie on a line.
+    Raises InvalidArgument for other points."""
     return _common.vision.getAffineTransform(src, dst)
 
 
 def getPerspectiveTransform(src: MatLike, dst: MatLike, solveMethod: int = 0) -> Any:
-    """The float64 matrix [3, 3] of the homography that leads four points, float32 [4, 2], to four others."""
+    """The float64 matrix [3, 3] of the homography that leads four points, float32 [4, 2], to four others.
+    Raises InvalidArgument for other points."""
     return _common.vision.getPerspectiveTransform(src, dst, solveMethod)
 
 
 def invertAffineTransform(M: MatLike, iM: MatLike | None = None) -> Any:
-    """The inverse of a matrix [2, 3], float32 or float64."""
+    """The inverse of a matrix [2, 3], float32 or float64. Raises InvalidArgument for another matrix."""
     return _common.vision.invertAffineTransform(M)
 
 
 def perspectiveTransform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Any:
-    """Points [n, 1, 2] times a matrix [3, 3], or [n, 1, 3] times [4, 4], divided by the last coordinate; float32 or float64."""
+    """Points [n, 1, 2] times a matrix [3, 3], or [n, 1, 3] times [4, 4], divided by the last coordinate; float32 or float64.
+    Raises InvalidArgument for another matrix, Unsupported for other dtypes."""
     return _common.vision.perspectiveTransform(src, m, dst)
 
 
 def pyrDown(src: MatLike, dst: MatLike | None = None, dstsize: Size | None = None, borderType: int = _common.BORDER_DEFAULT) -> Any:
     """A picture of half the size, rounded up, smoothed by five taps on each axis; uint8, uint16, int16, float32 or float64. All border types but
-    BORDER_CONSTANT. Source: Burt and Adelson, "The Laplacian pyramid as a compact image code", 1983."""
+    BORDER_CONSTANT. Source: Burt and Adelson, "The Laplacian pyramid as a compact image code", 1983.
+    Raises InvalidArgument for a `dstsize` that is not half the size, up to a pixel."""
     return _common.vision.pyrDown(src, dstsize, _common.border_of(borderType, "pyrDown", range(1, 5)), dst)
 
 
 def pyrUp(src: MatLike, dst: MatLike | None = None, dstsize: Size | None = None, borderType: int = _common.BORDER_DEFAULT) -> Any:
-    """A picture of twice the size, smoothed as pyrDown does."""
+    """A picture of twice the size, smoothed as pyrDown does. Raises InvalidArgument for a `dstsize` that is not twice the size, up to a pixel."""
     return _common.vision.pyrUp(src, dstsize, _common.border_of(borderType, "pyrUp", (4,)), dst)
 
 
 def getRectSubPix(image: MatLike, patchSize: Size, center: Sequence[float], patch: MatLike | None = None, patchType: int = -1) -> Any:
     """A patch of `patchSize` = (width, height) pixels around `center` = (x, y), which may lie between pixels; the border's pixels are repeated. uint8 or
-    float32 of 1 or 3 channels; patchType: CV_32F of uint8, too."""
+    float32 of 1 or 3 channels; patchType: CV_32F of uint8, too. Raises Unsupported for other dtypes, InvalidArgument for other channels."""
     return _common.vision.getRectSubPix(image, patchSize, center, _common.dtype_of(patchType, "getRectSubPix"), patch)
 
 
 def warpPolar(src: MatLike, dsize: Size | None, center: Sequence[float], maxRadius: float, flags: int, dst: MatLike | None = None) -> Any:
     """Rows of the result are angles, its columns distances from `center` up to `maxRadius`; with WARP_POLAR_LOG their logarithms, and with
     WARP_INVERSE_MAP the way back. dsize (0, 0): chosen so that the area stays the circle's. Pixels without a source keep those of `dst`; they are zeros
-    with WARP_FILL_OUTLIERS."""
+    with WARP_FILL_OUTLIERS. Raises InvalidArgument for a size of no pixels."""
     return _common.vision.warpPolar(src, dsize, center, maxRadius, flags, dst)
 
 
 def linearPolar(src: MatLike, center: Sequence[float], maxRadius: float, flags: int, dst: MatLike | None = None) -> Any:
-    """warpPolar with the size of `src`."""
+    """warpPolar with the size of `src`. Raises InvalidArgument for an empty picture."""
     return _common.vision.warpPolar(src, _size(src), center, maxRadius, flags & ~WARP_POLAR_LOG, dst)
 
 
 def logPolar(src: MatLike, center: Sequence[float], M: float, flags: int, dst: MatLike | None = None) -> Any:
-    """warpPolar with WARP_POLAR_LOG and the size of `src`; the columns are `M` times the logarithm."""
+    """warpPolar with WARP_POLAR_LOG and the size of `src`; the columns are `M` times the logarithm.
+    Raises InvalidArgument for an empty picture, or an `M` next to 0."""
     size = _size(src)
     try:
         radius = math.exp(size[0] / M) if M > 0 else 1.0
