@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "vision/blob_loops.h"
 #include "vision/image.h"
 
 namespace minnow::vision {
@@ -120,18 +121,24 @@ template <class From, class To>
 void write_planes(const ImageView& image, To* to, bool swap, const float* mean, float scale) {
   const int64_t channels = image.channels(), plane = image.height() * image.width();
   for_rows(image.height(), image.width() * channels * 2, [&](int64_t first, int64_t last) {
-    for (int64_t y = first; y < last; ++y)
+    for (int64_t y = first; y < last; ++y) {
+      if constexpr (std::is_same_v<From, uint8_t> && std::is_same_v<To, float>)
+        if (channels == 3) {
+          float* planes[3];
+          for (int64_t c = 0; c < 3; ++c) planes[c] = to + (swap ? 2 - c : c) * plane + y * image.width();
+          blob_loops().three(image.row<uint8_t>(y), image.width(), planes, mean, scale);
+          continue;
+        }
       for (int64_t c = 0; c < channels; ++c) {
         const From* const in = image.row<From>(y) + c;
         To* const out = to + (swap && c < 3 ? 2 - c : c) * plane + y * image.width();
         const float less = mean[c];
         if constexpr (std::is_same_v<To, uint8_t>)
           for (int64_t x = 0; x < image.width(); ++x) out[x] = saturate<uint8_t>(in[x * channels]);
-        else if (channels == 3)
-          for (int64_t x = 0; x < image.width(); ++x) out[x] = (static_cast<float>(in[x * 3]) - less) * scale;
         else
           for (int64_t x = 0; x < image.width(); ++x) out[x] = (static_cast<float>(in[x * channels]) - less) * scale;
       }
+    }
   });
 }
 
