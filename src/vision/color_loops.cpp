@@ -535,6 +535,7 @@ HWY_NOINLINE void from_cube(const std::vector<int16_t>& cube, Plane<int> b, Plan
     const int16_t* at = table + 24 * ((red >> 9) + 33 * ((green >> 9) + 33 * (blue >> 9)));
     const int p = (red >> 5) & 15, q = (green >> 5) & 15, s = (blue >> 5) & 15;
     const int qs[4] = {(16 - q) * (16 - s), (16 - q) * s, q * (16 - s), q * s};
+    MINNOW_UNROLL
     for (int k = 0; k < 4; ++k) {
       weights[k] = static_cast<int16_t>((16 - p) * qs[k]);
       weights[4 + k] = static_cast<int16_t>(p * qs[k]);
