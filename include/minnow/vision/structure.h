@@ -122,6 +122,12 @@ MINNOW_API Tensor hough_lines(const ImageView& image, double rho, double theta, 
 /// detection of lines using the progressive probabilistic Hough transform (2000).
 MINNOW_API Tensor hough_lines_p(const ImageView& image, double rho, double theta, int threshold, double min_length, double max_gap);
 
+/// Circles (x, y, radius), f32[1, n, 3], of a u8 picture, or with their votes [1, n, 4]; an empty tensor where there are none. edge:
+/// Canny's upper threshold; votes: for a center. Source: H. Yuen et al., Comparative study of Hough transform methods for circle finding
+/// (1990).
+MINNOW_API Tensor hough_circles(const ImageView& image, double dp, double distance, double edge, double votes, int least_radius,
+                                int most_radius, bool with_votes);
+
 // ---- Templates
 
 enum class TemplateMatch { sqdiff = 0, sqdiff_normed = 1, ccorr = 2, ccorr_normed = 3, ccoeff = 4, ccoeff_normed = 5 };
@@ -212,5 +218,15 @@ struct PrincipalComponents {
 };
 /// Of samples as rows. `mean`: given, or none. `most`: 0 for all.
 MINNOW_API PrincipalComponents pca(const ImageView& data, const ImageView& mean = {}, int most = 0);
+
+// ---- Flow
+
+struct Flow {
+  Tensor points, status, errors;  // as the points; u8[n, 1]: 1 where a point was found; f32[n, 1]
+};
+/// Where points (f32) of a picture (u8) are in another. `guess`: read with flag 4. Flag 8: errors are the eigenvalues. Source: J.-Y.
+/// Bouguet, Pyramidal implementation of the Lucas Kanade feature tracker (2000).
+MINNOW_API Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, const TensorView& points, const TensorView& guess,
+                                         Size window, int levels, const Criteria& criteria, int flags, double least_eigenvalue);
 
 }  // namespace minnow::vision

@@ -139,6 +139,15 @@ Tensor solve_poly(const std::vector<double>& coefficients, int steps, DType dtyp
   return tensor_of(DType::f32, shape, single.data());
 }
 
+std::tuple<Tensor, Tensor, Tensor> flow(const vision::ImageView& before, const vision::ImageView& after, const TensorView& points,
+                                        const std::optional<TensorView>& guess, vision::Size window, int levels, const Criteria& criteria,
+                                        int flags, double least) {
+  if ((flags & 4) && !guess) throw InvalidArgument("calcOpticalFlowPyrLK: OPTFLOW_USE_INITIAL_FLOW takes nextPts");
+  vision::Flow flow =
+      vision::calc_optical_flow_pyr_lk(before, after, points, guess ? *guess : points, window, levels, criteria, flags, least);
+  return {std::move(flow.points), std::move(flow.status), std::move(flow.errors)};
+}
+
 }  // namespace
 
 void define_structure(nb::module_& m) {
@@ -188,6 +197,9 @@ void define_structure(nb::module_& m) {
   define(m, "solveCubic", solve_cubic, {"coeffs", "dtype"});
   define(m, "solvePoly", solve_poly, {"coeffs", "maxIters", "dtype"});
   define(m, "PCACompute", pca, {"data", "mean", "maxComponents"});
+  define(m, "HoughCircles", vision::hough_circles, {"image", "dp", "minDist", "param1", "param2", "minRadius", "maxRadius", "with_votes"});
+  define(m, "calcOpticalFlowPyrLK", flow,
+         {"prevImg", "nextImg", "prevPts", "nextPts", "winSize", "maxLevel", "criteria", "flags", "minEigThreshold"});
   define(m, "matchShapes", vision::match_shapes, {"contour1", "contour2", "method"});
 }
 

@@ -25,6 +25,8 @@ DCT_INVERSE, DCT_ROWS = 1, 4
 DECOMP_LU, DECOMP_SVD, DECOMP_EIG, DECOMP_CHOLESKY, DECOMP_QR, DECOMP_NORMAL = 0, 1, 2, 3, 4, 16
 SVD_MODIFY_A, SVD_NO_UV, SVD_FULL_UV = 1, 2, 4
 GEMM_1_T, GEMM_2_T, GEMM_3_T = 1, 2, 4
+HOUGH_STANDARD, HOUGH_PROBABILISTIC, HOUGH_MULTI_SCALE, HOUGH_GRADIENT, HOUGH_GRADIENT_ALT = range(5)
+OPTFLOW_USE_INITIAL_FLOW, OPTFLOW_LK_GET_MIN_EIGENVALS = 4, 8
 CONTOURS_MATCH_I1, CONTOURS_MATCH_I2, CONTOURS_MATCH_I3 = range(1, 4)
 
 RotatedRect = Sequence[Any]  # (center, (width, height), angle in degrees)
@@ -387,6 +389,31 @@ def PCACompute(data: MatLike, mean: MatLike | None, eigenvectors: None = None, m
 def PCACompute2(data: MatLike, mean: MatLike | None, eigenvectors: None = None, eigenvalues: None = None, maxComponents: int = 0) -> Any:
     """The same with the variances, [n, 1]."""
     return _vision.PCACompute(data, mean, maxComponents)
+
+
+def _circles(image: MatLike, method: int, dp: float, minDist: float, param1: float, param2: float, minRadius: int, maxRadius: int, votes: bool) -> Any:
+    if method != HOUGH_GRADIENT:
+        raise Unsupported(f"HoughCircles: the method is {method}; there is HOUGH_GRADIENT ({HOUGH_GRADIENT})")
+    return _vision.HoughCircles(image, dp, minDist, param1, param2, minRadius, maxRadius, votes)
+
+
+def HoughCircles(image: MatLike, method: int, dp: float, minDist: float, circles: None = None, param1: float = 100, param2: float = 100, minRadius: int = 0, maxRadius: int = 0) -> Any:
+    """Circles (x, y, radius), float32 [1, n, 3], in a picture uint8 [height, width]; None where there are none. `method`: HOUGH_GRADIENT; `param1`:
+    Canny's upper threshold; `param2`: votes that a center needs. Source: H. Yuen et al., Comparative study of Hough transform methods for circle
+    finding (1990)."""
+    return _circles(image, method, dp, minDist, param1, param2, minRadius, maxRadius, False)
+
+
+def HoughCirclesWithAccumulator(image: MatLike, method: int, dp: float, minDist: float, circles: None = None, param1: float = 100, param2: float = 100, minRadius: int = 0, maxRadius: int = 0) -> Any:
+    """The same with the circles' votes, float32 [1, n, 4]."""
+    return _circles(image, method, dp, minDist, param1, param2, minRadius, maxRadius, True)
+
+
+def calcOpticalFlowPyrLK(prevImg: MatLike, nextImg: MatLike, prevPts: MatLike, nextPts: MatLike | None, status: None = None, err: None = None, winSize: Sequence[int] = (21, 21), maxLevel: int = 3, criteria: Sequence[float] = (3, 30, 0.01), flags: int = 0, minEigThreshold: float = 1e-4) -> Any:
+    """(points, status, errors): where points, float32 [n, 1, 2], of a picture uint8 are in the next; uint8 [n, 1], 1 where a point was found, and
+    float32 [n, 1]. `flags`: OPTFLOW_USE_INITIAL_FLOW (nextPts are the start), OPTFLOW_LK_GET_MIN_EIGENVALS. Source: J.-Y. Bouguet, Pyramidal
+    implementation of the Lucas Kanade feature tracker (2000)."""
+    return _vision.calcOpticalFlowPyrLK(prevImg, nextImg, prevPts, nextPts, winSize, maxLevel, criteria, flags, minEigThreshold)
 
 
 __all__ = _common.public(globals())

@@ -608,3 +608,55 @@ def pca(random):
 def pca2(random):
     for n, size in ((30, 3), (50, 6)):
         yield call((random.normal(0, 1, (n, size)) * (1 + np.arange(size))).astype(np.float64), None)
+
+
+def circle_pictures(random):
+    for height, width in ((80, 100), (150, 200)):
+        drawn = np.full((height, width), 40, np.uint8)
+        for _ in range(4):
+            center = (int(random.integers(20, width - 20)), int(random.integers(20, height - 20)))
+            cv2.circle(drawn, center, int(random.integers(8, 30)), int(random.integers(120, 255)), int(random.integers(-1, 3)) or 1)
+        yield cv2.GaussianBlur(drawn, (5, 5), 1)
+    yield np.zeros((30, 30), np.uint8)
+
+
+@function("HoughCircles", relative=1e-5)
+def hough_circles(random):
+    for picture in circle_pictures(random):
+        for dp, distance, votes in ((1, 20, 18), (1.5, 10, 25), (2, 30, 30)):
+            yield call(picture, cv2.HOUGH_GRADIENT, dp, distance, param1=100, param2=votes)
+            yield call(picture, cv2.HOUGH_GRADIENT, dp, distance, None, 80, votes, 5, 40)
+            yield call(picture, cv2.HOUGH_GRADIENT, dp, distance, None, 80, votes, 10, -1)
+
+
+@function("HoughCirclesWithAccumulator", relative=1e-5)
+def hough_circles_votes(random):
+    for picture in circle_pictures(random):
+        yield call(picture, cv2.HOUGH_GRADIENT, 1, 20, param1=100, param2=18)
+
+
+def flow_apart(expected, found):
+    """Points that both found; few may differ in whether they were."""
+    if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(expected, found)):
+        return np.inf
+    both = (expected[1] == 1).ravel() & (found[1] == 1).ravel()
+    if (expected[1] != found[1]).mean() > 0.02:
+        return np.inf
+    if not both.any():
+        return 0
+    return max(np.abs(expected[0] - found[0]).reshape(len(both), 2)[both].max(), np.abs(expected[2] - found[2])[both].max())
+
+
+@function("calcOpticalFlowPyrLK", within=2e-3, judge=flow_apart)
+def optical_flow(random):
+    for channels in (1, 3):
+        for height, width in ((100, 120), (71, 203)):
+            before = cv2.GaussianBlur(image(random, height + 12, width + 12, channels, "uint8"), (9, 9), 2)
+            shift = random.integers(0, 7, 2)
+            after = before[shift[0]:shift[0] + height, shift[1]:shift[1] + width]
+            before = before[3:3 + height, 3:3 + width]
+            points = (random.random((40, 1, 2)) * (width - 30, height - 30) + 15).astype(np.float32)
+            yield call(before, after, points, None)
+            yield call(before, after, points, None, winSize=(15, 11), maxLevel=2)
+            yield call(before, after, points.reshape(-1, 2), (points + 1).reshape(-1, 2), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, maxLevel=0)
+            yield call(before, after, points, None, flags=cv2.OPTFLOW_LK_GET_MIN_EIGENVALS, criteria=(3, 10, 0.03))
