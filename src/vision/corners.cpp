@@ -4,13 +4,16 @@
 #include <cfloat>
 
 #include "base/no_memory.h"
+#include "vision/corner_loops.h"
 #include "vision/points.h"
 
 namespace minnow::vision {
 namespace {
 
-/// Sums of the derivatives' products dx dx, dx dy, dy dy over blocks: f32[height, width, 3].
-Tensor scatter_of(const char* name, const ImageView& image, int block, int size, Border border) {
+/// Calls row(sums of dx dx, of dx dy, of dy dy over the blocks of a row's pixels, row of the result). The sums are of doubles, so that
+/// equal corners stay equal.
+template <class F>
+Tensor of_scatter(const char* name, const ImageView& image, int block, int size, Border border, int64_t channels, Output output, F&& row) {
   check_not_empty(name, image);
   check_dtype(name, image, {DType::u8, DType::f32});
   check_channels(name, image, {1});
@@ -24,65 +27,36 @@ Tensor scatter_of(const char* name, const ImageView& image, int block, int size,
   scale = 1 / scale;
   const Tensor dx = size > 0 ? sobel(image, DType::f32, 1, 0, size, scale, 0, border) : scharr(image, DType::f32, 1, 0, scale, 0, border);
   const Tensor dy = size > 0 ? sobel(image, DType::f32, 0, 1, size, scale, 0, border) : scharr(image, DType::f32, 0, 1, scale, 0, border);
-  Tensor products = new_image(DType::f32, image.height(), image.width(), 3);
+  Result result(name, output, DType::f32, image.height(), image.width(), channels, {&image});
   const ImageView x = dx, y = dy;
-  const MutableImageView to = writable(products);
-  for_rows(image.height(), 5 * image.width(), [&](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) {
-      const float *a = x.row<float>(row), *b = y.row<float>(row);
-      float* out = to.row<float>(row);
-      for (int64_t i = 0; i < image.width(); ++i, out += 3) out[0] = a[i] * a[i], out[1] = a[i] * b[i], out[2] = b[i] * b[i];
-    }
-  });
-  // Sums in doubles, so that equal corners stay equal.
-  Tensor sums = new_image(DType::f32, image.height(), image.width(), 3);
-  const MutableImageView out = writable(sums);
-  const int64_t width = image.width(), before = block / 2, after = block - 1 - before;
-  const std::vector<int64_t> columns = border_positions(width, before, after, border);
+  const CornerLoops& loops = corner_loops();
+  const int64_t before = block / 2, after = block - 1 - before;
+  const size_t width = static_cast<size_t>(image.width()), left = static_cast<size_t>(before),
+               padded = width + static_cast<size_t>(block) - 1;
+  const std::vector<int64_t> columns = border_positions(image.width(), before, after, border);
   const std::vector<int64_t> rows = border_positions(image.height(), before, after, border);
   const int64_t band = std::max<int64_t>(4 * block, 32), bands = (image.height() + band - 1) / band;
-  for_rows(bands, 12 * width * band, [&](int64_t first, int64_t last) {
-    std::vector<double> column(static_cast<size_t>(3 * width));
-    const auto add = [&](int64_t y, double sign) {
-      if (y < 0) return;
-      const float* const row = to.row<float>(y);
-      for (size_t i = 0; i < column.size(); ++i) column[i] += sign * static_cast<double>(row[i]);
+  for_rows(bands, 12 * image.width() * band, [&](int64_t first, int64_t last) {
+    std::vector<double> column(3 * width), line(padded);
+    std::vector<float> sums(3 * width);
+    const auto add = [&](int64_t i, double sign) {
+      const int64_t at = rows[static_cast<size_t>(i)];
+      if (at >= 0) loops.add(x.row<float>(at), y.row<float>(at), width, sign, column.data());
     };
     const int64_t begin = first * band, end = std::min(last * band, image.height());
-    for (int64_t y = begin; y < begin + block - 1; ++y) add(rows[static_cast<size_t>(y)], 1);
-    for (int64_t y = begin; y < end; ++y) {
-      add(rows[static_cast<size_t>(y + block - 1)], 1);
-      double s[3] = {};
-      const auto slide = [&](int64_t i, double sign) {
-        const int64_t x = columns[static_cast<size_t>(i)];
-        if (x < 0) return;
-        for (int64_t c = 0; c < 3; ++c) s[c] += sign * column[static_cast<size_t>(3 * x + c)];
-      };
-      for (int64_t i = 0; i < block - 1; ++i) slide(i, 1);
-      float* const row = out.row<float>(y);
-      for (int64_t x = 0; x < width; ++x) {
-        slide(x + block - 1, 1);
-        for (int64_t c = 0; c < 3; ++c) row[3 * x + c] = static_cast<float>(s[c]);
-        slide(x, -1);
+    for (int64_t i = begin; i < begin + block - 1; ++i) add(i, 1);
+    for (int64_t i = begin; i < end; ++i) {
+      add(i + block - 1, 1);
+      for (size_t c = 0; c < 3; ++c) {
+        const double* const from = column.data() + c * width;
+        const auto beyond = [&](size_t k) { line[k] = columns[k] < 0 ? 0 : from[columns[k]]; };
+        for (size_t k = 0; k < left; ++k) beyond(k);
+        std::copy_n(from, width, line.data() + left);
+        for (size_t k = left + width; k < padded; ++k) beyond(k);
+        loops.across(line.data(), width, static_cast<size_t>(block), sums.data() + c * width);
       }
-      add(rows[static_cast<size_t>(y)], -1);
-    }
-  });
-  return sums;
-}
-
-template <class F>
-Tensor of_scatter(const char* name, const ImageView& image, int block, int size, Border border, int64_t channels, Output output,
-                  F&& pixel) {
-  const Tensor sums = scatter_of(name, image, block, size, border);
-  Result result(name, output, DType::f32, image.height(), image.width(), channels);
-  const ImageView from = sums;
-  const MutableImageView& to = result.view();
-  for_rows(image.height(), 8 * image.width(), [&](int64_t first, int64_t last) {
-    for (int64_t y = first; y < last; ++y) {
-      const float* in = from.row<float>(y);
-      float* out = to.row<float>(y);
-      for (int64_t x = 0; x < image.width(); ++x) pixel(in + 3 * x, out + channels * x);
+      row(sums.data(), sums.data() + width, sums.data() + 2 * width, result.view().row<float>(i));
+      add(i, -1);
     }
   });
   return result.finish();
@@ -109,11 +83,11 @@ void vector_of_value(double a, double b, double c, double value, float* to) {
 
 Tensor corner_harris(const ImageView& image, int block, int size, double k, Border border, Output output) {
   try {
-    const float weight = static_cast<float>(k);
-    return of_scatter("cornerHarris", image, block, size, border, 1, output, [&](const float* s, float* to) {
-      const float trace = s[0] + s[2];
-      *to = (s[0] * s[2] - s[1] * s[1]) - weight * trace * trace;
-    });
+    const size_t width = static_cast<size_t>(image.width());
+    return of_scatter("cornerHarris", image, block, size, border, 1, output,
+                      [&](const float* xx, const float* xy, const float* yy, float* to) {
+                        corner_loops().harris(xx, xy, yy, width, static_cast<float>(k), to);
+                      });
   } catch (...) {
     throw_as_error();
   }
@@ -121,10 +95,9 @@ Tensor corner_harris(const ImageView& image, int block, int size, double k, Bord
 
 Tensor corner_min_eigen_val(const ImageView& image, int block, int size, Border border, Output output) {
   try {
-    return of_scatter("cornerMinEigenVal", image, block, size, border, 1, output, [](const float* s, float* to) {
-      const float a = s[0] * 0.5f, b = s[1], c = s[2] * 0.5f;
-      *to = (a + c) - std::sqrt((a - c) * (a - c) + b * b);
-    });
+    const size_t width = static_cast<size_t>(image.width());
+    return of_scatter("cornerMinEigenVal", image, block, size, border, 1, output,
+                      [&](const float* xx, const float* xy, const float* yy, float* to) { corner_loops().least(xx, xy, yy, width, to); });
   } catch (...) {
     throw_as_error();
   }
@@ -132,13 +105,18 @@ Tensor corner_min_eigen_val(const ImageView& image, int block, int size, Border 
 
 Tensor corner_eigen_vals_and_vecs(const ImageView& image, int block, int size, Border border, Output output) {
   try {
-    return of_scatter("cornerEigenValsAndVecs", image, block, size, border, 6, output, [](const float* s, float* to) {
-      const double a = s[0], b = s[1], c = s[2], middle = (a + c) * 0.5, apart = std::sqrt((a - c) * (a - c) * 0.25 + b * b);
-      to[0] = static_cast<float>(middle + apart);
-      to[1] = static_cast<float>(middle - apart);
-      vector_of_value(a, b, c, middle + apart, to + 2);
-      vector_of_value(a, b, c, middle - apart, to + 4);
-    });
+    const size_t width = static_cast<size_t>(image.width());
+    return of_scatter("cornerEigenValsAndVecs", image, block, size, border, 6, output,
+                      [&](const float* xx, const float* xy, const float* yy, float* to) {
+                        for (size_t x = 0; x < width; ++x, to += 6) {
+                          const double a = xx[x], b = xy[x], c = yy[x], middle = (a + c) * 0.5;
+                          const double apart = std::sqrt((a - c) * (a - c) * 0.25 + b * b);
+                          to[0] = static_cast<float>(middle + apart);
+                          to[1] = static_cast<float>(middle - apart);
+                          vector_of_value(a, b, c, middle + apart, to + 2);
+                          vector_of_value(a, b, c, middle - apart, to + 4);
+                        }
+                      });
   } catch (...) {
     throw_as_error();
   }
@@ -173,7 +151,7 @@ Corners good_features_to_track(const ImageView& image, int most, double quality,
       const uint8_t* const marks = mask ? mask.row<uint8_t>(y) : nullptr;
       for (int64_t x = 1; x + 1 < width; ++x) {
         const float value = row[x];
-        if (!(value > least) || value == 0 || (marks && !marks[x])) continue;
+        if (!(value > least) || value == 0 || value < row[x + 1] || value < above[x] || (marks && !marks[x])) continue;
         bool peak = value >= row[x - 1] && value >= row[x + 1];
         for (int64_t i = x - 1; peak && i <= x + 1; ++i) {
           // Values that are not above the least one count as 0.

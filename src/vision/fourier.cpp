@@ -255,55 +255,76 @@ Tensor hanning_window(Size size, DType dtype, Output output) {
   }
 }
 
+namespace {
+
+template <class T>
+Shift shift_between(const ImageView& a, const ImageView& b, const ImageView& window) {
+  const size_t height = static_cast<size_t>(fast_size(a.height())), width = static_cast<size_t>(fast_size(a.width()));
+  // Both pictures as the parts of complex numbers: one transform.
+  Spectrum<T> s(height, width), c(height, width);
+  for (int64_t y = 0; y < a.height(); ++y) {
+    T* const re = s.re.data() + static_cast<size_t>(y) * width;
+    T* const im = s.im.data() + static_cast<size_t>(y) * width;
+    std::copy_n(a.row<T>(y), a.width(), re);
+    std::copy_n(b.row<T>(y), a.width(), im);
+    if (!window) continue;
+    const T* const weights = window.row<T>(y);
+    for (int64_t x = 0; x < a.width(); ++x) re[x] *= weights[x], im[x] *= weights[x];
+  }
+  transform(s, false, false);
+  constexpr T kLeast = std::numeric_limits<T>::epsilon();
+  for_rows(static_cast<int64_t>(height), static_cast<int64_t>(8 * width), [&](int64_t first, int64_t last) {
+    for (size_t y = static_cast<size_t>(first); y < static_cast<size_t>(last); ++y) {
+      const size_t row = y * width, mirrored = (y ? height - y : 0) * width;
+      for (size_t x = 0; x < width; ++x) {
+        const size_t i = row + x, j = mirrored + (x ? width - x : 0);
+        const T ar = (s.re[i] + s.re[j]) / 2, ai = (s.im[i] - s.im[j]) / 2, br = (s.im[i] + s.im[j]) / 2, bi = (s.re[j] - s.re[i]) / 2;
+        const T pr = ar * br + ai * bi, pi = ai * br - ar * bi, squared = pr * pr + pi * pi,
+                scale = std::sqrt(squared) / (squared + kLeast);
+        c.re[i] = pr * scale, c.im[i] = pi * scale;
+      }
+    }
+  });
+  transform(c, true, false);
+  // Around the peak, where shift 0 lies in the middle.
+  const size_t my = height / 2, mx = width / 2;
+  const auto source = [](size_t i, size_t middle, size_t n) { return i < middle ? i + n - middle : i - middle; };
+  size_t py = 0, px = 0;
+  T most = -std::numeric_limits<T>::infinity();
+  for (size_t y = 0; y < height; ++y) {
+    const T* const row = c.re.data() + source(y, my, height) * width;
+    const auto scan = [&](size_t from, size_t count, size_t to) {
+      for (size_t x = 0; x < count; ++x)
+        if (row[from + x] > most) most = row[from + x], py = y, px = to + x;
+    };
+    scan(width - mx, mx, 0);
+    scan(0, width - mx, mx);
+  }
+  double sum = 0, cx = 0, cy = 0;
+  for (size_t y = py < 2 ? 0 : py - 2; y <= std::min(py + 2, height - 1); ++y) {
+    for (size_t x = px < 2 ? 0 : px - 2; x <= std::min(px + 2, width - 1); ++x) {
+      const double value = static_cast<double>(c.re[source(y, my, height) * width + source(x, mx, width)]);
+      sum += value;
+      cx += static_cast<double>(x) * value;
+      cy += static_cast<double>(y) * value;
+    }
+  }
+  Shift shift;
+  shift.response = sum / static_cast<double>(height * width);
+  sum += DBL_EPSILON;
+  shift.offset = {static_cast<double>(width) / 2 - cx / sum, static_cast<double>(height) / 2 - cy / sum};
+  return shift;
+}
+
+}  // namespace
+
 Shift phase_correlate(const ImageView& a, const ImageView& b, const ImageView& window) {
   try {
     const char* const name = "phaseCorrelate";
     check_numbers(name, a, {1});
     check_same(name, a, b);
     if (window) check_same(name, a, window);
-    const size_t height = static_cast<size_t>(fast_size(a.height())), width = static_cast<size_t>(fast_size(a.width()));
-    // Both pictures as the parts of complex numbers: one transform.
-    Spectrum<double> s(height, width), c(height, width);
-    const auto value = [&](const ImageView& image, int64_t y, int64_t x) {
-      return image.dtype() == DType::f32 ? static_cast<double>(image.row<float>(y)[x]) : image.row<double>(y)[x];
-    };
-    for (int64_t y = 0; y < a.height(); ++y) {
-      for (int64_t x = 0; x < a.width(); ++x) {
-        const double weight = window ? value(window, y, x) : 1;
-        const size_t i = static_cast<size_t>(y) * width + static_cast<size_t>(x);
-        s.re[i] = value(a, y, x) * weight, s.im[i] = value(b, y, x) * weight;
-      }
-    }
-    transform(s, false, false);
-    for (size_t y = 0; y < height; ++y) {
-      for (size_t x = 0; x < width; ++x) {
-        const size_t i = y * width + x, j = (y ? height - y : 0) * width + (x ? width - x : 0);
-        const double ar = (s.re[i] + s.re[j]) / 2, ai = (s.im[i] - s.im[j]) / 2, br = (s.im[i] + s.im[j]) / 2, bi = (s.re[j] - s.re[i]) / 2;
-        const double pr = ar * br + ai * bi, pi = ai * br - ar * bi, size = std::sqrt(pr * pr + pi * pi);
-        const double m = size * size + static_cast<double>(a.dtype() == DType::f32 ? FLT_EPSILON : DBL_EPSILON);
-        c.re[i] = pr * size / m, c.im[i] = pi * size / m;
-      }
-    }
-    transform(c, true, false);
-    // Around the peak, where shift 0 lies in the middle.
-    const size_t my = height / 2, mx = width / 2;
-    const auto at = [&](size_t y, size_t x) { return c.re[(y + height - my) % height * width + (x + width - mx) % width]; };
-    size_t py = 0, px = 0;
-    for (size_t y = 0; y < height; ++y)
-      for (size_t x = 0; x < width; ++x)
-        if (at(y, x) > at(py, px)) py = y, px = x;
-    double sum = 0, cx = 0, cy = 0;
-    for (size_t y = py < 2 ? 0 : py - 2; y <= std::min(py + 2, height - 1); ++y) {
-      for (size_t x = px < 2 ? 0 : px - 2; x <= std::min(px + 2, width - 1); ++x) {
-        sum += at(y, x);
-        cx += static_cast<double>(x) * at(y, x);
-        cy += static_cast<double>(y) * at(y, x);
-      }
-    }
-    Shift shift;
-    shift.response = sum / static_cast<double>(height * width);
-    shift.offset = {static_cast<double>(width) / 2 - cx / (sum + DBL_EPSILON), static_cast<double>(height) / 2 - cy / (sum + DBL_EPSILON)};
-    return shift;
+    return a.dtype() == DType::f32 ? shift_between<float>(a, b, window) : shift_between<double>(a, b, window);
   } catch (...) {
     throw_as_error();
   }
