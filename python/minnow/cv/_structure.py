@@ -56,8 +56,8 @@ def findContours(image: MatLike, mode: int, method: int, contours: None = None, 
 
     >>> picture = minnow.Var([[0, 0, 0, 0], [0, 9, 9, 0], [0, 9, 9, 0], [0, 0, 0, 0]], "uint8")
     >>> contours, hierarchy = cv.findContours(picture, cv.RETR_EXTERNAL, cv.CHAIN_APPROX_SIMPLE)
-    >>> contours[0].reshape(-1, 2)
-    Var([[1, 1], [1, 2], [2, 2], [2, 1]], shape=(4, 2), dtype=int32)
+    >>> contours[0].reshape(-1, 2).tolist()
+    [[1, 1], [1, 2], [2, 2], [2, 1]]
     """
     return _vision.findContours(image, mode, method, offset)
 
@@ -180,8 +180,9 @@ def connectedComponents(image: MatLike, labels: None = None, connectivity: int =
     0 is the background. `connectivity`: 8 or 4; `ltype`: CV_32S or CV_16U. Source: A. Rosenfeld and J. Pfaltz, Sequential operations in digital
     picture processing (1966).
 
-    >>> cv.connectedComponents(minnow.Var([[1, 0, 1], [1, 0, 0]], "uint8"))
-    (3, Var([[1, 0, 2], [1, 0, 0]], shape=(2, 3), dtype=int32))
+    >>> count, labels = cv.connectedComponents(minnow.Var([[1, 0, 1], [1, 0, 0]], "uint8"))
+    >>> count, labels.tolist()
+    (3, [[1, 0, 2], [1, 0, 0]])
     """
     return _components(image, connectivity, ltype, CCL_DEFAULT, False, "connectedComponents")[:2]
 
@@ -327,8 +328,8 @@ def solve(src1: MatLike, src2: MatLike, dst: None = None, flags: int = DECOMP_LU
     """(whether there is one, the solution x of src1 x = src2), float32 or float64. `flags`: DECOMP_LU, _SVD, _EIG, _CHOLESKY or _QR; with
     DECOMP_NORMAL of the normal equations. DECOMP_SVD, DECOMP_QR and DECOMP_NORMAL give least squares of more equations than unknowns.
 
-    >>> cv.solve(minnow.Var([[2.0, 0.0], [0.0, 4.0]]), minnow.Var([[1.0], [1.0]]))[1]
-    Var([[0.5], [0.25]], shape=(2, 1), dtype=float32)
+    >>> cv.solve(minnow.Var([[2.0, 0.0], [0.0, 4.0]]), minnow.Var([[1.0], [1.0]]))[1].tolist()
+    [[0.5], [0.25]]
     """
     solved, x = _vision.solve(src1, src2, flags)
     return solved != 0, x
