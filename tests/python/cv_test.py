@@ -128,7 +128,7 @@ class Pictures(unittest.TestCase):
             with self.assertRaisesRegex(OSError, "nowhere.png"):
                 cv.imread(Path(folder) / "nowhere.png")
             Path(folder, "text.png").write_text("no picture")
-            with self.assertRaisesRegex(minnow.Unsupported, "neither JPEG nor PNG"):
+            with self.assertRaisesRegex(minnow.Unsupported, "none of JPEG, PNG, WebP, BMP and PNM"):
                 cv.imread(os.fspath(Path(folder) / "text.png"))
         picture = np.zeros((4, 5, 3), np.uint8)
         for call in (lambda: cv.resize(picture, (0, 3)), lambda: cv.resize(picture, (1 << 20, 1 << 20)), lambda: cv.resize(picture[:0], (2, 2)),
