@@ -251,13 +251,20 @@ void divide(const uint16_t* sums, Division division, uint8_t* out, int64_t n) {
   bytes_of_u16(sums, out, n, [&](const uint16_t* at) HWY_ATTR { return divided(hn::LoadU(kU16, at), division); });
 }
 
-void add_u8_u16(const uint8_t* const* rows, int64_t count, uint16_t* HWY_RESTRICT sums, int64_t n) {
+/// kCount: `count`, or 0.
+template <int kCount>
+HWY_INLINE void add_rows(const uint8_t* const* rows, int64_t count, uint16_t* HWY_RESTRICT sums, int64_t n) {
   const hn::Rebind<uint8_t, decltype(kU16)> bytes;
   in_vectors(
       kU16, n,
       [&](int64_t i) HWY_ATTR {
-        U16 sum = hn::Zero(kU16);
-        for (int64_t t = 0; t < count; ++t) sum = hn::Add(sum, hn::PromoteTo(kU16, hn::LoadU(bytes, rows[t] + i)));
+        U16 sum = hn::PromoteTo(kU16, hn::LoadU(bytes, rows[0] + i));
+        if constexpr (kCount != 0) {
+          MINNOW_UNROLL
+          for (int t = 1; t < kCount; ++t) sum = hn::Add(sum, hn::PromoteTo(kU16, hn::LoadU(bytes, rows[t] + i)));
+        } else {
+          for (int64_t t = 1; t < count; ++t) sum = hn::Add(sum, hn::PromoteTo(kU16, hn::LoadU(bytes, rows[t] + i)));
+        }
         hn::StoreU(sum, kU16, sums + i);
       },
       [&](int64_t i) {
@@ -265,6 +272,11 @@ void add_u8_u16(const uint8_t* const* rows, int64_t count, uint16_t* HWY_RESTRIC
         for (int64_t t = 0; t < count; ++t) sum = static_cast<uint16_t>(sum + rows[t][i]);
         sums[i] = sum;
       });
+}
+void add_u8_u16(const uint8_t* const* rows, int64_t count, uint16_t* sums, int64_t n) {
+  if (count == 3) return add_rows<3>(rows, count, sums, n);
+  if (count == 5) return add_rows<5>(rows, count, sums, n);
+  add_rows<0>(rows, count, sums, n);
 }
 
 template <class Sum>

@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 from minnow.cv import _common
 from minnow.cv._common import BORDER_CONSTANT, BORDER_DEFAULT, CV_32F, CV_64F, MatLike, Point, Scalar, Size, border_of, dtype_of
-from minnow._minnow import InvalidArgument, Var, to_arrays as _to_arrays
+from minnow._minnow import InvalidArgument, InvalidType, Var, to_arrays as _to_arrays
 
 _vision = _common.vision
 
@@ -24,6 +24,8 @@ def _filled(dst: Any, result: Var) -> Any:
     """dst with the result in it, where it is an array that fits; else the result."""
     if dst is None or isinstance(dst, Var):
         return result
+    if not hasattr(dst, "shape"):
+        raise InvalidType(f"the destination is an array, not {type(dst).__name__}")
     values: Any = _to_arrays(result)
     if dst.shape != values.shape or dst.dtype != values.dtype:
         return result
@@ -267,6 +269,8 @@ def floodFill(image: MatLike, mask: MatLike | None, seedPoint: Point, newVal: Sc
     (x, y, width, height). A neighbour belongs to it that is at most loDiff below and upDiff above a pixel of it, or the first pixel
     (FLOODFILL_FIXED_RANGE). flags: 4 or 8 neighbours, the mask's value << 8. The mask, uint8 [height + 2, width + 2], keeps pixels out where it is not 0,
     and takes the region; FLOODFILL_MASK_ONLY: the picture stays."""
+    if not hasattr(image, "shape"):
+        raise InvalidType(f"floodFill: the picture is an array that may be written, not {type(image).__name__}")
     connectivity, only = int(flags) & 255, bool(int(flags) & FLOODFILL_MASK_ONLY)
     lower, upper = _four(loDiff), _four(upDiff)
     if mask is None:
