@@ -132,8 +132,8 @@ class Pictures(unittest.TestCase):
                 cv.imread(os.fspath(Path(folder) / "text.png"))
         picture = np.zeros((4, 5, 3), np.uint8)
         for call in (lambda: cv.resize(picture, (0, 3)), lambda: cv.resize(picture, (1 << 20, 1 << 20)), lambda: cv.resize(picture[:0], (2, 2)),
-                     lambda: cv.cvtColor(picture, cv.COLOR_BGRA2BGR), lambda: cv.cvtColor(picture, 999), lambda: cv.imread("x.png", 7),
-                     lambda: cv.resize(np.zeros((2, 2), np.int64), (3, 3)), lambda: cv.resize(picture[0, 0], (3, 3))):
+                     lambda: cv.cvtColor(picture[..., :2].copy(), cv.COLOR_BGRA2BGR), lambda: cv.cvtColor(picture, 999), lambda: cv.imread("x.png", 7),
+                     lambda: cv.resize(np.zeros((2, 2), np.int64), (3, 3)), lambda: cv.resize(np.zeros((2, 2, 2, 2), np.uint8), (3, 3))):
             with self.assertRaises(minnow.Error):
                 call()
 
