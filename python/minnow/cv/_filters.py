@@ -131,7 +131,7 @@ def Sobel(src: MatLike, ddepth: int, dx: int, dy: int, dst: MatLike | None = Non
     `ddepth` (-1: src's), saturated. Raises InvalidArgument for other sizes and orders. Source: Sobel and Feldman, 1968.
 
     >>> cv.Sobel(minnow.Var([[0, 1, 5]], "uint8"), cv.CV_16S, 1, 0)
-    Var([[0, 20, 0]], shape=(1, 3), dtype=int16)
+    Var([[ 0, 20,  0]], shape=(1, 3), dtype=int16)
     """
     return _vision.sobel(src, dtype_of(ddepth, "Sobel"), dx, dy, ksize, scale, delta, border_of(borderType, "Sobel"), dst)
 
@@ -206,7 +206,7 @@ def threshold(src: MatLike, thresh: float, maxval: float, type: int, dst: MatLik
     channel) or THRESH_TRIANGLE (uint8) the histogram gives the threshold. THRESH_DRYRUN: the picture is None. Sources: Otsu, 1979; Zack et al., 1977.
 
     >>> cv.threshold(minnow.Var([[3, 200]], "uint8"), 127, 255, cv.THRESH_BINARY)
-    (127.0, Var([[0, 255]], shape=(1, 2), dtype=uint8))
+    (127.0, Var([[  0, 255]], shape=(1, 2), dtype=uint8))
     """
     kind, chosen = int(type) & THRESH_MASK, int(type) & ~THRESH_MASK & ~THRESH_DRYRUN
     if chosen not in (0, THRESH_OTSU, THRESH_TRIANGLE):
@@ -228,9 +228,9 @@ def integral(src: MatLike, sum: MatLike | None = None, sdepth: int = -1) -> Any:
     Summed-area tables for texture mapping, 1984.
 
     >>> cv.integral(minnow.Var([[1, 2], [3, 4]], "uint8"))
-    Var([[0, 0, 0],
-         [0, 1, 3],
-         [0, 4, 10]], shape=(3, 3), dtype=int32)
+    Var([[ 0,  0,  0],
+         [ 0,  1,  3],
+         [ 0,  4, 10]], shape=(3, 3), dtype=int32)
     """
     return _filled(sum, _vision.integral(src, dtype_of(sdepth, "integral")))
 
@@ -252,7 +252,7 @@ def distanceTransform(src: MatLike, distanceType: int, maskSize: int, dst: MatLi
     DIST_C; maskSize: 3, 5, or DIST_MASK_PRECISE (0) for exact distances. Sources: Borgefors, 1986; Felzenszwalb and Huttenlocher, 2004.
 
     >>> cv.distanceTransform(minnow.Var([[0, 1, 1, 1]], "uint8"), cv.DIST_L1, 3)
-    Var([[0, 1, 2, 3]], shape=(1, 4), dtype=float32)
+    Var([[0., 1., 2., 3.]], shape=(1, 4), dtype=float32)
     """
     return _vision.distance_transform(src, distanceType, maskSize, dtype_of(dstType, "distanceTransform"), dst)
 
