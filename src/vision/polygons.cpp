@@ -83,7 +83,7 @@ std::vector<PointOf<T>> simplified(std::span<const PointOf<T>> curve, bool close
         }
         if (d > distance) distance = d, farthest = i;
       }
-      near = distance <= most * length;
+      near = !(distance > most * length);  // also of NaN, so that each split has a point
     }
     if (near) {
       kept.push_back(start);

@@ -122,6 +122,7 @@ TEST(Structure, hostile_inputs_are_errors) {
   std::fill(p, p + 6, std::nanf(""));
   EXPECT_THROW(min_enclosing_circle(points), Error);
   EXPECT_THROW(convex_hull(points), Error);
+  EXPECT_NO_THROW(approx_poly_dp(points, 0, false));  // and ends
   EXPECT_THROW(bounding_rect(points), Error);
   EXPECT_THROW(match_template(single, floats, TemplateMatch::ccorr), Error);
 }
