@@ -31,22 +31,26 @@ def add(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLik
 
 
 def subtract(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None, dtype: int = -1) -> Var:
-    """src1 - src2, with the arguments of add()."""
+    """src1 - src2, with the arguments of add().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.subtract(src1, src2, mask, _dtype_of(dtype, "subtract"), dst)
 
 
 def multiply(src1: _Operand, src2: _Operand, dst: MatLike | None = None, scale: float = 1, dtype: int = -1) -> Var:
-    """src1 * src2 * scale, with the operands and dtype of add()."""
+    """src1 * src2 * scale, with the operands and dtype of add().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.multiply(src1, src2, scale, _dtype_of(dtype, "multiply"), dst)
 
 
 def divide(src1: _Operand, src2: _Operand, dst: MatLike | None = None, scale: float = 1, dtype: int = -1) -> Var:
-    """src1 * scale / src2, with the operands and dtype of add(). Integers divided by 0 are 0."""
+    """src1 * scale / src2, with the operands and dtype of add(). Integers divided by 0 are 0.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.divide(src1, src2, scale, _dtype_of(dtype, "divide"), dst)
 
 
 def absdiff(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
     """|src1 - src2|, with the operands of add().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.absdiff(minnow.Var([[200, 10]], "uint8"), minnow.Var([[190, 30]], "uint8"))
     Var([[10, 20]], shape=(1, 2), dtype=uint8)
@@ -56,6 +60,7 @@ def absdiff(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
 
 def addWeighted(src1: _Operand, alpha: float, src2: _Operand, beta: float, gamma: float, dst: MatLike | None = None, dtype: int = -1) -> Var:
     """src1 * alpha + src2 * beta + gamma, with the operands and dtype of add().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.addWeighted(minnow.Var([[100, 50]], "uint8"), 0.5, minnow.Var([[20, 40]], "uint8"), 0.5, 1)
     Var([[61, 46]], shape=(1, 2), dtype=uint8)
@@ -64,48 +69,56 @@ def addWeighted(src1: _Operand, alpha: float, src2: _Operand, beta: float, gamma
 
 
 def scaleAdd(src1: MatLike, alpha: float, src2: MatLike, dst: MatLike | None = None) -> Var:
-    """src1 * alpha + src2, of pictures of the same dtype and size."""
+    """src1 * alpha + src2, of pictures of the same dtype and size.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.scale_add(src1, alpha, src2, dst)
 
 
 def bitwise_and(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
-    """The bits that are set in both, with the operands and mask of add(); a single number is for the first channel. Floats give the bits of floats."""
+    """The bits that are set in both, with the operands and mask of add(); a single number is for the first channel. Floats give the bits of floats.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.bitwise_and(src1, src2, mask, dst)
 
 
 def bitwise_or(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
-    """The bits that are set in either, as bitwise_and()."""
+    """The bits that are set in either, as bitwise_and().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.bitwise_or(src1, src2, mask, dst)
 
 
 def bitwise_xor(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
-    """The bits that are set in one of both, as bitwise_and()."""
+    """The bits that are set in one of both, as bitwise_and().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.bitwise_xor(src1, src2, mask, dst)
 
 
 def bitwise_not(src: MatLike, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
-    """All bits inverted; with the mask of add()."""
+    """All bits inverted; with the mask of add().
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.bitwise_not(src, mask, dst)
 
 
 def min(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
-    """The smaller of both, with the operands of add(); a single number is for the first channel."""
+    """The smaller of both, with the operands of add(); a single number is for the first channel.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.minimum(src1, src2, dst)
 
 
 def max(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
-    """The greater of both, as min()."""
+    """The greater of both, as min(). Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.maximum(src1, src2, dst)
 
 
 def compare(src1: _Operand, src2: _Operand, cmpop: int, dst: MatLike | None = None) -> Var:
-    """uint8: 255 where the comparison (CMP_EQ, CMP_GT, CMP_GE, CMP_LT, CMP_LE, CMP_NE) holds, else 0. Numbers: the first is for all channels."""
+    """uint8: 255 where the comparison (CMP_EQ, CMP_GT, CMP_GE, CMP_LT, CMP_LE, CMP_NE) holds, else 0. Numbers: the first is for all channels.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.compare(src1, src2, cmpop, dst)
 
 
 def inRange(src: MatLike, lowerb: _Operand, upperb: _Operand, dst: MatLike | None = None) -> Var:
     """uint8 [height, width]: 255 where all channels are within the bounds, which belong to the range, else 0. The bounds are numbers, one for each
     channel, or pictures of src's dtype and size.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.inRange(minnow.Var([[3, 7, 9]], "uint8"), 5, 8)
     Var([[0, 255, 0]], shape=(1, 3), dtype=uint8)
@@ -114,15 +127,16 @@ def inRange(src: MatLike, lowerb: _Operand, upperb: _Operand, dst: MatLike | Non
 
 
 def blendLinear(src1: MatLike, src2: MatLike, weights1: MatLike, weights2: MatLike, dst: MatLike | None = None) -> Var:
-    """(src1 * weights1 + src2 * weights2) / (weights1 + weights2 + 1e-5), of uint8 or float32 pictures; the weights are float32 [height, width]."""
+    """(src1 * weights1 + src2 * weights2) / (weights1 + weights2 + 1e-5), of uint8 or float32 pictures; the weights are float32 [height, width].
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.blend_linear(src1, src2, weights1, weights2, dst)
 
 
 def convertScaleAbs(src: MatLike, dst: MatLike | None = None, alpha: float = 1, beta: float = 0) -> Var:
-    """|src * alpha + beta| as uint8.
+    """|src * alpha + beta| as uint8. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.convertScaleAbs(minnow.Var([[-3.0, 100.0]]), alpha=2)
-    Var([[6, 200]], shape=(1, 2), dtype=uint8)
+    Var([[  6, 200]], shape=(1, 2), dtype=uint8)
     """
     return _vision.convert_scale_abs(src, alpha, beta, dst)
 
@@ -130,12 +144,13 @@ def convertScaleAbs(src: MatLike, dst: MatLike | None = None, alpha: float = 1, 
 def normalize(src: MatLike, dst: MatLike | None, alpha: float = 1, beta: float = 0, norm_type: int = NORM_L2, dtype: int = -1,
               mask: MatLike | None = None) -> Var:
     """Elements scaled so that their norm (NORM_INF, NORM_L1, NORM_L2) is alpha, or with NORM_MINMAX that they reach from alpha to beta. Elements beside the
-    mask stay as in dst, or are 0."""
+    mask stay as in dst, or are 0. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.normalize(src, alpha, beta, norm_type, _dtype_of(dtype, "normalize"), mask, dst)
 
 
 def LUT(src: MatLike, lut: MatLike, dst: MatLike | None = None) -> Var:
-    """lut[src], for a uint8 or int8 picture (int8: lut[src & 255]). `lut` has 256 elements of any dtype, with one channel or as many as src."""
+    """lut[src], for a uint8 or int8 picture (int8: lut[src & 255]). `lut` has 256 elements of any dtype, with one channel or as many as src.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     if isinstance(lut, Var) or getattr(lut, "ndim", 2) == 1:
         lut = (lut if isinstance(lut, Var) else Var(lut))
         lut = lut if lut.ndim > 1 else lut.reshape((256, 1)) if lut.shape == (256,) else lut
@@ -143,75 +158,88 @@ def LUT(src: MatLike, lut: MatLike, dst: MatLike | None = None) -> Var:
 
 
 def transform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Var:
-    """The channels of each pixel times the matrix `m`, float32 or float64 [n, channels], or [n, channels + 1] whose last column is added."""
+    """The channels of each pixel times the matrix `m`, float32 or float64 [n, channels], or [n, channels + 1] whose last column is added.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.transform(src, m, dst)
 
 
 def sqrt(src: MatLike, dst: MatLike | None = None) -> Var:
-    """Square roots, of float32 or float64."""
+    """Square roots, of float32 or float64. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.square_root(src, dst)
 
 
 def pow(src: MatLike, power: float, dst: MatLike | None = None) -> Var:
-    """Elements to a power. An exponent that is no integer goes with float32 and float64, and takes absolute values."""
+    """Elements to a power. An exponent that is no integer goes with float32 and float64, and takes absolute values.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.power(src, power, dst)
 
 
 def exp(src: MatLike, dst: MatLike | None = None) -> Var:
-    """e to the elements, of float32 or float64."""
+    """e to the elements, of float32 or float64.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.exponential(src, dst)
 
 
 def log(src: MatLike, dst: MatLike | None = None) -> Var:
-    """Natural logarithms, of float32 or float64."""
+    """Natural logarithms, of float32 or float64.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.logarithm(src, dst)
 
 
 def magnitude(x: MatLike, y: MatLike, magnitude: MatLike | None = None) -> Var:
-    """The lengths of vectors (x, y), float32 or float64."""
+    """The lengths of vectors (x, y), float32 or float64.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.magnitude(x, y, magnitude)
 
 
 def phase(x: MatLike, y: MatLike, angle: MatLike | None = None, angleInDegrees: bool = False) -> Var:
-    """The angles of vectors (x, y), float32 or float64, from 0 to 2 pi or 360; to about 0.01 degrees."""
+    """The angles of vectors (x, y), float32 or float64, from 0 to 2 pi or 360; to about 0.01 degrees.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.phase(x, y, angleInDegrees, angle)
 
 
 def cartToPolar(x: MatLike, y: MatLike, magnitude: MatLike | None = None, angle: MatLike | None = None, angleInDegrees: bool = False) -> tuple[Var, Var]:
-    """magnitude() and phase() of vectors (x, y)."""
+    """magnitude() and phase() of vectors (x, y).
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.magnitude(x, y, magnitude), _vision.phase(x, y, angleInDegrees, angle)
 
 
 def polarToCart(magnitude: MatLike | None, angle: MatLike, x: MatLike | None = None, y: MatLike | None = None,
                 angleInDegrees: bool = False) -> tuple[Var, Var]:
-    """The vectors (x, y) of lengths and angles, float32 or float64; without a magnitude their length is 1."""
+    """The vectors (x, y) of lengths and angles, float32 or float64; without a magnitude their length is 1.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     found = _vision.polar_to_cart(magnitude, angle, angleInDegrees)
     return tuple(value if to is None else _vision.copy_to(value, None, to) for value, to in zip(found, (x, y)))
 
 
 def split(m: MatLike, mv: Any = None) -> tuple[Var, ...]:
-    """The channels as pictures of one channel."""
+    """The channels as pictures of one channel.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.split(m)
 
 
 def merge(mv: Sequence[MatLike], dst: MatLike | None = None) -> Var:
-    """One picture of the channels of several, which have the same dtype and size."""
+    """One picture of the channels of several, which have the same dtype and size.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.merge(mv, dst)
 
 
 def extractChannel(src: MatLike, coi: int, dst: MatLike | None = None) -> Var:
-    """Channel `coi` as a picture of one channel."""
+    """Channel `coi` as a picture of one channel.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.extract_channel(src, coi, dst)
 
 
 def insertChannel(src: MatLike, dst: MatLike, coi: int) -> MatLike:
-    """Writes a picture of one channel into channel `coi` of dst, and gives dst."""
+    """Writes a picture of one channel into channel `coi` of dst, and gives dst.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.insert_channel(src, dst, coi)
 
 
 def mixChannels(src: Sequence[MatLike], dst: Sequence[MatLike], fromTo: Sequence[int]) -> tuple[MatLike, ...]:
     """Copies channels of pictures to channels of others: fromTo has pairs of numbers of channels, counted through all of src and all of dst; from -1:
-    zero. The pictures have the same dtype and size; those of dst are written, and given."""
+    zero. The pictures have the same dtype and size; those of dst are written, and given.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     def starts(pictures: Sequence[MatLike]) -> list[int]:
         found = [0]
         for picture in pictures:
@@ -235,22 +263,26 @@ def mixChannels(src: Sequence[MatLike], dst: Sequence[MatLike], fromTo: Sequence
 
 
 def hconcat(src: Sequence[MatLike], dst: MatLike | None = None) -> Var | None:
-    """Pictures side by side, of the same height, dtype and channels. None for no pictures."""
+    """Pictures side by side, of the same height, dtype and channels. None for no pictures.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.hconcat(src, dst)
 
 
 def vconcat(src: Sequence[MatLike], dst: MatLike | None = None) -> Var | None:
-    """Pictures one below the other, of the same width, dtype and channels. None for no pictures."""
+    """Pictures one below the other, of the same width, dtype and channels. None for no pictures.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.vconcat(src, dst)
 
 
 def copyTo(src: MatLike, mask: MatLike | None, dst: MatLike | None = None) -> Var:
-    """The pixels where the mask is not 0 (None: all); the others stay as in dst, or are 0."""
+    """The pixels where the mask is not 0 (None: all); the others stay as in dst, or are 0.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.copy_to(src, mask, dst)
 
 
 def setIdentity(mtx: MatLike, s: float | Sequence[float] = 1) -> MatLike:
-    """Writes a matrix with `s` on its diagonal and 0 elsewhere into mtx, and gives mtx."""
+    """Writes a matrix with `s` on its diagonal and 0 elsewhere into mtx, and gives mtx.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     rows, columns = getattr(mtx, "shape", (0, 0))[:2]
     number = float(s[0] if isinstance(s, (tuple, list)) else s)  # type: ignore[arg-type]
     made = Var([[number if i == j else 0.0 for j in range(columns)] for i in range(rows)], "float64")
@@ -258,7 +290,7 @@ def setIdentity(mtx: MatLike, s: float | Sequence[float] = 1) -> MatLike:
 
 
 def sumElems(src: MatLike) -> tuple[float, float, float, float]:
-    """The sums of up to four channels.
+    """The sums of up to four channels. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.sumElems(minnow.Var([[1, 2], [3, 4]], "uint8"))
     (10.0, 0.0, 0.0, 0.0)
@@ -267,19 +299,21 @@ def sumElems(src: MatLike) -> tuple[float, float, float, float]:
 
 
 def mean(src: MatLike, mask: MatLike | None = None) -> tuple[float, float, float, float]:
-    """The means of up to four channels, of pixels where the mask is not 0."""
+    """The means of up to four channels, of pixels where the mask is not 0.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.mean(src, mask)
 
 
 def meanStdDev(src: MatLike, mean: MatLike | None = None, stddev: MatLike | None = None, mask: MatLike | None = None) -> tuple[Var, Var]:
-    """The means and standard deviations of the channels, float64 [channels, 1] each, of pixels where the mask is not 0."""
+    """The means and standard deviations of the channels, float64 [channels, 1] each, of pixels where the mask is not 0.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     found = _vision.mean_std_dev(src, mask)
     return tuple(value if to is None else _vision.copy_to(value, None, to) for value, to in zip(found, (mean, stddev)))
 
 
 def minMaxLoc(src: MatLike, mask: MatLike | None = None) -> tuple[float, float, Point, Point]:
     """The least and the greatest element of one channel, and where they first are: (least, greatest, (x, y), (x, y)). Without a pixel in the mask: zeros
-    and (-1, -1).
+    and (-1, -1). Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.minMaxLoc(minnow.Var([[4, 2], [9, 2]], "uint8"))
     (2.0, 9.0, (1, 0), (0, 1))
@@ -290,6 +324,7 @@ def minMaxLoc(src: MatLike, mask: MatLike | None = None) -> tuple[float, float, 
 def norm(src1: MatLike, src2: MatLike | int | None = None, normType: int | MatLike | None = None, mask: MatLike | None = None) -> float:
     """The norm of a picture, norm(src1, normType, mask), or of a difference, norm(src1, src2, normType, mask): NORM_L2, NORM_L1, NORM_INF, NORM_L2SQR,
     NORM_HAMMING, NORM_HAMMING2; with NORM_RELATIVE over the norm of src2.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.norm(minnow.Var([[3.0, 4.0]]))
     5.0
@@ -304,17 +339,20 @@ def norm(src1: MatLike, src2: MatLike | int | None = None, normType: int | MatLi
 
 
 def PSNR(src1: MatLike, src2: MatLike, R: float = 255.0) -> float:
-    """The peak signal-to-noise ratio in decibels; `R` is the greatest value that there can be."""
+    """The peak signal-to-noise ratio in decibels; `R` is the greatest value that there can be.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.psnr(src1, src2, R)
 
 
 def countNonZero(src: MatLike) -> int:
-    """How many elements of a picture of one channel are not 0."""
+    """How many elements of a picture of one channel are not 0.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.count_nonzero(src)
 
 
 def reduce(src: MatLike, dim: int, rtype: int, dst: MatLike | None = None, dtype: int = -1) -> Var:
-    """All rows as one row (dim 0), or all columns as one column (dim 1): REDUCE_SUM, REDUCE_AVG, REDUCE_MAX, REDUCE_MIN or REDUCE_SUM2."""
+    """All rows as one row (dim 0), or all columns as one column (dim 1): REDUCE_SUM, REDUCE_AVG, REDUCE_MAX, REDUCE_MIN or REDUCE_SUM2.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.reduce(src, 1 if dim == -1 else dim, rtype, _dtype_of(dtype, "reduce"), dst)
 
 
@@ -322,9 +360,11 @@ def calcHist(images: Sequence[MatLike], channels: Sequence[int], mask: MatLike |
              hist: MatLike | None = None, accumulate: bool = False) -> Var:
     """A histogram, float32, of chosen channels, counted through all pictures (uint8, uint16 or float32), where the mask is not 0. `ranges` has the lower and
     the upper bound of each dimension; the upper does not belong to it. accumulate: counts are added to those of `hist`.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.calcHist([minnow.Var([[0, 1, 255]], "uint8")], [0], None, [2], [0, 256])
-    Var([[2.], [1.]], shape=(2, 1), dtype=float32)
+    Var([[2.],
+         [1.]], shape=(2, 1), dtype=float32)
     """
     found = _vision.histogram(images, channels, mask, histSize, ranges, hist if accumulate and hist is not None else Var([], "float32"))
     return found
@@ -332,13 +372,14 @@ def calcHist(images: Sequence[MatLike], channels: Sequence[int], mask: MatLike |
 
 def compareHist(H1: MatLike, H2: MatLike, method: int) -> float:
     """How alike two histograms (float32, of the same shape) are: HISTCMP_CORREL, HISTCMP_CHISQR, HISTCMP_INTERSECT, HISTCMP_BHATTACHARYYA,
-    HISTCMP_CHISQR_ALT or HISTCMP_KL_DIV."""
+    HISTCMP_CHISQR_ALT or HISTCMP_KL_DIV. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.compare_histograms(H1, H2, method)
 
 
 def calcBackProject(images: Sequence[MatLike], channels: Sequence[int], hist: MatLike, ranges: Sequence[float], scale: float,
                     dst: MatLike | None = None) -> Var:
-    """For each pixel the value of its bin in a histogram, times `scale`, as the pictures' dtype."""
+    """For each pixel the value of its bin in a histogram, times `scale`, as the pictures' dtype.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.back_project(images, channels, hist, ranges, scale, dst)
 
 

@@ -49,22 +49,26 @@ def imwrite(filename: str | os.PathLike[str], img: MatLike, params: Sequence[int
 
 
 def imencode(ext: str, img: MatLike, params: Sequence[int] = ()) -> tuple[bool, Var]:
-    """True and the bytes of the file that imwrite() would write, uint8 [n]; `ext` is the suffix (".png")."""
+    """True and the bytes of the file that imwrite() would write, uint8 [n]; `ext` is the suffix (".png").
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return True, _common.vision.imencode(ext, img, params).numpy()
 
 
 def haveImageReader(filename: str | os.PathLike[str]) -> bool:
-    """Whether the file is there and begins like a format that imread() knows."""
+    """Whether the file is there and begins like a format that imread() knows.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.haveImageReader(os.fspath(filename))
 
 
 def haveImageWriter(filename: str | os.PathLike[str]) -> bool:
-    """Whether imwrite() knows the name's suffix."""
+    """Whether imwrite() knows the name's suffix.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.haveImageWriter(os.fspath(filename))
 
 
 def imcount(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> int:
-    """How many pictures a file has: 1 where it can be read, else 0. Formats with more of them are not read."""
+    """How many pictures a file has: 1 where it can be read, else 0. Formats with more of them are not read.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     try:
         _common.vision.imread(os.fspath(filename), flags)
     except (FileNotFound, InvalidModel, IoError, Unsupported):

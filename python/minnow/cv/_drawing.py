@@ -30,7 +30,8 @@ def line(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1
 
 def arrowedLine(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1, line_type: int = LINE_8, shift: int = 0,
                 tipLength: float = 0.1) -> Var:
-    """A line with the tip of an arrow at `pt2`, as long as `tipLength` times the line."""
+    """A line with the tip of an arrow at `pt2`, as long as `tipLength` times the line.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.arrowedLine(img, pt1, pt2, color, thickness, line_type, shift, tipLength)
 
 
@@ -39,7 +40,8 @@ def rectangle(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: in
 @overload
 def rectangle(img: MatLike, rec: Sequence[int], color: Scalar, thickness: int = 1, lineType: int = LINE_8, shift: int = 0) -> Var: ...
 def rectangle(img: MatLike, *args: Any, **keywords: Any) -> Var:
-    """A rectangle between two opposite corners `pt1` and `pt2`, both within it, or `rec` = (x, y, width, height). A negative thickness fills it."""
+    """A rectangle between two opposite corners `pt1` and `pt2`, both within it, or `rec` = (x, y, width, height). A negative thickness fills it.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     if "rec" in keywords or args and len(args[0]) == 4:
         return _rectangle_within(img, *args, **keywords)
     return _rectangle(img, *args, **keywords)
@@ -65,7 +67,8 @@ def ellipse(img: MatLike, center: Point, axes: Size, angle: float, startAngle: f
 def ellipse(img: MatLike, box: Sequence[Any], color: Scalar, thickness: int = 1, lineType: int = LINE_8) -> Var: ...
 def ellipse(img: MatLike, *args: Any, **keywords: Any) -> Var:
     """An arc of an ellipse with half axes `axes`, turned by `angle` degrees; a negative thickness fills its sector. Or the ellipse within a
-    rotated rectangle `box` = ((x, y), (width, height), angle), as minAreaRect and fitEllipse give it."""
+    rotated rectangle `box` = ((x, y), (width, height), angle), as minAreaRect and fitEllipse give it.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     if "box" in keywords or args and len(args[0]) == 3:
         return _ellipse_within(img, *args, **keywords)
     return _ellipse(img, *args, **keywords)
@@ -86,7 +89,8 @@ def _ellipse_within(img: MatLike, box: Sequence[Any], color: Scalar, thickness: 
 
 def polylines(img: MatLike, pts: Sequence[MatLike], isClosed: bool, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
               shift: int = 0) -> Var:
-    """Lines along points: a list of int32 arrays [n, 2] or [n, 1, 2], each closed if `isClosed`."""
+    """Lines along points: a list of int32 arrays [n, 2] or [n, 1, 2], each closed if `isClosed`.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.polylines(img, pts, isClosed, color, thickness, lineType, shift)
 
 
@@ -97,26 +101,30 @@ def fillPoly(img: MatLike, pts: Sequence[MatLike], color: Scalar, lineType: int 
 
 
 def fillConvexPoly(img: MatLike, points: MatLike, color: Scalar, lineType: int = LINE_8, shift: int = 0) -> Var:
-    """Fills a convex polygon, or one that each row meets in one piece: int32 [n, 2] or [n, 1, 2]. Quicker than fillPoly."""
+    """Fills a convex polygon, or one that each row meets in one piece: int32 [n, 2] or [n, 1, 2]. Quicker than fillPoly.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.fillConvexPoly(img, points, color, lineType, shift)
 
 
 def drawContours(image: MatLike, contours: Sequence[MatLike], contourIdx: int, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
                  hierarchy: MatLike | None = None, maxLevel: int = 2147483647, offset: Point = (0, 0)) -> Var:
     """Contours as findContours gives them: all of them where `contourIdx` is negative, else this one; a negative thickness fills them. With
-    `hierarchy` (int32 [1, n, 4]) those within, up to level `maxLevel`."""
+    `hierarchy` (int32 [1, n, 4]) those within, up to level `maxLevel`.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     rows = () if hierarchy is None else hierarchy
     return _common.vision.drawContours(image, contours, contourIdx, color, thickness, lineType, rows, maxLevel, offset)
 
 
 def drawMarker(img: MatLike, position: Point, color: Scalar, markerType: int = MARKER_CROSS, markerSize: int = 20, thickness: int = 1,
                line_type: int = LINE_8) -> Var:
-    """A mark (MARKER_CROSS, MARKER_STAR ...) of `markerSize` pixels around a point."""
+    """A mark (MARKER_CROSS, MARKER_STAR ...) of `markerSize` pixels around a point.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.drawMarker(img, position, color, markerType, markerSize, thickness, line_type)
 
 
 def clipLine(imgRect: Sequence[int], pt1: Point, pt2: Point) -> tuple[bool, tuple[int, int], tuple[int, int]]:
     """Whether a line meets the rectangle (x, y, width, height), and the ends of what lies within it.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.clipLine((0, 0, 10, 10), (-5, 5), (20, 5))
     (True, (0, 5), (9, 5))
@@ -125,28 +133,32 @@ def clipLine(imgRect: Sequence[int], pt1: Point, pt2: Point) -> tuple[bool, tupl
 
 
 def ellipse2Poly(center: Point, axes: Size, angle: int, arcStart: int, arcEnd: int, delta: int) -> Var:
-    """Points along an arc, one each `delta` degrees (1 to 180): int32 [n, 2]."""
+    """Points along an arc, one each `delta` degrees (1 to 180): int32 [n, 2].
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.ellipse2Poly(center, axes, angle, arcStart, arcEnd, delta).numpy()
 
 
 def putText(img: MatLike, text: str, org: Point, fontFace: int, fontScale: float, color: Scalar, thickness: int = 1, lineType: int = LINE_8,
             bottomLeftOrigin: bool = False) -> Var:
     """Text in a font of A. V. Hershey (FONT_HERSHEY_SIMPLEX ..., some have italic letters with FONT_ITALIC added); `org` is the left end of its
-    base line. Fonts have the printable characters of ASCII, FONT_HERSHEY_COMPLEX has Cyrillic letters; others become question marks."""
+    base line. Fonts have the printable characters of ASCII, FONT_HERSHEY_COMPLEX has Cyrillic letters; others become question marks.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.putText(img, text, org, fontFace, fontScale, color, thickness, lineType, bottomLeftOrigin)
 
 
 def getTextSize(text: str, fontFace: int, fontScale: float, thickness: int) -> tuple[tuple[int, int], int]:
     """The width and height in pixels that putText() fills above the base line, and how far it reaches below.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.getTextSize("minnow", cv.FONT_HERSHEY_SIMPLEX, 1, 2)
-    ((123, 22), 10)
+    ((119, 22), 10)
     """
     return _common.vision.getTextSize(text, fontFace, fontScale, thickness)
 
 
 def getFontScaleFromHeight(fontFace: int, pixelHeight: int, thickness: int = 1) -> float:
-    """The scale at which text is `pixelHeight` pixels high."""
+    """The scale at which text is `pixelHeight` pixels high.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _common.vision.getFontScaleFromHeight(fontFace, pixelHeight, thickness)
 
 

@@ -81,20 +81,22 @@ def medianBlur(src: MatLike, ksize: int, dst: MatLike | None = None) -> Any:
 
 def bilateralFilter(src: MatLike, d: int, sigmaColor: float, sigmaSpace: float, dst: MatLike | None = None, borderType: int = BORDER_DEFAULT) -> Any:
     """The mean of the pixels in a circle of the diameter d (0: from sigmaSpace), weighted by Gauss curves of the distance and of the difference of
-    colours; uint8 or float32 of one or three channels. Source: Tomasi and Manduchi, Bilateral filtering for gray and color images, 1998."""
+    colours; uint8 or float32 of one or three channels. Source: Tomasi and Manduchi, Bilateral filtering for gray and color images, 1998.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.bilateral_filter(src, d, sigmaColor, sigmaSpace, border_of(borderType, "bilateralFilter"), dst)
 
 
 def stackBlur(src: MatLike, ksize: Size, dst: MatLike | None = None) -> Any:
     """The mean of the pixels around each pixel, weighted by a triangle along both sides; uint8, uint16, int16 or float32. ksize is odd. Source:
-    Klingemann, Stack Blur, 2004."""
+    Klingemann, Stack Blur, 2004. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.stack_blur(src, ksize, dst)
 
 
 def Canny(*args: Any, **keywords: Any) -> Any:
     """Edges (255) of a uint8 picture: Canny(image, threshold1, threshold2, edges=None, apertureSize=3, L2gradient=False), or of given int16 derivatives:
     Canny(dx, dy, threshold1, threshold2, edges=None, L2gradient=False). Crests of the gradient above the higher threshold, and those above the lower one
-    that lead to them. The gradient's length is |dx| + |dy|, or exact with L2gradient. Source: Canny, A computational approach to edge detection, 1986."""
+    that lead to them. The gradient's length is |dx| + |dy|, or exact with L2gradient. Source: Canny, A computational approach to edge detection, 1986.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     if "dx" in keywords or len(args) > 1 and getattr(args[1], "shape", ()):
         return _canny_of_gradient(*args, **keywords)
     return _canny(*args, **keywords)
@@ -138,7 +140,7 @@ def Sobel(src: MatLike, ddepth: int, dx: int, dy: int, dst: MatLike | None = Non
 
 def Scharr(src: MatLike, ddepth: int, dx: int, dy: int, dst: MatLike | None = None, scale: float = 1, delta: float = 0, borderType: int = BORDER_DEFAULT) -> Any:
     """As Sobel() with Scharr's kernels of 3 x 3, of which one of dx and dy is 1 and the other 0. Source: Scharr, Optimal operators in digital image
-    processing, 2000."""
+    processing, 2000. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.scharr(src, dtype_of(ddepth, "Scharr"), dx, dy, scale, delta, border_of(borderType, "Scharr"), dst)
 
 
@@ -149,29 +151,34 @@ def Laplacian(src: MatLike, ddepth: int, dst: MatLike | None = None, ksize: int 
 
 
 def spatialGradient(src: MatLike, dx: MatLike | None = None, dy: MatLike | None = None, ksize: int = 3, borderType: int = BORDER_DEFAULT) -> Any:
-    """Both first derivatives of a uint8 picture of one channel by Sobel's kernels of 3 x 3, int16."""
+    """Both first derivatives of a uint8 picture of one channel by Sobel's kernels of 3 x 3, int16.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     x, y = _vision.spatial_gradient(src, ksize, border_of(borderType, "spatialGradient"))
     return _filled(dx, x), _filled(dy, y)
 
 
 def getGaussianKernel(ksize: int, sigma: float, ktype: int = CV_64F) -> Any:
-    """The weights of a Gauss curve, [ksize, 1], whose sum is 1. sigma <= 0: 0.3 * ((ksize - 1) * 0.5 - 1) + 0.8, with rounded weights up to 9."""
+    """The weights of a Gauss curve, [ksize, 1], whose sum is 1. sigma <= 0: 0.3 * ((ksize - 1) * 0.5 - 1) + 0.8, with rounded weights up to 9.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _to_arrays(_vision.gaussian_kernel(ksize, sigma, dtype_of(ktype, "getGaussianKernel")))
 
 
 def getDerivKernels(dx: int, dy: int, ksize: int, kx: MatLike | None = None, ky: MatLike | None = None, normalize: bool = False, ktype: int = CV_32F) -> Any:
-    """The kernels of Sobel(), or Scharr() with ksize -1, for rows and for columns: [ksize, 1]. normalize: divided by the sum of the smoothing."""
+    """The kernels of Sobel(), or Scharr() with ksize -1, for rows and for columns: [ksize, 1]. normalize: divided by the sum of the smoothing.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     x, y = _to_arrays(_vision.deriv_kernels(dx, dy, ksize, normalize, dtype_of(ktype, "getDerivKernels")))
     return _filled(kx, x), _filled(ky, y)
 
 
 def getGaborKernel(ksize: Size, sigma: float, theta: float, lambd: float, gamma: float, psi: float = 1.5707963267948966, ktype: int = CV_64F) -> Any:
-    """A wave of the length `lambd` in the direction `theta` under a Gauss curve, [height, width]. A side of 0 comes from sigma. Source: Daugman, 1985."""
+    """A wave of the length `lambd` in the direction `theta` under a Gauss curve, [height, width]. A side of 0 comes from sigma. Source: Daugman, 1985.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _to_arrays(_vision.gabor_kernel(ksize, sigma, theta, lambd, gamma, psi, dtype_of(ktype, "getGaborKernel")))
 
 
 def getStructuringElement(shape: int, ksize: Size, anchor: Point = (-1, -1)) -> Any:
-    """A kernel for morphology: uint8 [height, width], 1 within MORPH_RECT, MORPH_CROSS (through the anchor), MORPH_ELLIPSE or MORPH_DIAMOND."""
+    """A kernel for morphology: uint8 [height, width], 1 within MORPH_RECT, MORPH_CROSS (through the anchor), MORPH_ELLIPSE or MORPH_DIAMOND.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _to_arrays(_vision.structuring_element(shape, ksize, anchor))
 
 
@@ -188,7 +195,7 @@ def dilate(src: MatLike, kernel: MatLike | None, dst: MatLike | None = None, anc
 
 def erode(src: MatLike, kernel: MatLike | None, dst: MatLike | None = None, anchor: Point = (-1, -1), iterations: int = 1, borderType: int = BORDER_CONSTANT,
           borderValue: Scalar | None = None) -> Any:
-    """As dilate(), the minimum."""
+    """As dilate(), the minimum. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.morphology(src, MORPH_ERODE, kernel, anchor, iterations, border_of(borderType, "erode"), borderValue, dst)
 
 
@@ -196,7 +203,8 @@ def morphologyEx(src: MatLike, op: int, kernel: MatLike | None, dst: MatLike | N
                  borderType: int = BORDER_CONSTANT, borderValue: Scalar | None = None) -> Any:
     """erode() and dilate(), or what is made of them: MORPH_OPEN (eroded, then dilated), MORPH_CLOSE (dilated, then eroded), MORPH_GRADIENT (dilated less
     eroded), MORPH_TOPHAT (src less opened), MORPH_BLACKHAT (closed less src), MORPH_HITMISS (255 where the kernel's ones are 255 and its minus ones 0;
-    uint8 of one channel). Source: Serra, Image Analysis and Mathematical Morphology, 1982."""
+    uint8 of one channel). Source: Serra, Image Analysis and Mathematical Morphology, 1982.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.morphology(src, op, kernel, anchor, iterations, border_of(borderType, "morphologyEx"), borderValue, dst)
 
 
@@ -204,6 +212,7 @@ def threshold(src: MatLike, thresh: float, maxval: float, type: int, dst: MatLik
     """The threshold and a picture: `maxval` where src is above the threshold, else 0 (THRESH_BINARY); the reverse (THRESH_BINARY_INV); the threshold
     where src is above (THRESH_TRUNC); 0 where src is not above (THRESH_TOZERO), or above (THRESH_TOZERO_INV). With THRESH_OTSU (uint8 or uint16 of one
     channel) or THRESH_TRIANGLE (uint8) the histogram gives the threshold. THRESH_DRYRUN: the picture is None. Sources: Otsu, 1979; Zack et al., 1977.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.threshold(minnow.Var([[3, 200]], "uint8"), 127, 255, cv.THRESH_BINARY)
     (127.0, Var([[  0, 255]], shape=(1, 2), dtype=uint8))
@@ -226,6 +235,7 @@ def adaptiveThreshold(src: MatLike, maxValue: float, adaptiveMethod: int, thresh
 def integral(src: MatLike, sum: MatLike | None = None, sdepth: int = -1) -> Any:
     """Sums over all pixels above and to the left, [height + 1, width + 1, channels]: int32 of uint8, else float64, or CV_32F or CV_64F. Source: Crow,
     Summed-area tables for texture mapping, 1984.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.integral(minnow.Var([[1, 2], [3, 4]], "uint8"))
     Var([[ 0,  0,  0],
@@ -236,13 +246,15 @@ def integral(src: MatLike, sum: MatLike | None = None, sdepth: int = -1) -> Any:
 
 
 def integral2(src: MatLike, sum: MatLike | None = None, sqsum: MatLike | None = None, sdepth: int = -1, sqdepth: int = -1) -> Any:
-    """integral(), and the same of squares, float64."""
+    """integral(), and the same of squares, float64.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     sums, squares = _vision.integral_2(src, dtype_of(sdepth, "integral2"), dtype_of(sqdepth, "integral2"))
     return _filled(sum, sums), _filled(sqsum, squares)
 
 
 def integral3(src: MatLike, sum: MatLike | None = None, sqsum: MatLike | None = None, tilted: MatLike | None = None, sdepth: int = -1, sqdepth: int = -1) -> Any:
-    """integral2(), and sums over triangles that open upwards at 45 degrees. Source: Lienhart and Maydt, 2002."""
+    """integral2(), and sums over triangles that open upwards at 45 degrees. Source: Lienhart and Maydt, 2002.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     sums, squares, triangles = _vision.integral_3(src, dtype_of(sdepth, "integral3"), dtype_of(sqdepth, "integral3"))
     return _filled(sum, sums), _filled(sqsum, squares), _filled(tilted, triangles)
 
@@ -250,6 +262,7 @@ def integral3(src: MatLike, sum: MatLike | None = None, sqsum: MatLike | None = 
 def distanceTransform(src: MatLike, distanceType: int, maskSize: int, dst: MatLike | None = None, dstType: int = CV_32F) -> Any:
     """The distance of each pixel from the nearest 0, float32, or uint8 with DIST_L1 and CV_8U. uint8 of one channel. distanceType: DIST_L1, DIST_L2 or
     DIST_C; maskSize: 3, 5, or DIST_MASK_PRECISE (0) for exact distances. Sources: Borgefors, 1986; Felzenszwalb and Huttenlocher, 2004.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.distanceTransform(minnow.Var([[0, 1, 1, 1]], "uint8"), cv.DIST_L1, 3)
     Var([[0., 1., 2., 3.]], shape=(1, 4), dtype=float32)
@@ -259,7 +272,8 @@ def distanceTransform(src: MatLike, distanceType: int, maskSize: int, dst: MatLi
 
 def distanceTransformWithLabels(src: MatLike, distanceType: int, maskSize: int, dst: MatLike | None = None, labels: MatLike | None = None,
                                 labelType: int = DIST_LABEL_CCOMP) -> Any:
-    """distanceTransform() with the mask 5, and which 0 is the nearest, int32: regions of zeros have numbers, or pixels (DIST_LABEL_PIXEL)."""
+    """distanceTransform() with the mask 5, and which 0 is the nearest, int32: regions of zeros have numbers, or pixels (DIST_LABEL_PIXEL).
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     distances, numbers = _vision.distance_transform_with_labels(src, distanceType, maskSize, labelType)
     return _filled(dst, distances), _filled(labels, numbers)
 
@@ -268,7 +282,8 @@ def floodFill(image: MatLike, mask: MatLike | None, seedPoint: Point, newVal: Sc
     """Fills the region around a pixel, in place: uint8, int32 or float32 of one or three channels. Gives its area, the picture, the mask and the region's
     (x, y, width, height). A neighbour belongs to it that is at most loDiff below and upDiff above a pixel of it, or the first pixel
     (FLOODFILL_FIXED_RANGE). flags: 4 or 8 neighbours, the mask's value << 8. The mask, uint8 [height + 2, width + 2], keeps pixels out where it is not 0,
-    and takes the region; FLOODFILL_MASK_ONLY: the picture stays."""
+    and takes the region; FLOODFILL_MASK_ONLY: the picture stays.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     if not hasattr(image, "shape"):
         raise InvalidType(f"floodFill: the picture is an array that may be written, not {type(image).__name__}")
     connectivity, only = int(flags) & 255, bool(int(flags) & FLOODFILL_MASK_ONLY)
@@ -282,18 +297,20 @@ def floodFill(image: MatLike, mask: MatLike | None, seedPoint: Point, newVal: Sc
 
 def watershed(image: MatLike, markers: MatLike) -> Any:
     """Grows the regions of the markers, int32 above 0, over a uint8 picture of three channels, in place: pixels between regions become -1. Source: Meyer,
-    Color image segmentation, 1992."""
+    Color image segmentation, 1992. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     _vision.watershed(image, markers)
     return markers
 
 
 def equalizeHist(src: MatLike, dst: MatLike | None = None) -> Any:
-    """The picture with values spread so that their histogram becomes level; uint8 of one channel."""
+    """The picture with values spread so that their histogram becomes level; uint8 of one channel.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.equalize_hist(src, dst)
 
 
 class CLAHE:
-    """Equalization of histograms within tiles, of which the slope is limited; createCLAHE() makes one. Source: Zuiderveld, 1994."""
+    """Equalization of histograms within tiles, of which the slope is limited; createCLAHE() makes one. Source: Zuiderveld, 1994.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
 
     def __init__(self, clipLimit: float = 40.0, tileGridSize: Size = (8, 8)) -> None:
         self._limit, self._tiles, self._shift = clipLimit, tileGridSize, 0
@@ -332,7 +349,8 @@ class CLAHE:
 
 
 def createCLAHE(clipLimit: float = 40.0, tileGridSize: Size = (8, 8)) -> CLAHE:
-    """A CLAHE with this limit and these numbers of tiles."""
+    """A CLAHE with this limit and these numbers of tiles.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return CLAHE(clipLimit, tileGridSize)
 
 
