@@ -567,9 +567,9 @@ each("a picture that cannot be changed so", (*VALUE, minnow.Unsupported, MEMORY,
     lambda: cv.resize(picture(), (0, 4)), lambda: cv.resize(picture(), (-3, 4)), lambda: cv.resize(picture(), (2**40, 2**40)), lambda: cv.resize(picture(), (3,)),
     lambda: cv.resize(picture(), (3, 4, 5)), lambda: cv.resize(picture(), "ab"), lambda: cv.resize(picture(), None), lambda: cv.resize(picture(), 5),
     lambda: cv.resize(picture(), None, fx=float("nan"), fy=1), lambda: cv.resize(picture(), None, fx=float("inf"), fy=1), lambda: cv.resize(picture(), (4, 4), interpolation=9),
-    lambda: cv.resize(f32(3), (2, 2)), lambda: cv.resize(f32(0, 4, 3), (2, 2)), lambda: cv.resize("picture", (2, 2)), lambda: cv.resize(None, (2, 2)),
+    lambda: cv.resize(f32(2, 2, 2, 2), (2, 2)), lambda: cv.resize(f32(0, 4, 3), (2, 2)), lambda: cv.resize("picture", (2, 2)), lambda: cv.resize(None, (2, 2)),
     lambda: cv.resize(picture(), (2**63, 2)), lambda: cv.resize(picture(), (float("nan"), 2)), lambda: cv.cvtColor(picture(), 999),
-    lambda: cv.cvtColor(picture(), "BGR2RGB"), lambda: cv.cvtColor(f32(4, 5), cv.COLOR_BGR2RGB), lambda: cv.cvtColor(f32(4, 5, 2), cv.COLOR_BGR2GRAY),
+    lambda: cv.cvtColor(picture(), "BGR2RGB"), lambda: cv.cvtColor(f32(4, 5), cv.COLOR_BGR2HSV), lambda: cv.cvtColor(f32(4, 5, 2), cv.COLOR_BGR2GRAY),
     lambda: cv.cvtColor(picture(), cv.COLOR_GRAY2BGR), lambda: cv.cvtColor(None, cv.COLOR_BGR2RGB),
 ])
 case("a function that minnow.cv lacks", AttributeError, lambda folder: cv.warpEverything(picture()))

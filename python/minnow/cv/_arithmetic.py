@@ -121,7 +121,7 @@ def inRange(src: MatLike, lowerb: _Operand, upperb: _Operand, dst: MatLike | Non
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 
     >>> cv.inRange(minnow.Var([[3, 7, 9]], "uint8"), 5, 8)
-    Var([[0, 255, 0]], shape=(1, 3), dtype=uint8)
+    Var([[  0, 255,   0]], shape=(1, 3), dtype=uint8)
     """
     return _vision.in_range(src, lowerb, upperb, dst)
 

@@ -22,8 +22,9 @@ def line(img: MatLike, pt1: Point, pt2: Point, color: Scalar, thickness: int = 1
     """A line between two points (x, y), whose coordinates have `shift` fractional bits. Raises InvalidArgument for a thickness beyond 0 to 32767,
     a shift beyond 0 to 16 and unknown line types.
 
-    >>> cv.line(minnow.zeros((2, 3), dtype="uint8"), (0, 0), (2, 1), 7)
-    Var([[7, 7, 0], [0, 0, 7]], shape=(2, 3), dtype=uint8)
+    >>> cv.line(minnow.Var([[0, 0, 0], [0, 0, 0]], "uint8"), (0, 0), (2, 1), 7)
+    Var([[7, 7, 0],
+         [0, 0, 7]], shape=(2, 3), dtype=uint8)
     """
     return _common.vision.line(img, pt1, pt2, color, thickness, lineType, shift)
 
