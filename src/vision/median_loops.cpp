@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "vision/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vision/median_loops.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "vision/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::vision::HWY_NAMESPACE {
