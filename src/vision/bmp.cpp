@@ -196,7 +196,7 @@ Bytes encode_bmp(const ImageView& image) {
   Bytes file;
   file.reserve(start + pitch * static_cast<size_t>(image.height()));
   const auto number = [&](size_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) file.push_back(static_cast<std::byte>(value >> (8 * i)));
+    for (int i = 0; i < bytes; ++i) file.push_back(static_cast<std::byte>(i < 8 ? value >> (8 * i) : 0));
   };
   number('B' | 'M' << 8, 2);
   number(start + pitch * static_cast<size_t>(image.height()), 4);
