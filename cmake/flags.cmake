@@ -57,7 +57,9 @@ if(MINNOW_FUZZ)
 endif()
 
 # Kernels are worth more optimization than the code around them, in the builds that optimize at all; what no run waits for is worth less.
-set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os>)
+# Functions in sections of their own: a library leaves out what only the converter calls.
+set(MINNOW_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
+set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os> "${MINNOW_SECTION_OPTIONS}")
 set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:Release>:-O3>
     $<$<CONFIG:MinSizeRel>:-O2>

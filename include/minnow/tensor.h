@@ -206,6 +206,11 @@ struct MINNOW_API Datum {
 
   Datum() = default;
   Datum(Tensor value) : kind(Kind::tensor), tensor(std::move(value)) {}
+  Datum(const Datum& other);
+  Datum(Datum&& other) noexcept;
+  Datum& operator=(const Datum& other);
+  Datum& operator=(Datum&& other) noexcept;
+  ~Datum();
   static Datum sequence(DType element, std::vector<Datum> items) {
     Datum datum;
     datum.kind = Kind::sequence;

@@ -142,4 +142,10 @@ Tensor Tensor::reshaped(const Shape& shape) const {
   return result;
 }
 
+Datum::Datum(const Datum& other) = default;
+Datum::Datum(Datum&& other) noexcept = default;
+Datum& Datum::operator=(const Datum& other) = default;
+Datum& Datum::operator=(Datum&& other) noexcept = default;
+Datum::~Datum() = default;
+
 }  // namespace minnow

@@ -197,47 +197,19 @@ constexpr int64_t kMostShapeElements = 64;
   return true;
 }
 
-// Custom operators get shapes as plain numbers. If shapes are open, the operator is asked with possible ones, because expressions need the
-// kinds and dtypes of outputs, and these do not depend on sizes.
-using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<Dim>>>>;
-[[gnu::cold]] OpenInputs open_inputs(const LazyNode& node, std::span<ValueInfo> infos) {
-  OpenInputs open;
-  for (size_t i = 0; node.op->custom && i < infos.size(); ++i)
-    if (infos[i].kind == ValueInfo::Kind::tensor && infos[i].extent != ValueInfo::Extent::exact) {
-      infos[i].extent = ValueInfo::Extent::exact;
-      open.emplace_back(&infos[i], open_dims(node.inputs[i]));
+// Describes the open inputs of a custom operator, which tells the kinds and dtypes of its outputs from sizes. False if no input is open.
+[[gnu::cold]] bool describe_open_inputs(const LazyNode& node, std::span<ValueInfo> infos, SizeTable& table) {
+  bool any = false;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].kind != ValueInfo::Kind::tensor || infos[i].extent == ValueInfo::Extent::exact) continue;
+    any = true;
+    if (const std::optional<std::vector<Dim>> dims = open_dims(node.inputs[i])) {
+      Sizes sizes;
+      for (const Dim& dim : *dims) sizes.push_back(table.size_of(dim));
+      infos[i].set_sizes(sizes);
     }
-  return open;
-}
-
-// Contents that nobody knows yet: ones, as most integers that a shape depends on can be.
-[[gnu::cold]] Tensor some_contents(const ValueInfo& info) {
-  Tensor made(info.dtype, info.shape);
-  const size_t width = size_of(info.dtype), count = static_cast<size_t>(made.elements());
-  for (size_t i = 0; !is_float(info.dtype) && i < count; ++i) made.writable().data<uint8_t>()[i * width] = 1;
-  return made;
-}
-
-// Tries some shapes for inputs with open shapes. If the operator accepts none, throws its error about the first.
-[[gnu::cold]] void probe(const Operator& op, const NodeView& view, const OpenInputs& open, std::span<ValueInfo> outputs) {
-  const bool any_rank = std::any_of(open.begin(), open.end(), [](const auto& input) { return !input.second; });
-  std::exception_ptr refusal;
-  for (const int64_t size : {8, 1})
-    for (const size_t rank : {2, 1, 3, 4, 0, 5}) {
-      for (const auto& [info, dims] : open) {
-        info->shape = Shape::filled(dims ? dims->size() : rank, size);
-        for (size_t i = 0; dims && i < dims->size(); ++i)
-          if ((*dims)[i].known()) info->shape[i] = (*dims)[i].size;
-        if (info->contents) info->contents = some_contents(*info);
-      }
-      try {
-        return infer_outputs(op, view, outputs);
-      } catch (const Error&) {
-        if (!refusal) refusal = std::current_exception();
-      }
-      if (!any_rank) break;
-    }
-  std::rethrow_exception(refusal);
+  }
+  return any;
 }
 
 struct Inference {
@@ -270,15 +242,13 @@ struct Inference {
   result.made = &made;
   const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
   if (!node.closures.empty()) infer_types(operators, graph);
-  const NodeView view(made, pointers, {}, node.op);
-  const OpenInputs open = open_inputs(node, infos);
-  bool exact = open.empty();
+  SizeTable table;
+  bool is_symbolic = node.op->custom && describe_open_inputs(node, infos, table);
+  bool exact = !is_symbolic;
   for (;;) {
+    const NodeView view = is_symbolic ? NodeView::symbolic(made, pointers, node.op) : NodeView(made, pointers, {}, node.op);
     try {
-      if (open.empty())
-        infer_outputs(*node.op, view, outputs);
-      else
-        probe(*node.op, view, open, outputs);
+      infer_outputs(*node.op, view, outputs);
       break;
     } catch (const NeedsContents& needs) {
       const LazyValue& input = node.inputs[needs.input];
@@ -289,8 +259,8 @@ struct Inference {
         continue;
       }
       exact = false;
-      if (node.op->custom && !infos[needs.input].contents) {
-        infos[needs.input].contents = some_contents(infos[needs.input]);
+      if (node.op->custom && !is_symbolic) {
+        is_symbolic = true;
         continue;
       }
       outputs.assign(outputs.size(), ValueInfo());

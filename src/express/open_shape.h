@@ -5,10 +5,9 @@
 
 namespace minnow::express {
 
-/// The dimensions of a tensor as far as they hold for every value of the placeholders, without computing: sizes, symbols for dimensions
-/// equal to an open dimension of a placeholder, and unknown ones. Empty if the rank is open or depends on data. Used for display, and for
-/// choices by rank. Probes the expression (see infer_symbolic_types). The nodes keep the results, so that a long chain visits each node
-/// only once.
+/// The dimensions of a tensor as far as they hold for every value of the placeholders, without computing: sizes, expressions in the open
+/// dimensions of placeholders, and unknown ones. Empty if the rank is open or depends on data. Used for display, and for choices by rank.
+/// The nodes keep the results, so that a long chain visits each node only once.
 std::optional<std::vector<Dim>> open_dims(const LazyValue& value);
 
 }  // namespace minnow::express

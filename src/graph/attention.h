@@ -29,6 +29,10 @@ struct AttentionGeometry {
   static AttentionGeometry of(const NodeView& node);
 };
 
+/// The shape rule behind AttentionGeometry, which checks the shapes of all inputs: of the result, the present keys, the present values and
+/// the scores.
+std::array<Sizes, 4> attention_sizes(const NodeView& node);
+
 inline constexpr Attribute<bool> kAttentionCausal{"is_causal", false, "a query sees the keys up to its own place alone"};
 inline constexpr Attribute<int64_t> kAttentionLeft{"left_window_size", -1, "how many keys before its own place a query sees; -1: all"};
 inline constexpr Attribute<int64_t> kAttentionRight{"right_window_size", -1, "how many keys behind its own place a query sees; -1: all"};

@@ -17,34 +17,8 @@ struct ChannelShuffle {
   int64_t groups = 1, channels = 0;
   Ints parts, sizes;  // channels of each input, and of each output
 
-  /// Throws where the node is wrong; all shapes should be known.
-  static ChannelShuffle of(const NodeView& node) {
-    ChannelShuffle shuffle;
-    const Shape& first = node.input_shape(0);
-    if (first.rank() < 2) node.fail("takes [batch, channels, ...], the input has shape {}", first);
-    for (size_t i = 0; i < node.input_count(); ++i) {
-      const Shape& part = node.input_shape(i);
-      bool fits = part.rank() == first.rank();
-      for (size_t k = 0; fits && k < first.rank(); ++k) fits = k == 1 || part[k] == first[k];
-      if (!fits) node.fail("input {} of shape {} cannot follow shape {}", i, part, first);
-      shuffle.parts.push_back(part[1]);
-      if (__builtin_add_overflow(shuffle.channels, part[1], &shuffle.channels)) node.fail("the inputs have too many channels together");
-    }
-    shuffle.groups = node.require<int64_t>("groups");
-    if (shuffle.groups < 1 || shuffle.channels % shuffle.groups != 0)
-      node.fail("{} channels do not make {} groups", shuffle.channels, shuffle.groups);
-    const Ints* sizes = node.find<Ints>("sizes");
-    shuffle.sizes = sizes ? *sizes : Ints{shuffle.channels};
-    int64_t left = shuffle.channels;
-    for (int64_t size : shuffle.sizes) {
-      if (size < 0 || size > left) node.fail("outputs of {} channels do not fit {} channels", shuffle.sizes, shuffle.channels);
-      left -= size;
-    }
-    if (left != 0) node.fail("outputs of {} channels do not fit {} channels", shuffle.sizes, shuffle.channels);
-    if (shuffle.sizes.size() != node.output_count())
-      node.fail("there are {} outputs, sizes has {} entries", node.output_count(), shuffle.sizes.size());
-    return shuffle;
-  }
+  /// All shapes should be known.
+  static ChannelShuffle of(const NodeView& node);
 
   /// Where `channel`, counted over all outputs, comes from.
   Place source(int64_t channel) const {
@@ -54,5 +28,40 @@ struct ChannelShuffle {
     return {part, from};
   }
 };
+
+/// The shape rule: channels of each output. Throws where the node is wrong.
+inline std::vector<Size> shuffle_sizes(const NodeView& node) {
+  const Sizes first = node.input_sizes(0);
+  if (first.rank() < 2) node.fail("takes [batch, channels, ...], the input has shape {}", first);
+  Size channels = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const Sizes part = node.input_sizes(i);
+    bool fits = part.rank() == first.rank();
+    for (size_t k = 0; fits && k < first.rank(); ++k) fits = k == 1 || !differ(part[k], first[k]);
+    if (!fits) node.fail("input {} of shape {} cannot follow shape {}", i, part, first);
+    channels += part[1];
+  }
+  const int64_t groups = node.require<int64_t>("groups");
+  if (groups < 1 || leaves_rest(channels, groups)) node.fail("{} channels do not make {} groups", channels, groups);
+  const Ints* given = node.find<Ints>("sizes");
+  const std::vector<Size> sizes = given ? std::vector<Size>(given->begin(), given->end()) : std::vector<Size>{channels};
+  Size left = channels;
+  for (const Size size : sizes) {
+    if (less(size, 0) || less(left, size)) node.fail("outputs of {} channels do not fit {} channels", sizes, channels);
+    left -= size;
+  }
+  if (differ(left, 0)) node.fail("outputs of {} channels do not fit {} channels", sizes, channels);
+  if (sizes.size() != node.output_count()) node.fail("there are {} outputs, sizes has {} entries", node.output_count(), sizes.size());
+  return sizes;
+}
+
+inline ChannelShuffle ChannelShuffle::of(const NodeView& node) {
+  ChannelShuffle shuffle;
+  for (const Size size : shuffle_sizes(node)) shuffle.sizes.push_back(size.number());
+  for (size_t i = 0; i < node.input_count(); ++i) shuffle.parts.push_back(node.input_shape(i)[1]);
+  for (const int64_t part : shuffle.parts) shuffle.channels += part;
+  shuffle.groups = node.require<int64_t>("groups");
+  return shuffle;
+}
 
 }  // namespace minnow

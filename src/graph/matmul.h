@@ -5,6 +5,15 @@
 
 namespace minnow {
 
+/// The sizes of a product, checked: the shape rule behind MatMulGeometry.
+struct MatMulSizes {
+  Size m = 1, k = 1, n = 1;
+  bool transpose_a = false, transpose_b = false;
+  Sizes a_batch, b_batch, batch, result;
+
+  static MatMulSizes of(const NodeView& node);
+};
+
 /// Products of matrices [m, k] and [k, n] over broadcast leading dimensions, as NumPy's matmul defines them.
 struct MatMulGeometry {
   int64_t m = 1, k = 1, n = 1;

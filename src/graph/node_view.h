@@ -4,16 +4,25 @@
 #pragma once
 #include "base/error.h"
 #include "graph/graph.h"
+#include "graph/size.h"
 
 namespace minnow {
 
 struct Operator;  // ops/operator.h; here only passed on
 
-/// The facts known about a value while a plan is made.
+/// The facts known about a value in symbols. Lives as long as the SizeTable of its expressions.
+struct SymbolicValue {
+  Sizes shape;                 // of the tensor; of a sequence or an optional: of every tensor within
+  std::vector<Size> contents;  // where has_contents: an element each, unknown ones included
+  bool has_contents = false;
+};
+
+/// The facts known about a value while a plan is made, or while types are inferred.
 struct ValueInfo {
   enum class Kind : uint8_t { absent, tensor, sequence, optional };
   enum class Extent : uint8_t {
     exact,        // shape is the shape
+    symbolic,     // symbolic->shape is the shape; never while a plan is being made
     upper_bound,  // the shape depends on data; no dimension exceeds `shape`'s, and the elements fit in as many bytes
     unknown       // the shape (and perhaps the rank) depends on data
   };
@@ -22,7 +31,20 @@ struct ValueInfo {
   DType dtype = DType::undefined;  // of a sequence or an optional: of the tensors within
   Extent extent = Extent::exact;
   Shape shape;
-  Tensor contents;  // set where the contents are known before the run
+  Tensor contents;                                // set where the contents are known before the run
+  std::shared_ptr<const SymbolicValue> symbolic;  // null where shape and contents say everything
+
+  ValueInfo() = default;
+  ValueInfo(const ValueInfo& other);
+  ValueInfo(ValueInfo&& other) noexcept;
+  ValueInfo& operator=(const ValueInfo& other);
+  ValueInfo& operator=(ValueInfo&& other) noexcept;
+  ~ValueInfo();
+
+  /// The shape as sizes, of extent exact or symbolic.
+  Sizes sizes() const;
+  /// Extent exact where all are numbers, else symbolic. Contents are forgotten.
+  void set_sizes(const Sizes& sizes);
 };
 
 /// Thrown by NodeView where a shape rule asks for contents that only a run can tell. The planner cuts the plan there.
@@ -32,17 +54,23 @@ struct NeedsContents {
 
 /// The shape of one output as a shape rule gives it.
 struct OutputShape {
-  Shape shape;
+  Sizes shape;  // a size is unknown where symbols do not tell it, or where it is more than a number holds
   ValueInfo::Extent extent = ValueInfo::Extent::exact;
-  OutputShape(const Shape& exact) : shape(exact) {}
-  OutputShape(std::initializer_list<int64_t> exact) : shape(exact) {}
-  static OutputShape upper_bound(const Shape& bound) {
+  size_t open_axis = kMaxRank;  // extent upper_bound: what depends on data
+  OutputShape(const Sizes& exact);
+  OutputShape(const Shape& exact);
+  OutputShape(std::initializer_list<Size> exact);
+  OutputShape(const OutputShape& other);
+  OutputShape& operator=(const OutputShape& other);
+  /// The size along one axis depends on data and is at most `bound`'s, the others are exact.
+  static OutputShape upper_bound(const Sizes& bound, size_t open_axis = 0) {
     OutputShape output(bound);
     output.extent = ValueInfo::Extent::upper_bound;
+    output.open_axis = open_axis;
     return output;
   }
   static OutputShape unknown() {
-    OutputShape output{Shape()};
+    OutputShape output{Sizes()};
     output.extent = ValueInfo::Extent::unknown;
     return output;
   }
@@ -89,6 +117,13 @@ class NodeView {
   NodeView(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo* const> outputs = {},
            const Operator* definition = nullptr)
       : node_(&node), inputs_(inputs), outputs_(outputs), definition_(definition) {}
+  /// For rules that infer types without a run in sight: what only a run tells is unknown.
+  static NodeView symbolic(const Node& node, std::span<const ValueInfo* const> inputs, const Operator* definition) {
+    NodeView view(node, inputs, {}, definition);
+    view.symbolic_ = true;
+    return view;
+  }
+  bool is_symbolic() const noexcept { return symbolic_; }
 
   /// The operator's definition, for those who know what that is; null where it was not looked up.
   const Operator* definition() const noexcept { return definition_; }
@@ -110,6 +145,18 @@ class NodeView {
       needs_contents(i);
     return info.shape;
   }
+  /// The shape with symbols: what a shape rule computes with. Asks for a cut where not even the rank is known before the run.
+  Sizes input_sizes(size_t i) const;
+  /// For checks: the sizes of an input, or nothing where it is absent, or where types are inferred with symbols and not even its rank is
+  /// known.
+  std::optional<Sizes> known_sizes(size_t i) const;
+  /// For checks that need numbers: whether the shape of an input is known so. Asks for a cut where it is not while a plan is being made.
+  bool knows_shape(size_t i) const;
+  /// False where an input surely holds no elements or several.
+  bool may_hold_one(size_t i) const;
+  /// Whether input_sizes(i) tells anything. Always, except where types are inferred with symbols: a rule that makes do without an input's
+  /// shape asks is_symbolic() too.
+  bool has_sizes(size_t i) const noexcept;
   DType input_dtype(size_t i) const { return has_input(i) ? inputs_[i]->dtype : DType::undefined; }
   std::string input_name(size_t i) const { return node_->input(i) ? node_->input(i)->name() : std::string(); }
 
@@ -134,6 +181,13 @@ class NodeView {
   /// Contents of an integer (or bool) input of any shape as i64; of a floating input as f64.
   Ints ints(size_t i) const;
   std::vector<double> reals(size_t i) const;
+  /// Contents of an integer input as sizes. While types are inferred with symbols, elements that nothing is known of are unknown; asks for
+  /// a cut where not even their number is known.
+  std::vector<Size> sizes(size_t i) const;
+  Size size_scalar(size_t i) const;
+  /// For a rule that can do without the contents of an input while types are inferred with symbols: true where they are known. Else asks
+  /// for a cut, or is false.
+  bool knows_contents(size_t i) const;
   /// The one element of an input that holds a scalar or a tensor of one element.
   int64_t int_scalar(size_t i) const;
   double real_scalar(size_t i) const;
@@ -176,10 +230,13 @@ class NodeView {
   const Node* node_;
   std::span<const ValueInfo*const> inputs_, outputs_;
   const Operator* definition_;
+  bool symbolic_ = false;
 };
 
-/// The shape that NumPy's broadcasting rule gives; throws InvalidModel with `where` where the shapes do not fit.
+/// The shape that NumPy's broadcasting rule gives; throws InvalidModel with `where` where the shapes do not fit. With symbols: a number
+/// above 1 decides (the run reports another size); a symbol does where all others are 1 or the same; else the size is unknown.
 Shape broadcast_shapes(const NodeView& node, std::span<const Shape> shapes);
-Shape broadcast_inputs(const NodeView& node);  // of all inputs
+Sizes broadcast_sizes(const NodeView& node, std::span<const Sizes> shapes);
+Sizes broadcast_inputs(const NodeView& node);  // of all inputs
 
 }  // namespace minnow

@@ -147,6 +147,38 @@ ResizeGeometry ResizeGeometry::of(const NodeView& node) {
   return resize;
 }
 
+Sizes ResizeGeometry::output_sizes(const NodeView& node) {
+  const bool by_scale = is_given(node, 2), by_size = is_given(node, 3);
+  // Coordinates are in single precision, for numbers alone; so is every size that follows from an aspect ratio.
+  if (node.knows_shape(0) && (!by_scale || node.knows_contents(2)) && (!by_size || node.knows_contents(3))) return of(node).output;
+  Sizes output = node.input_sizes(0);
+  const std::vector<size_t> axes = axes_of(node, output.rank());
+  if (axes.empty()) return output;
+  if (by_scale == by_size) node.fail("takes either scales or sizes, it has {}", by_scale ? "both" : "neither");
+  const bool is_stretched = node.attribute(Attribute<std::string_view>{"keep_aspect_ratio_policy", "stretch"}) == "stretch";
+  std::vector<Size> sizes(axes.size(), Size::unknown());
+  if (by_size && is_stretched) {
+    sizes = node.sizes(3);
+    if (sizes.size() != axes.size()) node.fail("sizes should have {} entries, there are {}", axes.size(), sizes.size());
+  }
+  if (by_scale && node.knows_contents(2)) {
+    const std::vector<double> scales = node.reals(2);
+    if (scales.size() != axes.size()) node.fail("scales should have {} entries, there are {}", axes.size(), scales.size());
+    for (size_t k = 0; k < axes.size(); ++k) {
+      const double scale = static_cast<double>(static_cast<float>(scales[k])), part = scale > 0 ? 1 / scale : 0;
+      const Size input = output[axes[k]];
+      if (input.is_number() && scale > 0 && static_cast<double>(input.number()) * scale < static_cast<double>(kMaxSize))
+        sizes[k] = static_cast<int64_t>(std::floor(static_cast<float>(input.number()) * static_cast<float>(scales[k])));
+      else if (scale >= 1 && scale <= 64 && scale == std::floor(scale))
+        sizes[k] = input * static_cast<int64_t>(scale);
+      else if (part >= 1 && part <= 64 && part == std::floor(part) && std::exp2(std::ilogb(part)) == part)
+        sizes[k] = divide_down(input, static_cast<int64_t>(part));
+    }
+  }
+  for (size_t k = 0; k < axes.size(); ++k) output[axes[k]] = sizes[k];
+  return output;
+}
+
 float ResizeGeometry::original_place(size_t axis, int64_t place, float start, float end) const {
   const float at = static_cast<float>(place), factor = scale[axis];
   const float length = static_cast<float>(input[axis]), exact = resized[axis];

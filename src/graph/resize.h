@@ -43,6 +43,8 @@ struct ResizeGeometry {
 
   /// Asks for the contents of scales or sizes. Throws InvalidModel where attributes and inputs do not fit.
   static ResizeGeometry of(const NodeView& node);
+  /// The shape rule.
+  static Sizes output_sizes(const NodeView& node);
   /// The region is needed for tf_crop_and_resize only: all starts, then all ends, of `roi_axes` axes each.
   bool needs_region() const noexcept { return transformation == Transformation::tf_crop_and_resize; }
   ResizeAxis axis(size_t i, std::span<const double> region = {}) const;

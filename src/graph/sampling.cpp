@@ -32,7 +32,7 @@ GridSampling GridSampling::of(const NodeView& node) {
   s.mode = static_cast<Mode>(choice(node, "mode", {"linear", "nearest", "cubic"}));
   s.padding = static_cast<Padding>(choice(node, "padding_mode", {"zeros", "border", "reflection"}));
   s.align_corners = node.attribute(Attribute<bool>{"align_corners", false});
-  s.dims = node.input_shape(0).rank() - 2;
+  s.dims = node.input_sizes(0).rank() - 2;
   return s;
 }
 

@@ -28,6 +28,9 @@ struct WindowGeometry {
   static WindowGeometry of(const NodeView& node, std::span<const int64_t> input, std::span<const int64_t> kernel, bool ceil_mode = false);
 };
 
+/// The spatial sizes that windows leave of an input: the shape rule behind WindowGeometry.
+Sizes window_output(const NodeView& node, std::span<const Size> input, std::span<const Size> kernel, bool ceil_mode = false);
+
 /// Pooling of X [batch, channels, spatial...].
 struct PoolGeometry {
   int64_t batch = 0, channels = 0;
@@ -38,6 +41,8 @@ struct PoolGeometry {
 
   /// Of MaxPool, AveragePool and LpPool, and of the global pools, whose one window is all of the input.
   static PoolGeometry of(const NodeView& node);
+  /// The shape rule.
+  static Sizes output_sizes(const NodeView& node);
 };
 
 /// For minnow.FusedConv: X is [batch, spatial..., in_channels].
@@ -60,6 +65,8 @@ struct ConvGeometry {
   /// The bias, where there is one, is checked too. Where X's channels are last, what is said here is of X as it would be with them first.
   /// Throws InvalidModel where shapes and attributes do not fit; asks for a cut where a shape is not known.
   static ConvGeometry of(const NodeView& node);
+  /// The shape rule, with the same checks. Channels are first.
+  static Sizes output_sizes(const NodeView& node);
 };
 
 /// A transposed convolution of X [batch, in_channels, spatial...] with W [in_channels, out_channels / groups, kernel...].
@@ -75,6 +82,8 @@ struct ConvTransposeGeometry {
   double multiply_adds() const noexcept;
 
   static ConvTransposeGeometry of(const NodeView& node);
+  /// The shape rule, with the same checks.
+  static Sizes output_sizes(const NodeView& node);
 };
 
 }  // namespace minnow

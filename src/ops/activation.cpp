@@ -23,7 +23,7 @@ constexpr Attribute<float> kSwishAlpha{"alpha", 1, MINNOW_DOC("factor of x under
 constexpr Attribute<float> kThreshold{"alpha", 1, MINNOW_DOC("x passes above this value")};
 constexpr Attribute<std::string_view> kApproximate{"approximate", "none", MINNOW_DOC("`tanh` for the approximation, else `none`")};
 
-Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_sizes(0)}; }
 
 double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
@@ -68,7 +68,7 @@ Exprs mish_parts(const NodeView&, GraphBuilder&, const Exprs& x) { return {x[0] 
 
 Shapes celu_shape(const NodeView& node) {
   if (node.attribute(kCeluAlpha) == 0) node.fail("alpha should not be 0");
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 void celu(const NodeView& node, KernelArgs& args) {
   const double alpha = node.attribute(kCeluAlpha);
@@ -93,7 +93,7 @@ Exprs elu_parts(const NodeView& node, GraphBuilder&, const Exprs& x) {
 Shapes gelu_shape(const NodeView& node) {
   const std::string_view approximate = node.attribute(kApproximate);
   if (approximate != "none" && approximate != "tanh") node.fail("approximate should be none or tanh, it is \"{}\"", approximate);
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 constexpr double kGeluCubic = 0.044715, kGeluScale = 0.79788456080286535588;  // sqrt(2 / pi)
 void gelu(const NodeView& node, KernelArgs& args) {
@@ -126,9 +126,14 @@ Exprs leaky_relu_parts(const NodeView& node, GraphBuilder&, const Exprs& x) {
 }
 
 Shapes prelu_shape(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
-  if (broadcast_inputs(node) != x) node.fail("the slope of shape {} cannot be broadcast to {}", node.input_shape(1), x);
-  return {x};
+  const Sizes x = node.input_sizes(0);
+  const auto slope = node.known_sizes(1);
+  if (!slope) return {x};
+  const Sizes shapes[] = {x, *slope}, together = broadcast_sizes(node, shapes);
+  if (differ(together, x)) node.fail("the slope of shape {} cannot be broadcast to {}", *slope, x);
+  Sizes y;
+  for (size_t i = 0; i < x.rank(); ++i) y.push_back(clearer(x[i], together[i]));
+  return {y};
 }
 void prelu(const NodeView&, KernelArgs& args) {
   args.map2([](auto x, auto slope) {

@@ -23,14 +23,14 @@ bool less(T a, T b) {
 }
 
 Shapes arg_shape(const NodeView& node) {
-  Shape shape = node.input_shape(0);
+  Sizes shape = node.input_sizes(0);
   const size_t axis = node.normalize_axis(node.attribute(kArgAxis), shape.rank());
-  const bool is_empty = shape[axis] == 0;
+  const bool is_empty = shape[axis].is(0);
   if (node.attribute(kKeepDims))
     shape[axis] = 1;
   else
     shape.erase(axis);
-  if (is_empty && shape.elements() > 0) node.fail("axis {} of shape {} has no elements to choose from", axis, node.input_shape(0));
+  if (is_empty && less(0, shape.elements())) node.fail("axis {} of shape {} has no elements to choose from", axis, node.input_sizes(0));
   return {shape};
 }
 
@@ -59,10 +59,10 @@ void arg(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes top_shapes(const NodeView& node) {
-  Shape shape = node.input_shape(0);
+  Sizes shape = node.input_sizes(0);
   const size_t axis = node.normalize_axis(node.attribute(kTopAxis), shape.rank());
-  const int64_t k = node.int_scalar(1);
-  if (k < 0 || k > shape[axis]) node.fail("{} elements are asked for, axis {} of shape {} has {}", k, axis, shape, shape[axis]);
+  const Size k = node.size_scalar(1);
+  if (less(k, 0) || less(shape[axis], k)) node.fail("{} elements are asked for, axis {} of shape {} has {}", k, axis, shape, shape[axis]);
   shape[axis] = k;
   return {shape, shape};
 }

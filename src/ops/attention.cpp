@@ -18,8 +18,8 @@ enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKe
 enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
 
 Shapes shapes(const NodeView& node) {
-  const AttentionGeometry a = AttentionGeometry::of(node);
-  return {a.output_shape(), a.key_shape(), a.value_shape(), a.scores_shape()};
+  const auto sizes = attention_sizes(node);
+  return {sizes.begin(), sizes.end()};
 }
 
 size_t size(int64_t n) { return static_cast<size_t>(n); }

@@ -19,11 +19,10 @@ DType output_dtype(const NodeView& node) {
 }
 
 void infer_window(const NodeView& node, std::span<ValueInfo> outputs) {
-  const int64_t size = node.int_scalar(0);
-  if (size < 0) node.fail("a window cannot have {} elements", size);
   outputs[0].dtype = output_dtype(node);
-  outputs[0].shape = {size};
-  outputs[0].shape.elements();
+  const Size size = node.size_scalar(0);
+  if (less(size, 0)) node.fail("a window cannot have {} elements", size);
+  outputs[0].set_sizes({size});
 }
 
 /// The window c0 - c1 cos(t) + c2 cos(2 t), t from 0 to 2 pi. A symmetric window of one element is 1.
@@ -57,15 +56,14 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
 enum MelInput : size_t { kBands, kLength, kRate, kLowest, kHighest };
 
 void infer_mel(const NodeView& node, std::span<ValueInfo> outputs) {
-  const int64_t bands = node.int_scalar(kBands), length = node.int_scalar(kLength);
-  if (bands < 0 || length < 0) node.fail("{} bands of a transform of length {} are not possible", bands, length);
-  for (const MelInput i : {kRate, kLowest, kHighest})
-    if (node.input_shape(i).elements() != 1)
-      node.fail("input {} (\"{}\") should hold one element, its shape is {}", static_cast<size_t>(i), node.input_name(i),
-                node.input_shape(i));
   outputs[0].dtype = output_dtype(node);
-  outputs[0].shape = {length / 2 + 1, bands};
-  outputs[0].shape.elements();
+  const Size bands = node.size_scalar(kBands), length = node.size_scalar(kLength);
+  if (less(bands, 0) || less(length, 0)) node.fail("{} bands of a transform of length {} are not possible", bands, length);
+  for (const MelInput i : {kRate, kLowest, kHighest})
+    if (!node.may_hold_one(i))
+      node.fail("input {} (\"{}\") should hold one element, its shape is {}", static_cast<size_t>(i), node.input_name(i),
+                node.input_sizes(i));
+  outputs[0].set_sizes({divide_down(length, 2) + 1, bands});
 }
 
 void mel(const NodeView&, KernelArgs& args) {

@@ -14,12 +14,12 @@ constexpr Attribute<bool> kTrainingMode{"training_mode", false, MINNOW_DOC("the 
 AxisLines channels_of(const Shape& x) { return x.rank() >= 2 ? AxisLines(x, 1) : AxisLines(Shape{x.elements(), 1}, 1); }
 
 Shapes infer(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   if (x.rank() == 0) node.fail("the input should have a batch and a channel dimension, it is a scalar");
-  const Shape expected{channels_of(x).length};
+  const Sizes expected{x.rank() == 1 ? Size(1) : x[1]};
   for (size_t i = 1; i < 5; ++i)
-    if (node.input_shape(i) != expected)
-      node.fail("input {} (\"{}\") should have shape {}, it has shape {}", i, node.input_name(i), expected, node.input_shape(i));
+    if (const auto shape = node.known_sizes(i); shape && differ(*shape, expected))
+      node.fail("input {} (\"{}\") should have shape {}, it has shape {}", i, node.input_name(i), expected, *shape);
   if (!node.attribute(kTrainingMode) && (node.has_output(1) || node.has_output(2)))
     node.fail("running statistics are asked for, but training_mode is 0");
   return {x, expected, expected};

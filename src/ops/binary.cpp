@@ -2,6 +2,7 @@
 // Elementwise arithmetic of two broadcast tensors.
 #include <cmath>
 
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -85,14 +86,30 @@ void pow(const NodeView&, KernelArgs& args) {
   });
 }
 
+// On sizes, where the result is one.
+Size size_sum(std::span<const Size> x) { return x[0] + x[1]; }
+Size size_difference(std::span<const Size> x) { return x[0] - x[1]; }
+Size size_product(std::span<const Size> x) { return x[0] * x[1]; }
+Size size_quotient(std::span<const Size> x) {
+  const Size exact = divide_exactly(x[0], x[1]);
+  if (!exact.is_unknown()) return exact;
+  return less(-1, x[0]) ? divide_down(x[0], x[1]) : Size::unknown();  // truncated, as long as nothing is negative
+}
+Size size_remainder(std::span<const Size> x) {
+  const Size quotient = less(-1, x[0]) ? divide_down(x[0], x[1]) : Size::unknown();
+  return quotient.is_unknown() ? quotient : x[0] - quotient * x[1];  // of a divisor of 0 too
+}
+
 using Reference = void (*)(const NodeView&, KernelArgs&);
-constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference,
+                       void (*infer_contents)(const NodeView&, std::span<ValueInfo>)) {
   return {.name = name,
           .since = since,
           .doc = doc,
           .inputs = {{"A", kNumeric}, {.name = "B", .dtypes = kNumeric, .like = "A"}},
           .outputs = {{"C", same_as("A")}},
           .infer_shapes = broadcast,
+          .infer_contents = infer_contents,
           .reference = reference,
           .elementwise = true,
           .fusible = true,
@@ -104,15 +121,17 @@ constexpr List<Operator> definitions() {
       row("Mod", 28,
           MINNOW_DOC("The remainder of a / b with NumPy's broadcasting, of the sign of b, or with fmod = 1 of the sign of a; "
                      "an integer divisor of zero is an error."),
-          mod);
+          mod, map_contents<size_remainder>);
   mod_row.attributes = {kFmod};
   mod_row.fusible = mod_row.recomputable = false;
   return {
-      with(row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add), &Operator::commutative),
-      row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract),
-      with(row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply), &Operator::commutative),
+      with(row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add, map_contents<size_sum>),
+           &Operator::commutative),
+      row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract, map_contents<size_difference>),
+      with(row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply, map_contents<size_product>),
+           &Operator::commutative),
       row("Div", 14, MINNOW_DOC("c = a / b with NumPy's broadcasting; integers are truncated toward zero, a zero divisor is an error."),
-          divide),
+          divide, map_contents<size_quotient>),
       std::move(mod_row),
       {.name = "Pow",
        .since = 15,

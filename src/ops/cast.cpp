@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -36,7 +37,7 @@ DType target_of(const NodeView& node) {
 Shapes cast_shape(const NodeView& node) {
   target_of(node);
   rounding_of(node);
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 
 /// An integer as a double that rounds to every narrower floating type as the integer itself would: where 53 bits are too few, the last one
@@ -111,7 +112,7 @@ void cast_reference(const NodeView& node, KernelArgs& args) {
 Shapes cast_like_shape(const NodeView& node) {
   check_target(node, node.input_dtype(1));
   rounding_of(node);
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 Exprs cast_like_parts(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   Attributes attributes = node.node().attributes;
@@ -122,7 +123,7 @@ Exprs cast_like_parts(const NodeView& node, GraphBuilder& builder, const Exprs& 
 Shapes bit_cast_shape(const NodeView& node) {
   const DType from = node.input_dtype(0), to = target_of(node);
   if (bits_of(from) != bits_of(to)) node.fail("the bits of {} ({} each) cannot be read as {} ({})", from, bits_of(from), to, bits_of(to));
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 void bit_cast(const NodeView&, KernelArgs& args) {
   const TensorView& x = args.input(0);
@@ -140,6 +141,11 @@ void bit_cast(const NodeView&, KernelArgs& args) {
   }
 }
 
+// Integers of another width hold the same sizes.
+void cast_contents(const NodeView& node, std::span<ValueInfo> outputs) {
+  if (may_hold_sizes(node.input(0)) && outputs[0].dtype != DType::boolean) set_contents(outputs[0], node.sizes(0));
+}
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Cast",
@@ -151,6 +157,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", from_attribute("to", DType::undefined)}},
        .attributes = {kTo, kSaturate, kRoundMode},
        .infer_shapes = cast_shape,
+       .infer_contents = cast_contents,
        .reference = cast_reference,
        .elementwise = true,
        .fusible = true,
@@ -163,6 +170,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("target_type")}},
        .attributes = {kSaturate, kRoundMode},
        .infer_shapes = cast_like_shape,
+       .infer_contents = cast_contents,
        .decompose = cast_like_parts,
        .recomputable = true},
       {.name = "BitCast",

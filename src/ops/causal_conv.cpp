@@ -13,31 +13,34 @@ constexpr Attribute<std::string_view> kActivation{"activation", "none",
 enum Input : size_t { kInput, kWeight, kBias, kPast };
 enum Output : size_t { kResult, kPresent };
 
+Shapes shapes(const NodeView& node) {
+  const Sizes x = node.input_sizes(kInput), w = node.input_sizes(kWeight);
+  if (x.rank() != 3) node.fail("input should be of shape [batch, channels, length], it is of shape {}", x);
+  if (w.rank() != 3 || differ(w[0], x[1]) || differ(w[1], 1) || less(w[2], 1))
+    node.fail("weight should be of shape [{}, 1, k], it is of shape {}", x[1], w);
+  const Sizes state{x[0], x[1], w[2] - 1};
+  const auto expect = [&](size_t input, std::string_view name, const Sizes& shape) {
+    if (const auto given = node.known_sizes(input); given && differ(*given, shape))
+      node.fail("{} should be of shape {}, it is of shape {}", name, shape, *given);
+  };
+  expect(kBias, "bias", {x[1]});
+  expect(kPast, "past_state", state);
+  const std::string_view activation = node.attribute(kActivation);
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    node.fail("activation should be none, silu or swish, it is \"{}\"", activation);
+  return {x, state};
+}
+
 struct Geometry {
   int64_t batch, channels, length, taps;
   bool swish;
 
   static Geometry of(const NodeView& node) {
-    const Shape &x = node.input_shape(kInput), &w = node.input_shape(kWeight);
-    if (x.rank() != 3) node.fail("input should be of shape [batch, channels, length], it is of shape {}", x);
-    if (w.rank() != 3 || w[0] != x[1] || w[1] != 1 || w[2] < 1)
-      node.fail("weight should be of shape [{}, 1, k], it is of shape {}", x[1], w);
-    const Geometry g{x[0], x[1], x[2], w[2], node.attribute(kActivation) != "none"};
-    const auto expect = [&](size_t input, std::string_view name, const Shape& shape) {
-      if (node.has_input(input) && node.input_shape(input) != shape)
-        node.fail("{} should be of shape {}, it is of shape {}", name, shape, node.input_shape(input));
-    };
-    expect(kBias, "bias", {g.channels});
-    expect(kPast, "past_state", g.state_shape());
-    const std::string_view activation = node.attribute(kActivation);
-    if (g.swish && activation != "silu" && activation != "swish")
-      node.fail("activation should be none, silu or swish, it is \"{}\"", activation);
-    return g;
+    const Shape& x = node.input_shape(kInput);
+    return {x[0], x[1], x[2], node.input_shape(kWeight)[2], node.attribute(kActivation) != "none"};
   }
   Shape state_shape() const { return {batch, channels, taps - 1}; }
 };
-
-Shapes shapes(const NodeView& node) { return {node.input_shape(kInput), Geometry::of(node).state_shape()}; }
 
 void reference(const NodeView& node, KernelArgs& args) {
   const Geometry g = Geometry::of(node);

@@ -11,10 +11,9 @@ namespace minnow {
 namespace {
 
 Shapes shapes(const NodeView& node) {
-  const ChannelShuffle shuffle = ChannelShuffle::of(node);
+  Sizes shape = node.input_sizes(0);
   Shapes all;
-  for (int64_t size : shuffle.sizes) {
-    Shape shape = node.input_shape(0);
+  for (const Size size : shuffle_sizes(node)) {
     shape[1] = size;
     all.emplace_back(shape);
   }

@@ -28,7 +28,7 @@ bool must_have(const Operator& op, const InputSpec& spec, size_t i, size_t count
 void check_input(const Operator& op, const NodeView& node, const InputSpec& spec, size_t i, Known known) {
   const ValueInfo& info = node.input(i);
   const bool is_tensor = info.kind == ValueInfo::Kind::tensor;
-  if (known == Known::declared && is_tensor && info.dtype == DType::undefined) return;  // nothing is known yet
+  if ((known == Known::declared || node.is_symbolic()) && is_tensor && info.dtype == DType::undefined) return;  // nothing is known yet
   const Kinds kind = is_tensor ? kTensors : info.kind == ValueInfo::Kind::sequence ? kSequences : kOptionals;
   if (!(spec.kinds & kind))
     node.fail("input {} (\"{}\") is {}, which the operator does not take", i, spec.name,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -12,7 +13,7 @@ constexpr Attribute<bool> kDetectNegative{"detect_negative", true, MINNOW_DOC("m
 constexpr Attribute<bool> kDetectPositive{"detect_positive", true, MINNOW_DOC("plus infinity counts")};
 
 Shapes broadcast(const NodeView& node) { return {broadcast_inputs(node)}; }
-Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_sizes(0)}; }
 
 template <auto kFunction>
 void compare(const NodeView&, KernelArgs& args) {
@@ -54,14 +55,29 @@ void where(const NodeView&, KernelArgs& args) {
   }
 }
 
+// On sizes: 1, 0, or unknown where symbols do not tell.
+Size truth_of(bool is_true, bool is_false) { return is_true ? Size(1) : is_false ? Size(0) : Size::unknown(); }
+bool at_most(Size a, Size b) { return less(a, b + 1); }
+Size sizes_equal(std::span<const Size> x) { return truth_of(equal(x[0], x[1]), differ(x[0], x[1])); }
+Size size_greater(std::span<const Size> x) { return truth_of(less(x[1], x[0]), at_most(x[0], x[1])); }
+Size size_less(std::span<const Size> x) { return truth_of(less(x[0], x[1]), at_most(x[1], x[0])); }
+Size size_at_least(std::span<const Size> x) { return truth_of(at_most(x[1], x[0]), less(x[0], x[1])); }
+Size size_at_most(std::span<const Size> x) { return truth_of(at_most(x[0], x[1]), less(x[1], x[0])); }
+Size size_where(std::span<const Size> x) {
+  if (x[0].is_number()) return x[0].is(0) ? x[2] : x[1];
+  return equal(x[1], x[2]) ? x[1] : Size::unknown();
+}
+
 using Reference = void (*)(const NodeView&, KernelArgs&);
-constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference,
+                       void (*infer_contents)(const NodeView&, std::span<ValueInfo>)) {
   return {.name = name,
           .since = since,
           .doc = doc,
           .inputs = {{"A", dtypes}, {.name = "B", .dtypes = dtypes, .like = "A"}},
           .outputs = {{"C", fixed(DType::boolean)}},
           .infer_shapes = broadcast,
+          .infer_contents = infer_contents,
           .reference = reference,
           .elementwise = true,
           .fusible = true};
@@ -71,19 +87,19 @@ constexpr DTypes kMayBeInfinite = kFloats | one_of({DType::f8e4m3fn, DType::f8e4
 
 constexpr List<Operator> definitions() {
   Operator greater_or_equal = row("GreaterOrEqual", 16, kNumeric, MINNOW_DOC("c = a >= b with NumPy's broadcasting; false beside NaN."),
-                                  compare<[](auto a, auto b) { return b <= a; }>);
+                                  compare<[](auto a, auto b) { return b <= a; }>, map_contents<size_at_least>);
   greater_or_equal.decompose = greater_or_equal_parts;
   Operator less_or_equal = row("LessOrEqual", 16, kNumeric, MINNOW_DOC("c = a <= b with NumPy's broadcasting; false beside NaN."),
-                               compare<[](auto a, auto b) { return a <= b; }>);
+                               compare<[](auto a, auto b) { return a <= b; }>, map_contents<size_at_most>);
   less_or_equal.decompose = less_or_equal_parts;
   return {
       with(row("Equal", 19, kNumeric | kBool, MINNOW_DOC("c = a == b with NumPy's broadcasting; false beside NaN."),
-               compare<[](auto a, auto b) { return a == b; }>),
+               compare<[](auto a, auto b) { return a == b; }>, map_contents<sizes_equal>),
            &Operator::commutative),
       row("Greater", 13, kNumeric, MINNOW_DOC("c = a > b with NumPy's broadcasting; false beside NaN."),
-          compare<[](auto a, auto b) { return b < a; }>),
+          compare<[](auto a, auto b) { return b < a; }>, map_contents<size_greater>),
       row("Less", 13, kNumeric, MINNOW_DOC("c = a < b with NumPy's broadcasting; false beside NaN."),
-          compare<[](auto a, auto b) { return a < b; }>),
+          compare<[](auto a, auto b) { return a < b; }>, map_contents<size_less>),
       std::move(greater_or_equal),
       std::move(less_or_equal),
       {.name = "IsNaN",
@@ -111,6 +127,7 @@ constexpr List<Operator> definitions() {
        .inputs = {{"condition", kBool}, {"X", kNumeric | kBool}, {.name = "Y", .dtypes = kNumeric | kBool, .like = "X"}},
        .outputs = {{"output", same_as("X")}},
        .infer_shapes = broadcast,
+       .infer_contents = map_contents<size_where>,
        .reference = where,
        .elementwise = true,
        .fusible = true},

@@ -12,14 +12,16 @@ namespace {
 constexpr AttributeSpec kAxis = optional("axis", AttributeKind::integer, "axis along which slices are kept; single elements by default");
 
 Shapes compress_shape(const NodeView& node) {
-  const Shape &x = node.input_shape(0), &condition = node.input_shape(1);
-  if (condition.rank() != 1) node.fail("condition of shape {} should be a list", condition);
+  const Sizes x = node.input_sizes(0);
+  const auto condition = node.known_sizes(1);
+  if (condition && condition->rank() != 1) node.fail("condition of shape {} should be a list", *condition);
+  const Size most = condition ? (*condition)[0] : Size::unknown();
   const int64_t* axis = node.find<int64_t>("axis");
-  if (!axis) return {OutputShape::upper_bound({std::min(x.elements(), condition[0])})};
-  Shape bound = x;
-  int64_t& dim = bound[node.normalize_axis(*axis, x.rank())];
-  dim = std::min(dim, condition[0]);
-  return {OutputShape::upper_bound(bound)};
+  if (!axis) return {OutputShape::upper_bound({smaller(x.elements(), most)})};
+  Sizes bound = x;
+  const size_t at = node.normalize_axis(*axis, x.rank());
+  bound[at] = smaller(bound[at], most);
+  return {OutputShape::upper_bound(bound, at)};
 }
 
 void compress(const NodeView& node, KernelArgs& args) {
@@ -50,8 +52,8 @@ void compress(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes non_zero_shape(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
-  return {OutputShape::upper_bound({static_cast<int64_t>(x.rank()), x.elements()})};
+  const Sizes x = node.input_sizes(0);
+  return {OutputShape::upper_bound({static_cast<int64_t>(x.rank()), x.elements()}, 1)};
 }
 
 /// For each element whether it is not zero.

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/copy_region.h"
 #include "ops/operator_table.h"
 
@@ -15,18 +16,31 @@ constexpr AttributeSpec kNumOutputs =
     optional("num_outputs", AttributeKind::integer, "number of parts, where `split` does not give their sizes");
 
 Shapes concat_shape(const NodeView& node) {
-  Shape shape = node.input_shape(0);
-  const size_t axis = node.normalize_axis(node.require<int64_t>("axis"), shape.rank());
-  for (size_t i = 1; i < node.input_count(); ++i) {
-    const Shape& other = node.input_shape(i);
-    bool fits = other.rank() == shape.rank();
-    for (size_t k = 0; fits && k < shape.rank(); ++k) fits = k == axis || shape[k] == other[k];
-    if (!fits)
-      node.fail("input {} (\"{}\") of shape {} cannot follow shape {} along axis {}", i, node.input_name(i), other, node.input_shape(0),
-                axis);
-    if (__builtin_add_overflow(shape[axis], other[axis], &shape[axis])) node.fail("the inputs have too many elements together");
+  // While types are inferred with symbols, an input of unknown shape leaves the sizes off the axis, which all inputs have.
+  std::optional<Sizes> shape, first;
+  Size length = 0;
+  size_t axis = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const std::optional<Sizes> other = node.known_sizes(i);
+    if (!other) {
+      length = Size::unknown();
+      continue;
+    }
+    if (!shape) {
+      shape = first = other;
+      axis = node.normalize_axis(node.require<int64_t>("axis"), shape->rank());
+    }
+    bool fits = other->rank() == shape->rank();
+    for (size_t k = 0; fits && k < shape->rank(); ++k) {
+      fits = k == axis || !differ((*shape)[k], (*other)[k]);
+      if (k != axis) (*shape)[k] = clearer((*shape)[k], (*other)[k]);
+    }
+    if (!fits) node.fail("input {} (\"{}\") of shape {} cannot follow shape {} along axis {}", i, node.input_name(i), *other, *first, axis);
+    length += (*other)[axis];
   }
-  return {shape};
+  if (!shape) return {node.input_sizes(0)};
+  (*shape)[axis] = length;
+  return {*shape};
 }
 
 void concat(const NodeView& node, KernelArgs& args) {
@@ -43,39 +57,40 @@ void concat(const NodeView& node, KernelArgs& args) {
 }
 
 // Sizes of the parts along the axis, one per output of the node.
-Ints part_sizes(const NodeView& node, int64_t dim) {
+std::vector<Size> part_sizes(const NodeView& node, Size dim) {
   const int64_t parts = static_cast<int64_t>(node.output_count());
   const int64_t* wanted = node.find<int64_t>("num_outputs");
   if (parts == 0) node.fail("has no outputs");
   if (node.has_input(1)) {
     if (wanted) node.fail("has both an input \"split\" and an attribute \"num_outputs\"");
-    const Ints sizes = node.ints(1);
+    const std::vector<Size> sizes = node.sizes(1);
     if (sizes.size() != node.output_count()) node.fail("splits into sizes {}, it has {} outputs", sizes, parts);
-    int64_t rest = dim;
-    for (int64_t size : sizes) {
-      if (size < 0 || size > rest) node.fail("an axis of {} cannot be split into sizes {}", dim, sizes);
+    Size rest = dim;
+    for (const Size size : sizes) {
+      if (less(size, 0) || less(rest, size)) node.fail("an axis of {} cannot be split into sizes {}", dim, sizes);
       rest -= size;
     }
-    if (rest != 0) node.fail("an axis of {} cannot be split into sizes {}", dim, sizes);
+    if (differ(rest, 0)) node.fail("an axis of {} cannot be split into sizes {}", dim, sizes);
     return sizes;
   }
   if (wanted && *wanted != parts) node.fail("attribute \"num_outputs\" is {}, the node has {} outputs", *wanted, parts);
   // Equal parts, rounded up; what is left goes to the last ones.
-  const int64_t size = (dim + parts - 1) / parts;
-  Ints sizes;
-  for (int64_t i = 0, rest = dim; i < parts; ++i) {
-    sizes.push_back(std::min(size, rest));
+  const Size even = divide_exactly(dim, parts), size = even.is_unknown() ? divide_up(dim, parts) : even;
+  std::vector<Size> sizes;
+  Size rest = dim;
+  for (int64_t i = 0; i < parts; ++i) {
+    sizes.push_back(even.is_unknown() ? smaller(size, rest) : size);
     rest -= sizes.back();
   }
   return sizes;
 }
 
 Shapes split_shape(const NodeView& node) {
-  const Shape& from = node.input_shape(0);
+  const Sizes from = node.input_sizes(0);
   const size_t axis = node.normalize_axis(node.attribute(kSplitAxis), from.rank());
   Shapes shapes;
-  for (int64_t size : part_sizes(node, from[axis])) {
-    Shape shape = from;
+  for (const Size size : part_sizes(node, from[axis])) {
+    Sizes shape = from;
     shape[axis] = size;
     shapes.emplace_back(shape);
   }
@@ -85,7 +100,8 @@ Shapes split_shape(const NodeView& node) {
 void split(const NodeView& node, KernelArgs& args) {
   const TensorView& x = args.input(0);
   const size_t axis = node.normalize_axis(node.attribute(kSplitAxis), x.rank());
-  const Ints from = row_major_strides(x.shape()), sizes = part_sizes(node, x.dim(axis));
+  const Ints from = row_major_strides(x.shape());
+  const std::vector<Size> sizes = part_sizes(node, x.dim(axis));
   const size_t size = size_of(x.dtype());
   const char* source = x.data<char>();
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -93,7 +109,7 @@ void split(const NodeView& node, KernelArgs& args) {
       const MutableTensorView y = args.output(i);
       copy_region(size, y.shape(), source, from, y.data(), row_major_strides(y.shape()));
     }
-    source += sizes[i] * from[axis] * static_cast<int64_t>(size);
+    source += sizes[i].number() * from[axis] * static_cast<int64_t>(size);
   }
 }
 
@@ -106,6 +122,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"concat_result", same_as("inputs")}},
        .attributes = {kConcatAxis},
        .infer_shapes = concat_shape,
+       .infer_contents = move_contents,
        .reference = concat,
        .batch = batch_apart_off_axis,
        .elements = Elements::permuted,
@@ -119,6 +136,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"outputs", same_as("input"), kVariadic}},
        .attributes = {kSplitAxis, kNumOutputs},
        .infer_shapes = split_shape,
+       .infer_contents = move_contents,
        .reference = split,
        .batch = batch_apart_off_axis,
        .elements = Elements::copied,

@@ -8,7 +8,7 @@
 namespace minnow {
 namespace {
 
-Shapes conv_shape(const NodeView& node) { return {ConvGeometry::of(node).output_shape()}; }
+Shapes conv_shape(const NodeView& node) { return {ConvGeometry::output_sizes(node)}; }
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
@@ -17,7 +17,7 @@ void conv(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-Shapes transposed_shape(const NodeView& node) { return {ConvTransposeGeometry::of(node).output_shape()}; }
+Shapes transposed_shape(const NodeView& node) { return {ConvTransposeGeometry::output_sizes(node)}; }
 
 void transposed(const NodeView& node, KernelArgs& args) {
   const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);

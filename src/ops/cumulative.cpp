@@ -10,8 +10,8 @@ constexpr Attribute<bool> kExclusive{"exclusive", false, MINNOW_DOC("element i d
 constexpr Attribute<bool> kReverse{"reverse", false, MINNOW_DOC("from the last element to the first")};
 
 Shapes infer(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
-  if (node.input_shape(1).elements() != 1) node.fail("the axis should be one number, it has shape {}", node.input_shape(1));
+  const Sizes x = node.input_sizes(0);
+  if (!node.may_hold_one(1)) node.fail("the axis should be one number, it has shape {}", node.input_sizes(1));
   if (node.is_constant(1)) node.normalize_axis(node.int_scalar(1), x.rank());
   return {x};
 }

@@ -3,8 +3,11 @@
 
 #include <minnow/minnow_c.h>
 
+#include <algorithm>
 #include <deque>
+#include <map>
 
+#include "base/numeric.h"
 #include "base/os.h"
 
 namespace minnow {
@@ -117,7 +120,7 @@ constexpr minnow_op_api kApi{sizeof(minnow_op_api),
 
 const minnow_custom_op& table_of(const NodeView& node) { return custom_op_table(*node.definition()); }
 
-void infer(const NodeView& node, std::span<ValueInfo> outputs) {
+void infer_from_numbers(const NodeView& node, std::span<ValueInfo> outputs) {
   minnow_op_call call{&node};
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) {
@@ -151,6 +154,124 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
       info.shape.elements();
     }
   }
+}
+
+/// Numbers for symbols: the first symbol is `first`, each further one `step` more.
+struct Numbers {
+  int64_t first, step;
+};
+
+/// Inputs whose sizes are numbers, in place of a node's.
+class Supposed {
+ public:
+  /// `rank`: of inputs whose rank is not known.
+  Supposed(const NodeView& node, Numbers numbers, size_t rank) : node_(node), numbers_(numbers), infos_(node.input_count()) {
+    for (size_t i = 0; i < infos_.size(); ++i) {
+      if (!node.has_input(i)) {
+        pointers_.push_back(nullptr);
+        continue;
+      }
+      infos_[i] = node.input(i);
+      pointers_.push_back(&infos_[i]);
+      if (infos_[i].kind != ValueInfo::Kind::tensor || infos_[i].extent == ValueInfo::Extent::exact) continue;
+      Shape shape;
+      if (!node.has_sizes(i))
+        shape = Shape::filled(rank, numbers.first);
+      else
+        for (const Size size : node.input_sizes(i)) shape.push_back(number_of(size));
+      infos_[i].set_sizes(shape);
+    }
+  }
+
+  /// Contents that are asked for and that nobody knows are ones, as most integers can be that a shape depends on; false is returned then.
+  bool ask(std::span<ValueInfo> outputs) {
+    for (bool knows = true;; knows = false) try {
+        infer_from_numbers(NodeView(node_.node(), pointers_, {}, node_.definition()), outputs);
+        return knows;
+      } catch (const NeedsContents& needs) {
+        ValueInfo& info = infos_[needs.input];
+        info.contents = Tensor(info.dtype, info.shape);
+        const Ints ones(static_cast<size_t>(info.shape.elements()), 1);
+        narrow(info.dtype, ones.data(), ones.size(), info.contents.writable().data());
+      }
+  }
+
+  const std::vector<std::pair<Size, int64_t>>& numbers() const noexcept { return known_; }
+
+ private:
+  int64_t number_of(Size size) {
+    if (size.is_number()) return size.number();
+    const auto number_of_symbol = [this](const std::string& symbol) {
+      const auto [found, is_new] = symbols_.try_emplace(symbol, numbers_.first + numbers_.step * static_cast<int64_t>(symbols_.size()));
+      return found->second;
+    };
+    const int64_t number = std::max<int64_t>(evaluate(size, number_of_symbol).value_or(numbers_.first), 0);
+    known_.emplace_back(size, number);
+    return number;
+  }
+
+  const NodeView& node_;
+  Numbers numbers_;
+  std::vector<ValueInfo> infos_;
+  std::vector<const ValueInfo*> pointers_;
+  std::map<std::string, int64_t> symbols_;
+  std::vector<std::pair<Size, int64_t>> known_;  // sizes that are no numbers, in the order of the inputs
+};
+
+/// The size that is `a` where symbols have the numbers of one supposition, and `b` where they have those of another.
+Size size_between(const Supposed& first, int64_t a, const Supposed& second, int64_t b) {
+  Size found = a == b ? Size(a) : Size::unknown();
+  for (size_t i = 0; i < first.numbers().size(); ++i) {
+    const auto& [size, number] = first.numbers()[i];
+    if (number != a || second.numbers()[i].second != b || size.is_unknown() || equal(size, found)) continue;
+    if (!found.is_unknown()) return Size::unknown();
+    found = size;
+  }
+  return found;
+}
+
+/// A custom operator computes with numbers, so it is asked twice, for different numbers in place of the symbols; it need not take just any.
+/// Kinds, dtypes and ranks are those of an answer, and sizes what both answers agree on. Throws what the operator says first where it takes
+/// none.
+[[gnu::cold]] void infer_from_symbols(const NodeView& node, std::span<ValueInfo> outputs) {
+  bool knows_ranks = true;
+  for (size_t i = 0; i < node.input_count(); ++i) knows_ranks &= !node.has_input(i) || node.has_sizes(i);
+  constexpr Numbers kNumbers[][2] = {{{11, 6}, {13, 10}}, {{64, 32}, {96, 64}}, {{8, 0}, {16, 0}}, {{1, 0}, {1, 0}}};
+  std::exception_ptr refusal;
+  for (const size_t rank : {2, 1, 3, 4, 0, 5}) {
+    for (const auto& [one, other] : kNumbers) try {
+        Supposed first(node, one, rank), second(node, other, rank);
+        std::vector<ValueInfo> again(outputs.begin(), outputs.end());
+        const bool first_knows = first.ask(outputs), second_knows = second.ask(again);
+        const bool is_known = first_knows && second_knows && knows_ranks && one.first != other.first;
+        for (size_t i = 0; i < outputs.size(); ++i) {
+          ValueInfo &a = outputs[i], &b = again[i];
+          if (a.kind != ValueInfo::Kind::tensor || a.extent != ValueInfo::Extent::exact) continue;
+          if (!is_known || b.extent != a.extent || b.shape.rank() != a.shape.rank()) {
+            a.extent = ValueInfo::Extent::unknown;
+            continue;
+          }
+          Sizes sizes;
+          for (size_t k = 0; k < a.shape.rank(); ++k) sizes.push_back(size_between(first, a.shape[k], second, b.shape[k]));
+          a.set_sizes(sizes);
+        }
+        return;
+      } catch (const Error&) {
+        if (!refusal) refusal = std::current_exception();
+      }
+    if (knows_ranks) break;
+  }
+  std::rethrow_exception(refusal);
+}
+
+void infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  bool is_open = false;
+  for (size_t i = 0; i < node.input_count(); ++i) is_open |= node.has_input(i) && node.input(i).extent != ValueInfo::Extent::exact;
+  if (!node.is_symbolic()) return infer_from_numbers(node, outputs);
+  if (!is_open) try {
+      return infer_from_numbers(node, outputs);
+    } catch (const NeedsContents&) {}
+  infer_from_symbols(node, outputs);
 }
 
 void reference(const NodeView& node, KernelArgs& args) {

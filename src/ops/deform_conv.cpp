@@ -12,23 +12,21 @@ constexpr Attribute<int64_t> kOffsetGroup{"offset_group", 1, MINNOW_DOC("groups 
 constexpr size_t kMostDims = 4;
 
 Shapes infer_shapes(const NodeView& node) {
-  const ConvGeometry conv = ConvGeometry::of(node);
+  const Sizes x = node.input_sizes(0), w = node.input_sizes(1), result = ConvGeometry::output_sizes(node);
   const int64_t groups = node.attribute(kOffsetGroup);
-  const size_t rank = conv.window.rank();
+  const size_t rank = x.rank() - 2;
   if (rank > kMostDims) node.fail("has {} spatial dimensions, at most {} are supported", rank, kMostDims);
-  if (groups < 1 || conv.in_channels % groups != 0) node.fail("offset_group {} does not divide {} channels", groups, conv.in_channels);
+  if (groups < 1 || leaves_rest(x[1], groups)) node.fail("offset_group {} does not divide {} channels", groups, x[1]);
   if (groups > int64_t{1} << 20) node.fail("offset_group {} is too large", groups);
-  const Shape result = conv.output_shape();
-  const auto check = [&](size_t input, int64_t channels) {
-    if (!node.has_input(input)) return;
-    Shape expected = result;
+  const Size taps = w.product(2, w.rank());
+  const auto check = [&](size_t input, Size channels) {
+    Sizes expected = result;
     expected[1] = channels;
-    if (node.input_shape(input) != expected)
-      node.fail("input {} (\"{}\") should have shape {}, it has shape {}", input, node.input_name(input), expected,
-                node.input_shape(input));
+    if (const auto shape = node.known_sizes(input); shape && differ(*shape, expected))
+      node.fail("input {} (\"{}\") should have shape {}, it has shape {}", input, node.input_name(input), expected, *shape);
   };
-  check(2, groups * conv.window.taps() * static_cast<int64_t>(rank));
-  check(4, groups * conv.window.taps());
+  check(2, taps * (groups * static_cast<int64_t>(rank)));
+  check(4, taps * groups);
   return {result};
 }
 

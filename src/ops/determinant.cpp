@@ -7,9 +7,10 @@ namespace minnow {
 namespace {
 
 Shapes infer(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
-  if (x.rank() < 2 || x.back() != x[x.rank() - 2]) node.fail("the last two dimensions should be those of a square, the shape is {}", x);
-  return {Shape(x.dims().first(x.rank() - 2))};
+  const Sizes x = node.input_sizes(0);
+  if (x.rank() < 2 || differ(x.back(), x[x.rank() - 2]))
+    node.fail("the last two dimensions should be those of a square, the shape is {}", x);
+  return {x.first(x.rank() - 2)};
 }
 
 /// By elimination with the largest pivot of each column; the matrix is overwritten.

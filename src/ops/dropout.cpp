@@ -13,10 +13,10 @@ constexpr std::string_view kSeed = "seed";
 
 Shapes infer(const NodeView& node) {
   for (size_t i : {1, 2})
-    if (node.has_input(i) && node.input_shape(i).elements() != 1)
-      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+    if (!node.may_hold_one(i))
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_sizes(i));
   node.find<int64_t>(kSeed);
-  return {node.input_shape(0), node.input_shape(0)};
+  return {node.input_sizes(0), node.input_sizes(0)};
 }
 
 void reference(const NodeView& node, KernelArgs& args) {

@@ -20,15 +20,16 @@ bool has(const Labels& labels, int label) { return std::find(labels.begin(), lab
 struct Equation {
   std::vector<Labels> terms;
   Labels output;
-  std::array<int64_t, kEllipsis + kMaxRank> sizes{};  // by label; 0-sized ones too, so `known` tells which are there
+  std::array<Size, kEllipsis + kMaxRank> sizes{};  // by label; 0-sized ones too, so `known` tells which are there
   std::array<bool, kEllipsis + kMaxRank> known{};
 
   static Equation of(const NodeView& node);
-  Shape shape_of(const Labels& labels) const {
-    Shape shape;
-    for (int label : labels) shape.push_back(sizes[static_cast<size_t>(label)]);
-    return shape;
+  Sizes sizes_of(const Labels& labels) const {
+    Sizes all;
+    for (int label : labels) all.push_back(sizes[static_cast<size_t>(label)]);
+    return all;
   }
+  Shape shape_of(const Labels& labels) const { return sizes_of(labels).shape(); }
 };
 
 /// The labels of one term. `rest` dimensions belong to its ellipsis.
@@ -61,7 +62,7 @@ Equation Equation::of(const NodeView& node) {
   for (size_t input = 0;; ++input) {
     const size_t comma = left.find(',');
     const std::string_view term = left.substr(0, comma);
-    const Shape& shape = node.input_shape(input);  // throws where there is no such input
+    const Sizes shape = node.input_sizes(input);  // throws where there is no such input
     const bool has_ellipsis = term.find('.') != std::string_view::npos;
     const size_t letters = labels_of(node, term, 0).size();
     if (has_ellipsis ? shape.rank() < letters : shape.rank() != letters)
@@ -71,10 +72,15 @@ Equation Equation::of(const NodeView& node) {
     equation.terms.push_back(labels_of(node, term, rest));
     for (size_t i = 0; i < shape.rank(); ++i) {
       const size_t label = static_cast<size_t>(equation.terms.back()[i]);
-      int64_t& size = equation.sizes[label];
-      if (equation.known[label] && size != 1 && shape[i] != 1 && size != shape[i])
+      Size& size = equation.sizes[label];
+      if (equation.known[label] && differ(size, 1) && differ(shape[i], 1) && differ(size, shape[i]))
         node.fail("a label of the equation \"{}\" stands for {} and for {} elements", text, size, shape[i]);
-      if (!equation.known[label] || size == 1) size = shape[i];
+      // As with broadcasting: a number above 1 decides, a symbol does where all others are 1 or the same.
+      const bool is_decided = size.is_number() && !size.is(1);
+      if (!equation.known[label] || size.is(1) || (shape[i].is_number() && !shape[i].is(1) && !is_decided))
+        size = shape[i];
+      else if (!is_decided && !shape[i].is(1) && !equal(size, shape[i]))
+        size = Size::unknown();
       equation.known[label] = true;
     }
     if (comma == std::string_view::npos) break;
@@ -111,8 +117,8 @@ Labels summed_labels(const Equation& equation) {
 
 Shapes infer(const NodeView& node) {
   const Equation equation = Equation::of(node);
-  equation.shape_of(summed_labels(equation));  // throws for more labels than a loop has
-  return {equation.shape_of(equation.output)};
+  equation.sizes_of(summed_labels(equation));  // throws for more labels than a loop has
+  return {equation.sizes_of(equation.output)};
 }
 
 /// Strides by which an operand walks when labels count up; a label that stands twice walks the diagonal.
@@ -235,7 +241,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
     const Labels& term = equation.terms[i];
     for (size_t k = 0; k < term.size(); ++k) {
       const bool repeated = std::count(term.begin(), term.end(), term[k]) > 1;
-      if (repeated || node.input_shape(i)[k] != equation.sizes[static_cast<size_t>(term[k])]) return {};  // diagonals, broadcasting
+      if (repeated || !equation.sizes[static_cast<size_t>(term[k])].is(node.input_shape(i)[k])) return {};  // diagonals, broadcasting
     }
     if (node.input_shape(i).elements() == 0) return {};
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/copy_region.h"
 #include "ops/operator_table.h"
 
@@ -10,12 +11,12 @@ namespace minnow {
 namespace {
 
 Shapes expand_shape(const NodeView& node) {
-  const Ints wanted = node.ints(1);
+  const std::vector<Size> wanted = node.sizes(1);
   if (wanted.size() > kMaxRank) node.fail("makes a tensor of rank {}", wanted.size());
-  for (int64_t dim : wanted)
-    if (dim < 0) node.fail("shape {} has a negative dimension", wanted);
-  const Shape shapes[] = {node.input_shape(0), Shape(wanted)};
-  return {broadcast_shapes(node, shapes)};
+  for (const Size dim : wanted)
+    if (less(dim, 0)) node.fail("shape {} has a negative dimension", wanted);
+  const Sizes shapes[] = {node.input_sizes(0), wanted};
+  return {broadcast_sizes(node, shapes)};
 }
 
 void expand(const NodeView&, KernelArgs& args) {
@@ -25,12 +26,14 @@ void expand(const NodeView&, KernelArgs& args) {
 }
 
 Shapes tile_shape(const NodeView& node) {
-  Shape shape = node.input_shape(0);
-  const Ints repeats = node.ints(1);
+  Sizes shape = node.input_sizes(0);
+  const std::vector<Size> repeats = node.sizes(1);
   if (repeats.size() != shape.rank()) node.fail("repeats {} should hold a number for each axis of shape {}", repeats, shape);
-  for (size_t i = 0; i < repeats.size(); ++i)
-    if (repeats[i] < 0 || __builtin_mul_overflow(shape[i], repeats[i], &shape[i]))
-      node.fail("shape {} cannot be repeated {} times", node.input_shape(0), repeats);
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    shape[i] *= repeats[i];
+    if (less(repeats[i], 0) || (shape[i].is_unknown() && !node.is_symbolic()))
+      node.fail("shape {} cannot be repeated {} times", node.input_sizes(0), repeats);
+  }
   return {shape};
 }
 
@@ -66,6 +69,7 @@ constexpr List<Operator> definitions() {
        .inputs = {{"input"}, {"shape", kI64}},
        .outputs = {{"output", same_as("input")}},
        .infer_shapes = expand_shape,
+       .infer_contents = move_contents,
        .reference = expand,
        .batch = batch_reshaped,
        .elements = Elements::copied,
@@ -76,6 +80,7 @@ constexpr List<Operator> definitions() {
        .inputs = {{"input"}, {"repeats", kI64}},
        .outputs = {{"output", same_as("input")}},
        .infer_shapes = tile_shape,
+       .infer_contents = move_contents,
        .reference = tile,
        .batch = batch_apart,
        .elements = Elements::copied,

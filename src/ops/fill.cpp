@@ -42,12 +42,12 @@ void constant(const NodeView& node, KernelArgs& args) {
 Shapes constant_of_shape_shape(const NodeView& node) {
   if (const Tensor* value = node.find<Tensor>("value"); value && value->elements() != 1)
     node.fail("attribute \"value\" should hold one element, it is of shape {}", value->shape());
-  if (node.input_shape(0).rank() != 1) node.fail("a shape is a list, the input is of shape {}", node.input_shape(0));
-  const Ints dims = node.ints(0);
+  if (node.input_sizes(0).rank() != 1) node.fail("a shape is a list, the input is of shape {}", node.input_sizes(0));
+  const std::vector<Size> dims = node.sizes(0);
   if (dims.size() > kMaxRank) node.fail("makes a tensor of rank {}", dims.size());
-  for (int64_t dim : dims)
-    if (dim < 0) node.fail("shape {} has a negative dimension", dims);
-  return {Shape(dims)};
+  for (const Size dim : dims)
+    if (less(dim, 0)) node.fail("shape {} has a negative dimension", dims);
+  return {Sizes(dims)};
 }
 
 void constant_of_shape(const NodeView& node, KernelArgs& args) {
@@ -79,7 +79,17 @@ int64_t range_length(const NodeView& node) {
   return count < 0 ? 0 : static_cast<int64_t>(count);
 }
 
+Size symbolic_range_length(const NodeView& node) {
+  const Size start = node.size_scalar(0), limit = node.size_scalar(1), delta = node.size_scalar(2);
+  if (!delta.is_number() || delta.is(0)) return Size::unknown();
+  const Size distance = less(0, delta) ? limit - start : start - limit;
+  return larger(0, divide_up(distance, std::abs(delta.number())));
+}
+
 Shapes range_shape(const NodeView& node) {
+  bool is_known = true;
+  for (size_t i : {0, 1, 2}) is_known &= node.knows_contents(i);
+  if (!is_known) return {{is_float(node.input_dtype(0)) ? Size::unknown() : symbolic_range_length(node)}};
   if (node.input_dtype(0) == DType::f64) return {Shape{range_length<double>(node)}};
   if (is_float(node.input_dtype(0))) return {Shape{range_length<float>(node)}};
   return {Shape{range_length<int64_t>(node)}};
@@ -136,12 +146,13 @@ int64_t depth_of(const NodeView& node) {
 }
 
 Shapes one_hot_shape(const NodeView& node) {
-  Shape shape = node.input_shape(0);
+  Sizes shape = node.input_sizes(0);
   if (shape.rank() == kMaxRank) node.fail("makes a tensor of rank {}", shape.rank() + 1);
   const size_t axis = node.normalize_axis(node.attribute(kAxis), shape.rank() + 1);
-  if (node.input_shape(2) != Shape{2}) node.fail("values of shape {} should be a pair", node.input_shape(2));
-  const int64_t depth = depth_of(node);
-  if (depth < 0) node.fail("depth is {}", depth);
+  if (const auto values = node.known_sizes(2); values && differ(*values, Sizes{2}))
+    node.fail("values of shape {} should be a pair", *values);
+  const Size depth = node.knows_contents(1) ? Size(depth_of(node)) : is_float(node.input_dtype(1)) ? Size::unknown() : node.size_scalar(1);
+  if (less(depth, 0)) node.fail("depth is {}", depth);
   shape.insert(axis, depth);
   return {shape};
 }
@@ -171,9 +182,9 @@ void one_hot(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes trilu_shape(const NodeView& node) {
-  if (node.input_shape(0).rank() < 2) node.fail("takes matrices, the input is of shape {}", node.input_shape(0));
-  if (node.has_input(1) && node.input_shape(1).elements() != 1) node.fail("k of shape {} should be a scalar", node.input_shape(1));
-  return {node.input_shape(0)};
+  if (node.input_sizes(0).rank() < 2) node.fail("takes matrices, the input is of shape {}", node.input_sizes(0));
+  if (!node.may_hold_one(1)) node.fail("k of shape {} should be a scalar", node.input_sizes(1));
+  return {node.input_sizes(0)};
 }
 
 void trilu(const NodeView& node, KernelArgs& args) {

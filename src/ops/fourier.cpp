@@ -62,32 +62,49 @@ class Fourier {
   std::vector<Complex> roots_;
 };
 
-struct DftPlan {
+/// The shape rule of DFT.
+struct DftSizes {
   size_t axis;
-  int64_t length;  // of the transform
-  Shape result;
+  Size length;  // of the transform
+  Sizes result;
   bool inverse, one_sided;
 
-  static DftPlan of(const NodeView& node) {
-    DftPlan plan;
-    const Shape& x = node.input_shape(0);
-    if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
+  static DftSizes of(const NodeView& node) {
+    DftSizes plan;
+    const Sizes x = node.input_sizes(0);
+    if (x.rank() < 2 || (differ(x.back(), 1) && differ(x.back(), 2)))
       node.fail("the last dimension should be 1 (real) or 2 (real and imaginary part), the shape is {}", x);
     plan.axis = node.normalize_axis(node.has_input(2) ? node.int_scalar(2) : -2, x.rank());
     if (plan.axis == x.rank() - 1) node.fail("the last dimension holds real and imaginary parts and cannot be transformed");
     plan.inverse = node.attribute(kInverse), plan.one_sided = node.attribute(kOneSided);
     plan.length = x[plan.axis];
-    if (plan.inverse && plan.one_sided) plan.length = 2 * (plan.length - 1);
-    if (node.has_input(1)) plan.length = node.int_scalar(1);
-    if (plan.length < 1) node.fail("a transform of length {} is not possible", plan.length);
+    if (plan.inverse && plan.one_sided) plan.length = (plan.length - 1) * 2;
+    if (node.has_input(1)) plan.length = node.size_scalar(1);
+    if (less(plan.length, 1)) node.fail("a transform of length {} is not possible", plan.length);
     plan.result = x;
-    plan.result[plan.axis] = plan.one_sided && !plan.inverse ? plan.length / 2 + 1 : plan.length;
+    plan.result[plan.axis] = plan.one_sided && !plan.inverse ? divide_down(plan.length, 2) + 1 : plan.length;
     plan.result[x.rank() - 1] = plan.inverse && plan.one_sided ? 1 : 2;
     return plan;
   }
 };
 
-Shapes dft_shape(const NodeView& node) { return {DftPlan::of(node).result}; }
+struct DftPlan {
+  size_t axis;
+  int64_t length;
+  Shape result;
+  bool inverse, one_sided;
+
+  static DftPlan of(const NodeView& node) {
+    const DftSizes sizes = DftSizes::of(node);
+    return {sizes.axis, sizes.length.number(), sizes.result.shape(), sizes.inverse, sizes.one_sided};
+  }
+};
+
+Shapes dft_shape(const NodeView& node) {
+  // While types are inferred with symbols, the axis may be unknown.
+  if (node.has_input(2) && !node.knows_contents(2)) return {Sizes::filled(node.input_sizes(0).rank(), Size::unknown())};
+  return {DftSizes::of(node).result};
+}
 
 void dft(const NodeView& node, KernelArgs& args) {
   const DftPlan plan = DftPlan::of(node);
@@ -125,35 +142,46 @@ void dft(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-struct StftPlan {
-  int64_t batch, samples, parts, step, frame, frames, bins;
+/// The shape rule of STFT.
+struct StftSizes {
+  Size batch, samples, parts, step, frame, frames, bins;
 
-  static StftPlan of(const NodeView& node) {
-    StftPlan plan;
-    const Shape& x = node.input_shape(0);
+  static StftSizes of(const NodeView& node) {
+    StftSizes plan;
+    const Sizes x = node.input_sizes(0);
     const bool plain = x.rank() == 2;  // a real signal as exporters write it
-    if (!plain && (x.rank() != 3 || (x[2] != 1 && x[2] != 2)))
+    if (!plain && (x.rank() != 3 || (differ(x[2], 1) && differ(x[2], 2))))
       node.fail("the signal should have shape [batch, length, 1 or 2] or [batch, length], it has {}", x);
-    plan.batch = x[0], plan.samples = x[1], plan.parts = plain ? 1 : x[2];
-    plan.step = node.int_scalar(1);
-    if (plan.step < 1) node.fail("frame_step is {}", plan.step);
-    if (node.has_input(2) && node.input_shape(2).rank() != 1)
-      node.fail("the window should have rank 1, it has shape {}", node.input_shape(2));
+    plan.batch = x[0], plan.samples = x[1], plan.parts = plain ? Size(1) : x[2];
+    plan.step = node.size_scalar(1);
+    if (less(plan.step, 1)) node.fail("frame_step is {}", plan.step);
+    const auto window = node.known_sizes(2);
+    if (window && window->rank() != 1) node.fail("the window should have rank 1, it has shape {}", *window);
     if (!node.has_input(2) && !node.has_input(3)) node.fail("neither a window nor frame_length is given");
-    plan.frame = node.has_input(3) ? node.int_scalar(3) : node.input_shape(2)[0];
-    if (node.has_input(2) && node.input_shape(2)[0] != plan.frame)
-      node.fail("the window has {} elements, frames have {}", node.input_shape(2)[0], plan.frame);
-    if (plan.frame < 1 || plan.frame > plan.samples) node.fail("frames of {} do not fit a signal of {}", plan.frame, plan.samples);
-    plan.frames = (plan.samples - plan.frame) / plan.step + 1;
-    plan.bins = node.attribute(kStftOneSided) ? plan.frame / 2 + 1 : plan.frame;
+    plan.frame = node.has_input(3) ? node.size_scalar(3) : Size::unknown();
+    if (window && differ((*window)[0], plan.frame)) node.fail("the window has {} elements, frames have {}", (*window)[0], plan.frame);
+    if (window && !plan.frame.is_number()) plan.frame = (*window)[0];
+    if (less(plan.frame, 1) || less(plan.samples, plan.frame))
+      node.fail("frames of {} do not fit a signal of {}", plan.frame, plan.samples);
+    plan.frames = divide_down(plan.samples - plan.frame, plan.step) + 1;
+    plan.bins = node.attribute(kStftOneSided) ? divide_down(plan.frame, 2) + 1 : plan.frame;
     return plan;
   }
 };
 
 Shapes stft_shape(const NodeView& node) {
-  const StftPlan plan = StftPlan::of(node);
-  return {Shape{plan.batch, plan.frames, plan.bins, 2}};
+  const StftSizes plan = StftSizes::of(node);
+  return {Sizes{plan.batch, plan.frames, plan.bins, 2}};
 }
+
+struct StftPlan {
+  int64_t batch, samples, parts, step, frame, frames, bins;
+
+  static StftPlan of(const NodeView& node) {
+    const StftSizes s = StftSizes::of(node);
+    return {s.batch.number(), s.samples.number(), s.parts.number(), s.step.number(), s.frame.number(), s.frames.number(), s.bins.number()};
+  }
+};
 
 void stft(const NodeView& node, KernelArgs& args) {
   const StftPlan plan = StftPlan::of(node);

@@ -13,9 +13,9 @@ constexpr Attribute<float> kAlpha{"alpha", 1, MINNOW_DOC("factor of the product,
 constexpr Attribute<bool> kTransA{"transA", false, MINNOW_DOC("the last two dimensions of A are swapped before it is multiplied")};
 constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("the last two dimensions of B are swapped before it is multiplied")};
 
-Shape checked(const NodeView& node, const Shape& result) {
+Sizes checked(const NodeView& node, const Sizes& result) {
   Activation::of(node);
-  if (node.has_input(3) && node.input_shape(3) != result) node.fail("Z should have shape {}, it has shape {}", result, node.input_shape(3));
+  if (const auto z = node.known_sizes(3); z && differ(*z, result)) node.fail("Z should have shape {}, it has shape {}", result, *z);
   return result;
 }
 
@@ -48,7 +48,7 @@ Numbers<double> channels_first(const ConvGeometry& conv, const Numbers<double>& 
   return y;
 }
 
-Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::of(node).output_shape())}; }
+Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::output_sizes(node))}; }
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
@@ -73,10 +73,10 @@ Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& i
 }
 
 Shapes matmul_shape(const NodeView& node) {
-  const MatMulGeometry p = MatMulGeometry::of(node);
-  if (node.has_input(2)) {
-    const Shape shapes[] = {p.result, node.input_shape(2)};
-    if (broadcast_shapes(node, shapes) != p.result) node.fail("the bias of shape {} cannot be broadcast to {}", shapes[1], p.result);
+  const MatMulSizes p = MatMulSizes::of(node);
+  if (const auto bias = node.known_sizes(2)) {
+    const Sizes shapes[] = {p.result, *bias};
+    if (differ(broadcast_sizes(node, shapes), p.result)) node.fail("the bias of shape {} cannot be broadcast to {}", *bias, p.result);
   }
   return {checked(node, p.result)};
 }

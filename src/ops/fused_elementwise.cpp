@@ -43,7 +43,7 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
       inputs.push_back(inner.input(i) ? &found->second : nullptr);
     }
     ValueInfo result;
-    const NodeView view(inner, inputs, {}, op);
+    const NodeView view = node.is_symbolic() ? NodeView::symbolic(inner, inputs, op) : NodeView(inner, inputs, {}, op);
     try {
       infer_outputs(*op, view, {&result, 1});
     } catch (const NeedsContents&) {  // its dtype is known even so
@@ -56,10 +56,10 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
   if (result == known.end()) node.fail("the body's output is a value of another graph");
   outputs[0] = ValueInfo{};
   outputs[0].dtype = result->second.dtype;
-  const Shape shape = broadcast_inputs(node);
-  if (result->second.extent != ValueInfo::Extent::exact || result->second.shape != shape)
+  const Sizes shape = broadcast_inputs(node);
+  if (result->second.extent == ValueInfo::Extent::unknown || differ(result->second.sizes(), shape))
     node.fail("the body should give {}, the shape of its inputs broadcast together", shape);
-  outputs[0].shape = shape;
+  outputs[0].set_sizes(shape);
 }
 
 Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {

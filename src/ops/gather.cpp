@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/indices.h"
 #include "ops/operator_table.h"
 
@@ -14,11 +15,11 @@ constexpr Attribute<int64_t> kAxis{"axis", 0, "axis that the indices count along
 constexpr Attribute<int64_t> kBatchDims{"batch_dims", 0, "leading axes that data and indices share"};
 
 Shapes gather_shape(const NodeView& node) {
-  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
+  const Sizes data = node.input_sizes(0), indices = node.input_sizes(1);
   const size_t axis = node.normalize_axis(node.attribute(kAxis), data.rank());
   if (data.rank() + indices.rank() - 1 > kMaxRank) node.fail("shapes {} and {} make a tensor of too high a rank", data, indices);
-  Shape shape(data.dims().first(axis));
-  for (int64_t dim : indices) shape.push_back(dim);
+  Sizes shape = data.first(axis);
+  for (const Size dim : indices) shape.push_back(dim);
   for (size_t i = axis + 1; i < data.rank(); ++i) shape.push_back(data[i]);
   return {shape};
 }
@@ -41,8 +42,8 @@ void gather(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes gather_elements_shape(const NodeView& node) {
-  check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()));
-  return {node.input_shape(1)};
+  if (const auto data = node.known_sizes(0)) check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), data->rank()));
+  return {node.input_sizes(1)};
 }
 
 /// Single elements of data.
@@ -62,24 +63,26 @@ void gather_elements(const NodeView& node, KernelArgs& args) {
 
 size_t batch_dims_of(const NodeView& node) {
   const int64_t batch = node.attribute(kBatchDims);
-  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
+  const Sizes data = node.input_sizes(0), indices = node.input_sizes(1);
   if (indices.empty()) node.fail("indices should have at least one axis");
   if (batch < 0 || batch >= static_cast<int64_t>(std::min(data.rank(), indices.rank())))
     node.fail("batch_dims is {} for data of shape {} and indices of shape {}", batch, data, indices);
   for (size_t i = 0; i < static_cast<size_t>(batch); ++i)
-    if (data[i] != indices[i]) node.fail("data of shape {} and indices of shape {} differ in the first {} axes", data, indices, batch);
+    if (differ(data[i], indices[i]))
+      node.fail("data of shape {} and indices of shape {} differ in the first {} axes", data, indices, batch);
   return static_cast<size_t>(batch);
 }
 
 Shapes gather_nd_shape(const NodeView& node) {
-  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
+  const Sizes data = node.input_sizes(0), indices = node.input_sizes(1);
   const size_t batch = batch_dims_of(node);
-  const int64_t depth = indices.back();
+  if (!indices.back().is_number()) return {OutputShape::unknown()};  // the rank depends on it
+  const int64_t depth = indices.back().number();
   if (depth > static_cast<int64_t>(data.rank() - batch))
     node.fail("indices of shape {} count along {} axes, data of shape {} has {} beside batches", indices, depth, data, data.rank() - batch);
   const size_t rest = batch + static_cast<size_t>(depth);
   if (indices.rank() - 1 + data.rank() - rest > kMaxRank) node.fail("shapes {} and {} make a tensor of too high a rank", data, indices);
-  Shape shape(indices.dims().first(indices.rank() - 1));
+  Sizes shape = indices.first(indices.rank() - 1);
   for (size_t i = rest; i < data.rank(); ++i) shape.push_back(data[i]);
   return {shape};
 }
@@ -111,6 +114,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis},
        .infer_shapes = gather_shape,
+       .infer_contents = move_contents,
        .reference = gather,
        .batch = gather_batch,
        .elements = Elements::copied},
@@ -121,6 +125,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis},
        .infer_shapes = gather_elements_shape,
+       .infer_contents = move_contents,
        .reference = gather_elements,
        .elements = Elements::copied},
       {.name = "GatherND",
@@ -131,6 +136,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kBatchDims},
        .infer_shapes = gather_nd_shape,
+       .infer_contents = move_contents,
        .reference = gather_nd,
        .elements = Elements::copied},
   };

@@ -18,15 +18,15 @@ constexpr Attribute<std::string_view> kPaddingMode{
     "padding_mode", "zeros", MINNOW_DOC("outside the image lie zeros, the border's pixels, or the image's reflection")};
 
 Shapes grid_sample_shape(const NodeView& node) {
-  const Shape &x = node.input_shape(0), &grid = node.input_shape(1);
+  const Sizes x = node.input_sizes(0), grid = node.input_sizes(1);
   if (x.rank() < 3 || x.rank() > GridSampling::kMostDims + 2)
     node.fail("takes [batch, channels, 1 to {} dimensions], the input has shape {}", GridSampling::kMostDims, x);
-  if (grid.rank() != x.rank() || grid[0] != x[0] || grid.back() != static_cast<int64_t>(x.rank() - 2))
+  if (grid.rank() != x.rank() || differ(grid[0], x[0]) || differ(grid.back(), static_cast<int64_t>(x.rank() - 2)))
     node.fail("an input of shape {} needs a grid [{}, ..., {}] of the same rank, it has shape {}", x, x[0], x.rank() - 2, grid);
   const GridSampling s = GridSampling::of(node);
-  Shape shape{x[0], x[1]};
+  Sizes shape{x[0], x[1]};
   for (size_t i = 1; i + 1 < grid.rank(); ++i) shape.push_back(grid[i]);
-  if (s.padding != GridSampling::Padding::zeros && x.product(2, x.rank()) == 0) node.fail("an image of shape {} has no border", x);
+  if (s.padding != GridSampling::Padding::zeros && x.product(2, x.rank()).is(0)) node.fail("an image of shape {} has no border", x);
   return {shape};
 }
 
@@ -90,25 +90,24 @@ void grid_sample(const NodeView& node, KernelArgs& args) {
 }
 
 /// Spatial dimensions of `size`, which reads [batch, channels, spatial...].
-Shape affine_grid_spatial(const NodeView& node) {
-  const Shape& theta = node.input_shape(0);
-  const Ints size = node.ints(1);
+Sizes affine_grid_spatial(const NodeView& node) {
+  const std::vector<Size> size = node.sizes(1);
   if (size.size() != 4 && size.size() != 5) node.fail("size should have 4 or 5 entries, it is {}", size);
   const int64_t dims = static_cast<int64_t>(size.size()) - 2;
-  if (theta != Shape{size[0], dims, dims + 1})
-    node.fail("theta should have shape [{}, {}, {}], it has shape {}", size[0], dims, dims + 1, theta);
-  Shape spatial;
+  if (const auto theta = node.known_sizes(0); theta && differ(*theta, Sizes{size[0], dims, dims + 1}))
+    node.fail("theta should have shape [{}, {}, {}], it has shape {}", size[0], dims, dims + 1, *theta);
+  Sizes spatial;
   for (size_t i = 2; i < size.size(); ++i) {
-    if (size[i] < 0 || size[i] > int64_t{1} << 30) node.fail("size {} is not possible", size);
+    if (less(size[i], 0) || less(int64_t{1} << 30, size[i])) node.fail("size {} is not possible", size);
     spatial.push_back(size[i]);
   }
   return spatial;
 }
 
 Shapes affine_grid_shape(const NodeView& node) {
-  Shape shape = affine_grid_spatial(node);
+  Sizes shape = affine_grid_spatial(node);
   const int64_t dims = static_cast<int64_t>(shape.rank());
-  shape.insert(0, node.input_shape(0)[0]);
+  shape.insert(0, node.input_sizes(0)[0]);
   shape.push_back(dims);
   return {shape};
 }
@@ -128,7 +127,7 @@ Numbers<double> pixel_coordinates(const Shape& spatial, bool align_corners) {
 }
 
 void affine_grid(const NodeView& node, KernelArgs& args) {
-  const Shape spatial = affine_grid_spatial(node);
+  const Shape spatial = affine_grid_spatial(node).shape();
   const Numbers<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners)), theta = args.reals(0);
   const size_t dims = spatial.rank(), positions = pixels.size() / (dims + 1);
   Numbers<double> y;
@@ -145,7 +144,7 @@ void affine_grid(const NodeView& node, KernelArgs& args) {
 }
 
 Exprs decompose_affine_grid(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
-  const Shape spatial = affine_grid_spatial(node);
+  const Shape spatial = affine_grid_spatial(node).shape();
   const Numbers<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners));
   const int64_t homogeneous = static_cast<int64_t>(spatial.rank()) + 1;
   Tensor table(node.input_dtype(0), {static_cast<int64_t>(pixels.size()) / homogeneous, homogeneous});

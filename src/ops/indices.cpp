@@ -4,10 +4,11 @@
 namespace minnow {
 
 void check_elementwise_indices(const NodeView& node, size_t axis) {
-  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
-  bool fits = data.rank() == indices.rank();
-  for (size_t i = 0; fits && i < data.rank(); ++i) fits = i == axis || indices[i] <= data[i];
-  if (!fits) node.fail("indices of shape {} do not lie within data of shape {} along the axes other than {}", indices, data, axis);
+  const Sizes data = node.input_sizes(0);
+  const auto indices = node.known_sizes(1);
+  bool fits = !indices || data.rank() == indices->rank();
+  for (size_t i = 0; indices && fits && i < data.rank(); ++i) fits = i == axis || !less(data[i], (*indices)[i]);
+  if (!fits) node.fail("indices of shape {} do not lie within data of shape {} along the axes other than {}", *indices, data, axis);
 }
 
 Numbers<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis) {

@@ -2,10 +2,10 @@
 #include "ops/infer.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "ops/check_form.h"
+#include "ops/contents.h"
 #include "ops/evaluate.h"
 #include "ops/sequence.h"
 
@@ -39,7 +39,7 @@ void bind_inputs(const Node& node, const Graph& body, const std::vector<ValueInf
   if (node.op() == "Loop") {
     for (size_t i = 0; i < to.size(); ++i) {
       ValueInfo info = i == 0 ? scalar_info(DType::i64) : i == 1 ? scalar_info(DType::boolean) : input(i);
-      if (i > 1) info.extent = ValueInfo::Extent::unknown, info.contents = {};  // may change from one iteration to the next
+      if (i > 1) info.extent = ValueInfo::Extent::unknown, info.contents = {}, info.symbolic = nullptr;  // changes between iterations
       bind(*to[i], info);
     }
   } else if (node.op() == "Scan" || node.op() == "SequenceMap") {
@@ -48,13 +48,18 @@ void bind_inputs(const Node& node, const Graph& body, const std::vector<ValueInf
     for (size_t i = 0; i < to.size() && i < inputs.size(); ++i) {
       ValueInfo info = input(i);
       info.contents = {};
-      if (info.kind == ValueInfo::Kind::sequence) info.kind = ValueInfo::Kind::tensor, info.extent = ValueInfo::Extent::unknown;
-      if (scanned && i + static_cast<size_t>(*scanned) >= inputs.size() && info.extent == ValueInfo::Extent::exact) {
+      if (info.kind == ValueInfo::Kind::sequence) {
+        info.kind = ValueInfo::Kind::tensor;
+        info.extent = info.symbolic ? ValueInfo::Extent::symbolic : ValueInfo::Extent::unknown;
+      }
+      if (scanned && i + static_cast<size_t>(*scanned) >= inputs.size() && info.extent != ValueInfo::Extent::unknown) {
         const size_t k = i + static_cast<size_t>(*scanned) - inputs.size();
-        const int64_t rank = static_cast<int64_t>(info.shape.rank());
+        Sizes sizes = info.sizes();
+        const int64_t rank = static_cast<int64_t>(sizes.rank());
         int64_t axis = axes && k < axes->size() ? (*axes)[k] : 0;
         if (axis < 0) axis += rank;
-        if (axis >= 0 && axis < rank) info.shape.erase(static_cast<size_t>(axis));
+        if (axis >= 0 && axis < rank) sizes.erase(static_cast<size_t>(axis));
+        info.set_sizes(sizes);
       }
       bind(*to[i], info);
     }
@@ -99,10 +104,156 @@ std::vector<ValueInfo> declared_inputs(const Node& node) {
   return inputs;
 }
 
+/// Sizes that nothing is known of become symbols of their own, so that what is computed from one is known to be so.
+void name_unknown(ValueInfo& info, SizeTable& table) {
+  if (!info.symbolic) return;
+  const auto is_unknown = [](Size size) { return size.is_unknown(); };
+  if (std::none_of(info.symbolic->shape.begin(), info.symbolic->shape.end(), is_unknown)) return;
+  SymbolicValue named = *info.symbolic;
+  for (Size& size : named.shape)
+    if (size.is_unknown()) size = table.size_of(Dim());
+  info.symbolic = std::make_shared<SymbolicValue>(std::move(named));
+}
+
+Sizes sizes_of(const std::vector<Dim>& dims, SizeTable& table) {
+  Sizes sizes;
+  for (const Dim& dim : dims) sizes.push_back(table.size_of(dim));
+  return sizes;
+}
+
+// The facts in the type of a value, its dimensions as sizes.
+ValueInfo declared_info(const Value& value, SizeTable& table) {
+  if (const Tensor* constant = value.constant()) return constant_info(*constant);
+  const ValueType& type = value.type;
+  ValueInfo info = info_of(type);
+  if (type.kind == ValueType::Kind::tensor) {
+    if (type.dims && type.dims->size() <= kMaxRank) info.set_sizes(sizes_of(*type.dims, table));
+  } else if (type.element && type.element->dims && type.element->dims->size() <= kMaxRank) {
+    info.symbolic = std::make_shared<SymbolicValue>(SymbolicValue{sizes_of(*type.element->dims, table), {}, false});
+  }
+  return info;
+}
+
+std::vector<Dim> dims_of(const Sizes& sizes, SizeTable& table) {
+  std::vector<Dim> dims;
+  for (const Size size : sizes) dims.push_back(table.dim_of(size));
+  return dims;
+}
+
+// Writes kind, dtype and, where they are known, dimensions.
+void write_info(Value& value, const ValueInfo& info, SizeTable& table) {
+  write_kind(value, info);
+  ValueType& type = value.type;
+  if (info.kind == ValueInfo::Kind::tensor && info.extent != ValueInfo::Extent::unknown) {
+    type.dims = dims_of(info.sizes(), table);
+  } else if (info.kind != ValueInfo::Kind::tensor && info.symbolic && type.element && type.element->kind == ValueType::Kind::tensor) {
+    ValueType element = *type.element;
+    element.dims = dims_of(info.symbolic->shape, table);
+    type.element = std::make_shared<const ValueType>(std::move(element));
+  }
+}
+
+// The facts that two branches agree on; nothing where their kinds, dtypes or ranks differ.
+std::optional<ValueInfo> join(const ValueInfo& a, const ValueInfo& b) {
+  if (a.kind != ValueInfo::Kind::tensor || b.kind != a.kind || a.dtype != b.dtype) return {};
+  if (a.extent == ValueInfo::Extent::unknown || b.extent == ValueInfo::Extent::unknown) return {};
+  Sizes sizes = a.sizes();
+  const Sizes other = b.sizes();
+  if (sizes.rank() != other.rank()) return {};
+  for (size_t i = 0; i < sizes.rank(); ++i)
+    if (!equal(sizes[i], other[i])) sizes[i] = Size::unknown();
+  ValueInfo joined;
+  joined.dtype = a.dtype;
+  joined.set_sizes(sizes);
+  return joined;
+}
+
+const Graph* branch_of(const Node& node, std::string_view name) {
+  const Subgraph* branch = node.attributes.get<Subgraph>(name);
+  return branch ? branch->get() : nullptr;
+}
+
+// Outputs of an If from those of its branches, or of the one that is taken. `condition`: null where it is not known.
+void join_branches(const Node& node, const Tensor& condition, FunctionRef<ValueInfo(const Value&)> info_about,
+                   std::span<ValueInfo> outputs) {
+  const Graph *yes = branch_of(node, "then_branch"), *no = branch_of(node, "else_branch");
+  if (!yes || !no) return;
+  const bool decided = condition && condition.dtype() == DType::boolean && condition.elements() == 1;
+  const bool truth = decided && *condition.data<uint8_t>() != 0;
+  for (size_t i = 0; i < outputs.size() && i < yes->outputs().size() && i < no->outputs().size(); ++i) {
+    const ValueInfo a = info_about(*yes->outputs()[i]), b = info_about(*no->outputs()[i]);
+    const ValueInfo& taken = truth ? a : b;
+    if (decided && taken.kind == ValueInfo::Kind::tensor && taken.extent != ValueInfo::Extent::unknown)
+      outputs[i] = taken;
+    else if (const auto both = decided ? std::nullopt : join(a, b))
+      outputs[i] = *both;
+  }
+}
+
+/// How many elements a tensor may have whose contents are computed.
+struct FoldLimits {
+  int64_t integers, reals;
+
+  bool allow(const ValueInfo& info) const {
+    return info.kind == ValueInfo::Kind::tensor && info.extent == ValueInfo::Extent::exact &&
+           info.shape.elements() <= (is_float(info.dtype) ? reals : integers);
+  }
+};
+
+// Contents of the outputs where those of the inputs are known numbers.
+void fold(const OperatorSet& operators, const Operator& op, const Node& node, std::span<const ValueInfo> inputs,
+          std::span<ValueInfo> outputs, FoldLimits limits) {
+  std::vector<Datum> given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueInfo& info = inputs[i];
+    if (!node.input(i))
+      given.emplace_back();
+    else if (op.shape_only && info.kind == ValueInfo::Kind::tensor && info.extent == ValueInfo::Extent::exact)
+      given.emplace_back(Tensor(info.dtype, info.shape, nullptr, nullptr));
+    else if (info.contents && limits.allow(info))
+      given.emplace_back(info.contents);
+    else
+      return;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (node.output(i) && !limits.allow(outputs[i]) && outputs[i].extent != ValueInfo::Extent::symbolic) return;
+  const std::vector<Datum> results = ConstantEvaluator(operators).outputs(node, given);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (node.output(i)) outputs[i] = constant_info(results[i].tensor);
+}
+
+bool is_all_known(const Node& node, std::span<const ValueInfo> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (node.output(i) && !outputs[i].contents) return false;
+  return true;
+}
+
+// Shapes of a node's outputs, and contents where they are small. Throws where the node does not fit.
+void infer_node(const OperatorSet& operators, const Operator& op, const Node& node, std::vector<ValueInfo>& inputs,
+                std::span<ValueInfo> outputs, SizeTable& table, FoldLimits limits) {
+  const std::vector<const ValueInfo*> pointers = pointers_to(node, inputs);
+  const NodeView view = NodeView::symbolic(node, pointers, &op);
+  for (size_t i = 0; op.custom && i < outputs.size(); ++i)
+    if (node.output(i)) outputs[i] = info_of(node.output(i)->type);  // a custom operator may tell nothing
+  try {
+    infer_outputs(op, view, outputs);
+  } catch (const NeedsContents&) {
+    infer_kinds(op, view, outputs);
+    for (ValueInfo& output : outputs)
+      if (output.kind == ValueInfo::Kind::tensor) output.extent = ValueInfo::Extent::unknown, output.contents = {};
+    return;
+  }
+  fold(operators, op, node, inputs, outputs, limits);
+  if (op.infer_contents && !is_all_known(node, outputs) && may_hold_sizes(outputs[0])) try {
+      op.infer_contents(view, outputs);
+    } catch (const NeedsContents&) {}
+  for (ValueInfo& output : outputs) name_unknown(output, table);
+}
+
 // Shapes, and contents where they are small, of the values of a graph whose inputs have given shapes.
 class ShapeInference {
  public:
-  explicit ShapeInference(const OperatorSet& operators) : operators_(operators) {}
+  ShapeInference(const OperatorSet& operators, SizeTable& table) : operators_(operators), table_(table) {}
 
   void set(const Value& value, ValueInfo info) { known_[&value] = std::move(info); }
   const std::unordered_map<const Value*, ValueInfo>& known() const noexcept { return known_; }
@@ -116,32 +267,13 @@ class ShapeInference {
     for (const Node& node : graph.nodes()) visit(node);
   }
 
-  /// Outputs of an If whose branches were visited. `condition`: null where it is not known.
-  void join_branches(const Node& node, const Tensor& condition, std::span<ValueInfo> outputs) const {
-    const Subgraph *yes = node.attributes.get<Subgraph>("then_branch"), *no = node.attributes.get<Subgraph>("else_branch");
-    if (!yes || !*yes || !no || !*no) return;
-    const bool decided = condition && condition.dtype() == DType::boolean && condition.elements() == 1;
-    const bool truth = decided && *condition.data<uint8_t>() != 0;
-    for (size_t i = 0; i < outputs.size() && i < (*yes)->outputs().size() && i < (*no)->outputs().size(); ++i) {
-      const ValueInfo a = info_about(*(*yes)->outputs()[i]), b = info_about(*(*no)->outputs()[i]);
-      const ValueInfo& taken = decided && !truth ? b : a;
-      if (taken.kind != ValueInfo::Kind::tensor || taken.extent != ValueInfo::Extent::exact) continue;
-      if (!decided && (b.kind != a.kind || b.extent != a.extent || b.dtype != a.dtype || b.shape != a.shape)) continue;
-      outputs[i] = taken;
-      if (!decided) outputs[i].contents = {};
-    }
-  }
-
- private:
-  // More than shapes are made of: neither time nor memory is spent on folding weights.
-  static constexpr int64_t kMostIntegers = 65536, kMostReals = 1024;
-
   ValueInfo info_about(const Value& value) const {
     if (const Tensor* constant = value.constant()) return constant_info(*constant);
     const auto found = known_.find(&value);
     return found != known_.end() ? found->second : info_of(value.type);
   }
 
+ private:
   void visit(const Node& node) {
     std::vector<ValueInfo> inputs(node.input_count()), outputs(node.output_count());
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -154,19 +286,14 @@ class ShapeInference {
         if (node.output(i)) set(*node.output(i), info_of(node.output(i)->type));
       return;
     }
-    const std::vector<const ValueInfo*> pointers = pointers_to(node, inputs);
-    const NodeView view(node, pointers, {}, op);
-    try {
-      infer_outputs(*op, view, outputs);
-      fold(*op, node, inputs, outputs);
-    } catch (const NeedsContents&) {
-      infer_kinds(*op, view, outputs);
-      for (ValueInfo& output : outputs)
-        if (output.kind == ValueInfo::Kind::tensor) output.extent = ValueInfo::Extent::unknown, output.contents = {};
-    }
-    if (node.op() == "If" && !inputs.empty()) join_branches(node, inputs[0].contents, outputs);
-    for (size_t i = 0; i < outputs.size(); ++i)
+    infer_node(operators_, *op, node, inputs, outputs, table_, kLimits);
+    if (node.op() == "If" && !inputs.empty())
+      join_branches(
+          node, inputs[0].contents, [this](const Value& value) { return info_about(value); }, outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      name_unknown(outputs[i], table_);
       if (node.output(i)) set(*node.output(i), std::move(outputs[i]));
+    }
   }
 
   // A graph that may never run must not make the whole fail.
@@ -177,33 +304,11 @@ class ShapeInference {
     } catch (const Error&) {}
   }
 
-  static bool is_small(const ValueInfo& info) {
-    return info.kind == ValueInfo::Kind::tensor && info.extent != ValueInfo::Extent::unknown &&
-           info.shape.elements() <= (is_float(info.dtype) ? kMostReals : kMostIntegers);
-  }
-
-  void fold(const Operator& op, const Node& node, const std::vector<ValueInfo>& inputs, std::vector<ValueInfo>& outputs) const {
-    if (!op.pure) return;
-    std::vector<Datum> given;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const ValueInfo& info = inputs[i];
-      if (!node.input(i))
-        given.emplace_back();
-      else if (op.shape_only && info.kind == ValueInfo::Kind::tensor)
-        given.emplace_back(Tensor(info.dtype, info.shape, nullptr, nullptr));
-      else if (info.contents && is_small(info))
-        given.emplace_back(info.contents);
-      else
-        return;
-    }
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (node.output(i) && !is_small(outputs[i])) return;
-    const std::vector<Datum> results = ConstantEvaluator(operators_).outputs(node, given);
-    for (size_t i = 0; i < results.size(); ++i)
-      if (node.output(i)) outputs[i] = constant_info(results[i].tensor);
-  }
+  // More than shapes are made of: neither time nor memory is spent on folding weights.
+  static constexpr FoldLimits kLimits{65536, 1024};
 
   const OperatorSet& operators_;
+  SizeTable& table_;
   std::unordered_map<const Value*, ValueInfo> known_;
 };
 
@@ -244,8 +349,8 @@ void infer_types(const OperatorSet& operators, const Graph& graph) {
 
 void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
                     std::span<ValueInfo> outputs) {
-  if (node.op() != "If") return;
-  ShapeInference inference(operators);
+  SizeTable table;
+  ShapeInference inference(operators, table);
   const ValueInfo condition = node.input_count() == 1 && node.input(0) ? outside(*node.input(0)) : ValueInfo();
   try {
     for (const auto& [name, attribute] : node.attributes)
@@ -256,18 +361,23 @@ void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<
   } catch (const Error&) {
     return;  // a branch that may never run must not make the whole fail
   }
-  inference.join_branches(node, condition.contents, outputs);
+  std::vector<ValueInfo> joined(outputs.begin(), outputs.end());
+  join_branches(
+      node, condition.contents, [&](const Value& value) { return inference.info_about(value); }, joined);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (joined[i].extent == ValueInfo::Extent::exact && !joined[i].symbolic) outputs[i] = joined[i];  // symbols die with the table
 }
 
-void infer_static_types(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes) {
-  infer_types(operators, graph);
-  ShapeInference inference(operators);
+namespace {
+
+void infer_shapes(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes, SizeTable& table) {
+  ShapeInference inference(operators, table);
   size_t used = 0;
   for (const auto& input : graph.inputs()) {
     const ValueType& type = input->type;
     const auto given = input_shapes.find(input->name());
     if (given == input_shapes.end()) {
-      if (type.is_static()) inference.set(*input, exact_info(type.dtype, type.shape()));
+      inference.set(*input, declared_info(*input, table));
       continue;
     }
     ++used;
@@ -284,122 +394,59 @@ void infer_static_types(const OperatorSet& operators, const Graph& graph, const 
   inference.run(graph);
   for (const auto& [value, info] : inference.known()) {
     Value& target = const_cast<Value&>(*value);  // the graph's own, which the caller lets this function write
-    write_kind(target, info);
-    if (info.kind != ValueInfo::Kind::tensor || info.extent == ValueInfo::Extent::unknown) continue;
-    target.type.dims = ValueType::tensor(info.dtype, info.shape).dims;
-    if (info.extent == ValueInfo::Extent::upper_bound) *target.type.dims = std::vector<Dim>(info.shape.rank());
+    if (value->is_input() && &value->graph() == &graph && info.symbolic) continue;  // as it was declared
+    write_info(target, info, table);
+    unname_unknown(target.type);
   }
 }
-
-namespace {
-
-constexpr size_t kProbes = 3;
-using Sizes = std::array<int64_t, kProbes>;
-
-struct Symbol {
-  std::string name;  // empty: a dimension of its own that nobody named
-  Sizes sizes{};
-};
-
-std::vector<int64_t> primes(size_t count) {
-  std::vector<int64_t> found;
-  for (int64_t candidate = 7; found.size() < count; candidate += 2) {
-    bool prime = candidate % 3 != 0;
-    for (int64_t d = 5; prime && d * d <= candidate; d += 2) prime = candidate % d != 0;
-    if (prime) found.push_back(candidate);
-  }
-  return found;
-}
-
-// The symbol of every dimension that an input declares as not fixed, by its place in `symbols`.
-struct ProbedInput {
-  const Value* value;
-  std::vector<size_t> symbols;  // SIZE_MAX for a fixed dimension
-};
 
 }  // namespace
 
+void infer_static_types(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes) {
+  infer_types(operators, graph);
+  SizeTable table;
+  infer_shapes(operators, graph, input_shapes, table);
+}
+
 bool infer_symbolic_types(const OperatorSet& operators, const Graph& graph) {
   infer_types(operators, graph);
-  std::vector<Symbol> symbols;
-  std::vector<ProbedInput> inputs;
-  std::unordered_map<std::string, size_t> by_name;
-  for (const auto& input : graph.inputs()) {
-    const ValueType& type = input->type;
-    if (type.kind != ValueType::Kind::tensor || !type.dims || type.dims->size() > kMaxRank) continue;
-    inputs.push_back({input.get(), {}});
-    for (const Dim& dim : *type.dims) {
-      size_t place = SIZE_MAX;
-      if (!dim.known()) {
-        place = symbols.size();
-        if (!dim.symbol.empty()) place = by_name.emplace(dim.symbol, place).first->second;
-        if (place == symbols.size()) symbols.push_back({dim.symbol, {}});
-      }
-      inputs.back().symbols.push_back(place);
-    }
+  SizeTable table;
+  try {
+    infer_shapes(operators, graph, {}, table);
+  } catch (const Error&) {
+    return false;
   }
-  const std::vector<int64_t> sizes = primes(kProbes * std::max<size_t>(symbols.size(), 1));
+  return true;
+}
 
-  // First sizes that tell all symbols apart; then what networks that halve an image need; then what those need whose inputs should
-  // have belonged together; at last the smallest.
-  struct Attempt {
-    int64_t factor;
-    bool together;
-  };
-  for (const Attempt attempt : {Attempt{1, false}, Attempt{32, false}, Attempt{1, true}, Attempt{32, true}}) {
-    if (attempt.together && symbols.size() < 2) continue;
-    for (size_t s = 0; s < symbols.size(); ++s)
-      for (size_t p = 0; p < kProbes; ++p) symbols[s].sizes[p] = attempt.factor * sizes[attempt.together ? p : p * symbols.size() + s];
-    std::vector<ShapeInference> probes;
+std::vector<ValueInfo> infer_dims(const OperatorSet& operators, SizeTable& table, Node& node,
+                                  FunctionRef<const ValueInfo*(const Value&)> known) {
+  std::vector<ValueInfo> inputs(node.input_count()), outputs(node.output_count());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const Value* value = node.input(i)) {
+      const ValueInfo* found = known(*value);
+      inputs[i] = found ? *found : declared_info(*value, table);
+    }
+  const Operator* op = operators.find(node.op());
+  bool fits = op != nullptr;
+  if (op) {
     try {
-      for (size_t p = 0; p < (symbols.empty() ? 1 : kProbes); ++p) {
-        ShapeInference& probe = probes.emplace_back(operators);
-        for (const ProbedInput& input : inputs) {
-          Shape shape;
-          for (size_t i = 0; i < input.symbols.size(); ++i)
-            shape.push_back(input.symbols[i] == SIZE_MAX ? (*input.value->type.dims)[i].size : symbols[input.symbols[i]].sizes[p]);
-          probe.set(*input.value, exact_info(input.value->type.dtype, shape));
-        }
-        probe.run(graph);
-      }
-    } catch (const Error&) {
-      continue;
+      infer_node(operators, *op, node, inputs, outputs, table, {kMostSizes, kMostSizes});
+      if (node.op() == "If" && !inputs.empty())
+        join_branches(
+            node, inputs[0].contents, [&](const Value& value) { return declared_info(value, table); }, outputs);
+    } catch (const Error&) {  // perhaps in a branch that is never taken; if it is, the run says what is wrong
+      fits = false;
+      outputs.assign(outputs.size(), ValueInfo());
     }
-    std::map<Sizes, std::string> names;
-    for (const Symbol& symbol : symbols) {
-      const auto [place, fresh] = names.emplace(symbol.sizes, symbol.name);
-      if (!fresh && place->second != symbol.name) place->second.clear();  // not to be told apart
-    }
-    for (const auto& [value, first] : probes[0].known()) {
-      if (value->is_input() && &value->graph() == &graph) continue;  // as it was declared
-      std::vector<const ValueInfo*> infos;
-      for (const ShapeInference& probe : probes) {
-        const auto found = probe.known().find(value);
-        if (found != probe.known().end()) infos.push_back(&found->second);
-      }
-      const bool all = infos.size() == probes.size() && std::all_of(infos.begin(), infos.end(), [&f = first](const ValueInfo* info) {
-                         return info->kind == ValueInfo::Kind::tensor && info->extent != ValueInfo::Extent::unknown &&
-                                info->shape.rank() == f.shape.rank() && info->dtype == f.dtype;
-                       });
-      if (!all) continue;
-      const bool exact =
-          std::all_of(infos.begin(), infos.end(), [](const ValueInfo* info) { return info->extent == ValueInfo::Extent::exact; });
-      std::vector<Dim> dims(first.shape.rank());
-      for (size_t i = 0; exact && i < dims.size(); ++i) {
-        Sizes seen{};
-        for (size_t p = 0; p < kProbes; ++p) seen[p] = infos[std::min(p, infos.size() - 1)]->shape[i];
-        if (std::all_of(seen.begin(), seen.end(), [&](int64_t size) { return size == seen[0]; }))
-          dims[i].size = seen[0];
-        else if (const auto name = names.find(seen); name != names.end())
-          dims[i].symbol = name->second;
-      }
-      Value& target = const_cast<Value&>(*value);  // as above
-      write_kind(target, first);
-      target.type.dims = std::move(dims);
-    }
-    return true;
   }
-  return false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Value* output = node.output(i);
+    if (!output) continue;
+    if (output->type.kind == ValueType::Kind::tensor) output->type.dims.reset();
+    if (fits && outputs[i].kind != ValueInfo::Kind::absent) write_info(*output, outputs[i], table);
+  }
+  return outputs;
 }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the values of a whole graph, written into Value::type: dtypes and kinds, or shapes for given sizes, or symbolic shapes by
-// probing. Subgraphs are included. These functions write into the graph: call them before it is shared.
+// Types of the values of a whole graph, written into Value::type: dtypes and kinds, or shapes for given sizes, or symbolic shapes.
+// Subgraphs are included. These functions write into the graph: call them before it is shared.
 #pragma once
 #include <map>
 #include <string>
@@ -31,10 +31,15 @@ void infer_static_types(const OperatorSet& operators, const Graph& graph, const 
 void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
                     std::span<ValueInfo> outputs);
 
-/// Shapes in terms of the inputs' symbols, by probing: shapes are inferred for a few sizes of every symbol; what is the same each time is
-/// taken as fixed, what equals a symbol each time as that symbol, the rest as unknown. This is for display, and to choose by rank or number
-/// of channels; it proves nothing about sizes that were not tried, so nothing may be computed from it.
-/// False where the graph took none of the sizes tried; dtypes and kinds are filled in then too.
+/// Shapes of all values in terms of the inputs' symbols. Dimensions that only a run tells have no symbol.
+/// False where a node does not fit; dtypes and kinds are filled in then too.
 bool infer_symbolic_types(const OperatorSet& operators, const Graph& graph);
+
+/// The same for one node, from the types of its inputs and, where `known` gives it, from what else is known of them. Dimensions that only a
+/// run tells get symbols of their own in `table`. Where the node does not fit, its outputs have no dimensions. Returns what is known of the
+/// outputs, small contents included.
+std::vector<ValueInfo> infer_dims(
+    const OperatorSet& operators, SizeTable& table, Node& node,
+    FunctionRef<const ValueInfo*(const Value&)> known = [](const Value&) { return static_cast<const ValueInfo*>(nullptr); });
 
 }  // namespace minnow

@@ -14,14 +14,14 @@ constexpr Attribute<int64_t> kChunk{"chunk_size", 64, MINNOW_DOC("not read: how 
 enum Input : size_t { kQuery, kKey, kValue, kPast, kDecay, kBeta };
 enum Output : size_t { kResult, kPresent };
 
-struct Geometry {
-  int64_t batch, length, q_heads, kv_heads, key, value;  // key, value: the widths of one
+/// The rule: what the result, and what the memory, is like. Checks all inputs.
+struct LinearAttentionSizes {
+  Size batch, length, key, value;  // key, value: the widths of one
+  int64_t q_heads, kv_heads;
   bool gated, delta;
-  bool decay_of_head, one_beta;  // a decay for each head, not for each row of its matrix; one beta for all heads
-  double scale;
 
-  static Geometry of(const NodeView& node) {
-    Geometry g{};
+  static LinearAttentionSizes of(const NodeView& node) {
+    LinearAttentionSizes g{};
     const std::string_view rule = node.attribute(kRule);
     g.gated = rule == "gated" || rule == "gated_delta";
     g.delta = rule == "delta" || rule == "gated_delta";
@@ -33,36 +33,58 @@ struct Geometry {
     g.kv_heads = node.require<int64_t>("kv_num_heads");
     if (g.q_heads <= 0 || g.kv_heads <= 0 || g.q_heads % g.kv_heads != 0)
       node.fail("{} query heads cannot share {} key and value heads", g.q_heads, g.kv_heads);
-    const Shape& q = node.input_shape(kQuery);
+    const Sizes q = node.input_sizes(kQuery);
     if (q.rank() != 3) node.fail("query should be of shape [batch, length, heads * width], it is of shape {}", q);
     g.batch = q[0], g.length = q[1];
     g.key = width(node, kQuery, g.q_heads);
-    if (width(node, kKey, g.kv_heads) != g.key)
+    if (differ(width(node, kKey, g.kv_heads), g.key))
       node.fail("keys of width {} do not fit queries of width {}", width(node, kKey, g.kv_heads), g.key);
     g.value = width(node, kValue, g.kv_heads);
     for (size_t i : {kKey, kValue, kDecay, kBeta})
-      if (node.has_input(i) && (node.input_shape(i).rank() != 3 || node.input_shape(i)[0] != g.batch || node.input_shape(i)[1] != g.length))
-        node.fail("input {} should be of shape [{}, {}, ...], it is of shape {}", i, g.batch, g.length, node.input_shape(i));
-    if (g.gated) {
-      g.decay_of_head = node.input_shape(kDecay)[2] == g.kv_heads;
-      if (!g.decay_of_head && node.input_shape(kDecay)[2] != g.kv_heads * g.key)
-        node.fail("decay should have {} or {} columns, it is of shape {}", g.kv_heads, g.kv_heads * g.key, node.input_shape(kDecay));
-    }
-    if (g.delta) {
-      g.one_beta = node.input_shape(kBeta)[2] == 1;
-      if (!g.one_beta && node.input_shape(kBeta)[2] != g.kv_heads)
-        node.fail("beta should have 1 or {} columns, it is of shape {}", g.kv_heads, node.input_shape(kBeta));
-    }
-    if (node.has_input(kPast) && node.input_shape(kPast) != g.state_shape())
-      node.fail("past_state should be of shape {}, it is of shape {}", g.state_shape(), node.input_shape(kPast));
-    g.scale = static_cast<double>(node.attribute(kScale));
-    if (g.scale == 0) g.scale = g.key ? 1 / std::sqrt(static_cast<double>(g.key)) : 1;
+      if (const auto shape = node.known_sizes(i);
+          shape && (shape->rank() != 3 || differ((*shape)[0], g.batch) || differ((*shape)[1], g.length)))
+        node.fail("input {} should be of shape [{}, {}, ...], it is of shape {}", i, g.batch, g.length, *shape);
+    if (const auto decay = node.known_sizes(kDecay); decay && differ((*decay)[2], g.kv_heads) && differ((*decay)[2], g.key * g.kv_heads))
+      node.fail("decay should have {} or {} columns, it is of shape {}", g.kv_heads, g.key * g.kv_heads, *decay);
+    if (const auto beta = node.known_sizes(kBeta); beta && differ((*beta)[2], 1) && differ((*beta)[2], g.kv_heads))
+      node.fail("beta should have 1 or {} columns, it is of shape {}", g.kv_heads, *beta);
+    if (const auto past = node.known_sizes(kPast); past && differ(*past, g.state()))
+      node.fail("past_state should be of shape {}, it is of shape {}", g.state(), *past);
     return g;
   }
-  static int64_t width(const NodeView& node, size_t input, int64_t heads) {
-    const Shape& x = node.input_shape(input);
-    if (x.rank() != 3 || x[2] % heads != 0) node.fail("input {} of shape {} cannot be split between {} heads", input, x, heads);
-    return x[2] / heads;
+  static Size width(const NodeView& node, size_t input, int64_t heads) {
+    const auto x = node.known_sizes(input);
+    if (!x) return Size::unknown();
+    if (x->rank() != 3 || leaves_rest((*x)[2], heads)) node.fail("input {} of shape {} cannot be split between {} heads", input, *x, heads);
+    return divide_exactly((*x)[2], heads);
+  }
+  Sizes state() const { return {batch, kv_heads, key, value}; }
+  Sizes output() const { return {batch, length, value * q_heads}; }
+};
+
+struct Geometry {
+  int64_t batch, length, q_heads, kv_heads, key, value;
+  bool gated, delta;
+  bool decay_of_head, one_beta;  // a decay for each head, not for each row of its matrix; one beta for all heads
+  double scale;
+
+  static Geometry of(const NodeView& node) {
+    const LinearAttentionSizes s = LinearAttentionSizes::of(node);
+    Geometry g{s.batch.number(),
+               s.length.number(),
+               s.q_heads,
+               s.kv_heads,
+               s.key.number(),
+               s.value.number(),
+               s.gated,
+               s.delta,
+               false,
+               false,
+               static_cast<double>(node.attribute(kScale))};
+    if (g.gated) g.decay_of_head = node.input_shape(kDecay)[2] == g.kv_heads;
+    if (g.delta) g.one_beta = node.input_shape(kBeta)[2] == 1;
+    if (g.scale == 0) g.scale = g.key ? 1 / std::sqrt(static_cast<double>(g.key)) : 1;
+    return g;
   }
   Shape state_shape() const { return {batch, kv_heads, key, value}; }
   Shape output_shape() const { return {batch, length, q_heads * value}; }
@@ -71,9 +93,9 @@ struct Geometry {
 void infer(const NodeView& node, std::span<ValueInfo> outputs) {
   outputs[0].dtype = node.input_dtype(kQuery);
   if (outputs.size() > kPresent) outputs[kPresent].dtype = node.has_input(kPast) ? node.input_dtype(kPast) : node.input_dtype(kQuery);
-  const Geometry g = Geometry::of(node);
-  outputs[0].shape = g.output_shape();
-  if (outputs.size() > kPresent) outputs[kPresent].shape = g.state_shape();
+  const LinearAttentionSizes sizes = LinearAttentionSizes::of(node);
+  outputs[0].set_sizes(sizes.output());
+  if (outputs.size() > kPresent) outputs[kPresent].set_sizes(sizes.state());
 }
 
 void reference(const NodeView& node, KernelArgs& args) {

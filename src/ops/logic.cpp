@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Truth values, and integers as rows of bits.
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -8,7 +9,7 @@ namespace {
 constexpr AttributeSpec kDirection = required("direction", AttributeKind::text, MINNOW_DOC("LEFT or RIGHT"));
 
 Shapes broadcast(const NodeView& node) { return {broadcast_inputs(node)}; }
-Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_sizes(0)}; }
 
 template <auto kFunction>
 void map(const NodeView&, KernelArgs& args) {
@@ -37,6 +38,11 @@ void shift(const NodeView& node, KernelArgs& args) {
     return left ? static_cast<T>(static_cast<uint64_t>(x) << by) : static_cast<T>(x >> by);
   });
 }
+
+// On truths: 0, 1 or unknown.
+Size size_not(std::span<const Size> x) { return Size(1) - x[0]; }
+Size size_and(std::span<const Size> x) { return x[0] * x[1]; }
+Size size_or(std::span<const Size> x) { return Size(1) - (Size(1) - x[0]) * (Size(1) - x[1]); }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
 constexpr Operator unary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
@@ -72,10 +78,16 @@ constexpr List<Operator> definitions() {
   shift_row.attributes = {kDirection};
   shift_row.infer_shapes = shift_shape;
   shift_row.commutative = false;
+  Operator not_row = unary("Not", 1, kBool, MINNOW_DOC("y = true where x is false."), map<[](auto x) { return !x; }>);
+  Operator and_row = binary("And", 7, kBool, MINNOW_DOC("c = true where a and b are."), map2<[](auto a, auto b) { return a & b; }>);
+  Operator or_row = binary("Or", 7, kBool, MINNOW_DOC("c = true where a or b is."), map2<[](auto a, auto b) { return a | b; }>);
+  not_row.infer_contents = map_contents<size_not>;
+  and_row.infer_contents = map_contents<size_and>;
+  or_row.infer_contents = map_contents<size_or>;
   return {
-      unary("Not", 1, kBool, MINNOW_DOC("y = true where x is false."), map<[](auto x) { return !x; }>),
-      binary("And", 7, kBool, MINNOW_DOC("c = true where a and b are."), map2<[](auto a, auto b) { return a & b; }>),
-      binary("Or", 7, kBool, MINNOW_DOC("c = true where a or b is."), map2<[](auto a, auto b) { return a | b; }>),
+      std::move(not_row),
+      std::move(and_row),
+      std::move(or_row),
       binary("Xor", 7, kBool, MINNOW_DOC("c = true where just one of a and b is."), map2<[](auto a, auto b) { return a ^ b; }>),
       unary("BitwiseNot", 18, kInts, MINNOW_DOC("y = x with every bit turned."), map<[](auto x) { return ~x; }>),
       binary("BitwiseAnd", 18, kInts, MINNOW_DOC("c = the bits that are set in a and in b."), map2<[](auto a, auto b) { return a & b; }>),

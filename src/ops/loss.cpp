@@ -9,18 +9,19 @@ constexpr std::string_view kIgnoreIndex = "ignore_index";
 constexpr Attribute<std::string_view> kReduction{"reduction", "mean", MINNOW_DOC("none, sum, or mean (weighted where there are weights)")};
 
 Shapes nll_shape(const NodeView& node) {
-  const Shape &x = node.input_shape(0), &target = node.input_shape(1);
+  const Sizes x = node.input_sizes(0);
   const std::string_view reduction = node.attribute(kReduction);
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     node.fail("reduction should be none, sum or mean, it is \"{}\"", reduction);
   node.find<int64_t>(kIgnoreIndex);
   if (x.rank() < 2) node.fail("the scores should have a batch and a class dimension, their shape is {}", x);
-  Shape samples = x;
+  Sizes samples = x;
   samples.erase(1);
-  if (target != samples) node.fail("scores of shape {} need class indices of shape {}, they have shape {}", x, samples, target);
-  if (node.has_input(2) && node.input_shape(2) != Shape{x[1]})
-    node.fail("the weights should have shape [{}], they have shape {}", x[1], node.input_shape(2));
-  return {reduction == "none" ? samples : Shape{}};
+  if (const auto target = node.known_sizes(1); target && differ(*target, samples))
+    node.fail("scores of shape {} need class indices of shape {}, they have shape {}", x, samples, *target);
+  if (const auto weights = node.known_sizes(2); weights && differ(*weights, Sizes{x[1]}))
+    node.fail("the weights should have shape [{}], they have shape {}", x[1], *weights);
+  return {reduction == "none" ? samples : Sizes{}};
 }
 
 void nll(const NodeView& node, KernelArgs& args) {
@@ -45,7 +46,7 @@ void nll(const NodeView& node, KernelArgs& args) {
   args.write(0, std::span<const double>(&loss, 1));
 }
 
-Shapes cross_entropy_shapes(const NodeView& node) { return {nll_shape(node)[0].shape, node.input_shape(0)}; }
+Shapes cross_entropy_shapes(const NodeView& node) { return {nll_shape(node)[0], node.input_sizes(0)}; }
 
 Exprs cross_entropy_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   const Expr log_shares = b.op("LogSoftmax", {in[0]}, {{"axis", int64_t{1}}});

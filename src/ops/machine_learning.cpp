@@ -9,7 +9,7 @@ constexpr DTypes kFeatures = one_of({DType::f32, DType::f64, DType::i64, DType::
 
 constexpr Attribute<float> kThreshold{"threshold", 0, MINNOW_DOC("values above it become 1, others 0")};
 
-Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_sizes(0)}; }
 
 void binarize(const NodeView& node, KernelArgs& args) {
   const double threshold = node.attribute(kThreshold);
@@ -17,9 +17,9 @@ void binarize(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes features_shape(const NodeView& node) {
-  Shape shape = node.input_shape(0);
+  Sizes shape = node.input_sizes(0);
   if (shape.empty()) node.fail("X is a scalar, it should have a last axis to select from");
-  const int64_t count = node.input_shape(1).elements();
+  const Size count = node.input_sizes(1).elements();
   if (shape.rank() == 1) return {{1, count}};
   shape[shape.rank() - 1] = count;
   return {shape};

@@ -15,7 +15,7 @@ constexpr Attribute<float> kBeta{"beta", 1, MINNOW_DOC("factor of C")};
 constexpr Attribute<bool> kTransA{"transA", false, MINNOW_DOC("A is transposed before it is multiplied")};
 constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("B is transposed before it is multiplied")};
 
-Shapes matmul_shape(const NodeView& node) { return {MatMulGeometry::of(node).result}; }
+Shapes matmul_shape(const NodeView& node) { return {MatMulSizes::of(node).result}; }
 
 /// Integers wrap around; unsigned arithmetic is where wrapping is defined.
 Numbers<uint64_t> bits(const Numbers<int64_t>& values) { return {values.begin(), values.end()}; }
@@ -35,11 +35,11 @@ void matmul(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes gemm_shape(const NodeView& node) {
-  const MatMulGeometry p = MatMulGeometry::of(node);
-  if (node.has_input(2)) {
-    const Shape& c = node.input_shape(2);
-    const bool fits = c.rank() <= 2 && (c.rank() < 1 || c.back() == 1 || c.back() == p.n) && (c.rank() < 2 || c[0] == 1 || c[0] == p.m);
-    if (!fits) node.fail("C of shape {} cannot be broadcast to {}", c, p.result);
+  const MatMulSizes p = MatMulSizes::of(node);
+  if (const auto c = node.known_sizes(2)) {
+    const auto fits = [](Size dim, Size to) { return !differ(dim, 1) || !differ(dim, to); };
+    if (c->rank() > 2 || (c->rank() >= 1 && !fits(c->back(), p.n)) || (c->rank() == 2 && !fits((*c)[0], p.m)))
+      node.fail("C of shape {} cannot be broadcast to {}", *c, p.result);
   }
   return {p.result};
 }

@@ -10,27 +10,29 @@ namespace {
 constexpr Attribute<bool> kCenterPointBox{"center_point_box", false,
                                           MINNOW_DOC("boxes are [x center, y center, width, height], not [y1, x1, y2, x2]")};
 
-struct Sizes {
-  int64_t batches, classes, boxes;
+struct Counts {
+  Size batches, classes, boxes;
 };
 
-Sizes sizes_of(const NodeView& node) {
-  const Shape &boxes = node.input_shape(0), &scores = node.input_shape(1);
-  if (boxes.rank() != 3 || boxes[2] != 4) node.fail("boxes should have shape [batches, boxes, 4], they have shape {}", boxes);
-  if (scores.rank() != 3 || scores[0] != boxes[0] || scores[2] != boxes[1])
+Counts counts_of(const NodeView& node) {
+  const Sizes boxes = node.input_sizes(0), scores = node.input_sizes(1);
+  if (boxes.rank() != 3 || differ(boxes[2], 4)) node.fail("boxes should have shape [batches, boxes, 4], they have shape {}", boxes);
+  if (scores.rank() != 3 || differ(scores[0], boxes[0]) || differ(scores[2], boxes[1]))
     node.fail("scores should have shape [{}, classes, {}], they have shape {}", boxes[0], boxes[1], scores);
   for (size_t i : {2, 3, 4})
-    if (node.has_input(i) && node.input_shape(i).elements() != 1)
-      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+    if (!node.may_hold_one(i))
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_sizes(i));
   return {boxes[0], scores[1], boxes[1]};
 }
 
 Shapes infer_shapes(const NodeView& node) {
-  const Sizes sizes = sizes_of(node);
-  if (!node.has_input(2)) return {Shape{0, 3}};
-  if (!node.is_constant(2)) return {OutputShape::unknown()};
-  const int64_t most = std::clamp<int64_t>(node.int_scalar(2), 0, sizes.boxes);
-  return {OutputShape::upper_bound({Shape{sizes.batches, sizes.classes, most}.elements(), 3})};
+  // While types are inferred with symbols, the result is a list of triples whatever the inputs are.
+  if (node.is_symbolic() && (!node.has_sizes(0) || !node.has_sizes(1))) return {OutputShape::upper_bound({Size::unknown(), 3})};
+  const Counts counts = counts_of(node);
+  if (!node.has_input(2)) return {Sizes{0, 3}};
+  if (!node.is_constant(2)) return {node.is_symbolic() ? OutputShape::upper_bound({Size::unknown(), 3}) : OutputShape::unknown()};
+  const Size most = larger(0, smaller(node.int_scalar(2), counts.boxes));
+  return {OutputShape::upper_bound({counts.batches * counts.classes * most, 3})};
 }
 
 struct Box {
@@ -57,7 +59,8 @@ bool overlap(const Box& a, const Box& b, float threshold) {
 }
 
 void reference(const NodeView& node, KernelArgs& args) {
-  const Sizes sizes = sizes_of(node);
+  const Shape &box_shape = node.input_shape(0), &score_shape = node.input_shape(1);
+  const int64_t batches = box_shape[0], classes = score_shape[1], count = box_shape[1];
   if (!args.has_input(2)) return;  // no box is asked for, and the output is known to be empty
   const int64_t most = args.ints(2)[0];
   const auto number = [&](size_t i) { return args.has_input(i) ? static_cast<float>(args.reals(i)[0]) : 0; };
@@ -68,11 +71,11 @@ void reference(const NodeView& node, KernelArgs& args) {
   Numbers<int64_t> selected, order;
   std::vector<Box> kept;
   Pace pace;
-  for (int64_t batch = 0; batch < sizes.batches; ++batch)
-    for (int64_t c = 0; c < sizes.classes; ++c) {
-      const float *score = scores + (batch * sizes.classes + c) * sizes.boxes, *box = boxes + batch * sizes.boxes * 4;
+  for (int64_t batch = 0; batch < batches; ++batch)
+    for (int64_t c = 0; c < classes; ++c) {
+      const float *score = scores + (batch * classes + c) * count, *box = boxes + batch * count * 4;
       order.clear();
-      for (int64_t i = 0; i < sizes.boxes; ++i)
+      for (int64_t i = 0; i < count; ++i)
         if (score[i] == score[i] && (!thresholded || score[i] > least)) order.push_back(i);
       // Of equal scores the first box comes first.
       std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score[a] > score[b]; });

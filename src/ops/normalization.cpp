@@ -21,7 +21,7 @@ struct Rows {
   int64_t count, length;
 };
 
-size_t axis_of(const NodeView& node) { return node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()); }
+size_t axis_of(const NodeView& node) { return node.normalize_axis(node.attribute(kAxis), node.input_sizes(0).rank()); }
 
 Rows trailing_rows(const NodeView& node) {
   const Shape& x = node.input_shape(0);
@@ -29,9 +29,10 @@ Rows trailing_rows(const NodeView& node) {
   return {x.product(0, axis), x.product(axis, x.rank())};
 }
 
-int64_t groups_of(const NodeView& node) {
-  return node.op() == "GroupNormalization" ? node.require<int64_t>(kNumGroups.name) : node.input_shape(0)[1];
+Size groups_of(const NodeView& node, Size channels) {
+  return node.op() == "GroupNormalization" ? Size(node.require<int64_t>(kNumGroups.name)) : channels;
 }
+int64_t groups_of(const NodeView& node) { return groups_of(node, node.input_shape(0)[1]).number(); }
 
 Rows channel_rows(const NodeView& node) {
   const Shape& x = node.input_shape(0);
@@ -48,29 +49,31 @@ DType stash_dtype(const NodeView& node) {
 
 /// Scale and bias have to fit the input without making it larger.
 void check_broadcast(const NodeView& node, size_t input) {
-  if (!node.has_input(input)) return;
-  const Shape shapes[] = {node.input_shape(0), node.input_shape(input)};
-  if (broadcast_shapes(node, shapes) != shapes[0])
+  const auto given = node.known_sizes(input);
+  if (!given) return;
+  const Sizes shapes[] = {node.input_sizes(0), *given};
+  if (differ(broadcast_sizes(node, shapes), shapes[0]))
     node.fail("input {} (\"{}\") of shape {} cannot be broadcast to {}", input, node.input_name(input), shapes[1], shapes[0]);
 }
 
 Shapes trailing_shapes(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   check_broadcast(node, 1), check_broadcast(node, 2);
   stash_dtype(node);
-  Shape statistics = x;
+  Sizes statistics = x;
   for (size_t i = axis_of(node); i < x.rank(); ++i) statistics[i] = 1;
   return {x, statistics, statistics};
 }
 
 Shapes channel_shapes(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   if (x.rank() < 2) node.fail("the input should have a batch and a channel dimension, its shape is {}", x);
-  if (const int64_t groups = groups_of(node); groups < 0 || (groups == 0 && x[1] != 0) || (groups > 0 && x[1] % groups != 0))
+  const Size groups = groups_of(node, x[1]);
+  if (less(groups, 0) || (groups.is(0) ? less(0, x[1]) : leaves_rest(x[1], groups)))
     node.fail("{} channels cannot be divided into {} groups", x[1], groups);
   for (size_t i : {1, 2})
-    if (node.input_shape(i) != Shape{x[1]})
-      node.fail("input {} (\"{}\") should have shape [{}], it has shape {}", i, node.input_name(i), x[1], node.input_shape(i));
+    if (const auto shape = node.known_sizes(i); shape && differ(*shape, Sizes{x[1]}))
+      node.fail("input {} (\"{}\") should have shape [{}], it has shape {}", i, node.input_name(i), x[1], *shape);
   return {x};
 }
 

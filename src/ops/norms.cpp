@@ -23,7 +23,7 @@ Ints mvn_axes(const NodeView& node) {
   Ints axes = given ? *given : Ints{0, 2, 3};
   std::array<bool, kMaxRank> seen{};
   for (int64_t& axis : axes) {
-    const size_t a = node.normalize_axis(axis, node.input_shape(0).rank());
+    const size_t a = node.normalize_axis(axis, node.input_sizes(0).rank());
     if (seen[a]) node.fail("axes {} name an axis twice", axes);
     seen[a] = true;
     axis = static_cast<int64_t>(a);
@@ -32,7 +32,7 @@ Ints mvn_axes(const NodeView& node) {
 }
 Shapes mvn_shape(const NodeView& node) {
   mvn_axes(node);
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 void mvn(const NodeView& node, KernelArgs& args) {
   const Shape& shape = args.input(0).shape();
@@ -62,8 +62,8 @@ Exprs mvn_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 Shapes lp_shape(const NodeView& node) {
   const int64_t p = node.attribute(kLpOrder);
   if (p != 1 && p != 2) node.fail("p should be 1 or 2, it is {}", p);
-  node.normalize_axis(node.attribute(kLpAxis), node.input_shape(0).rank());
-  return {node.input_shape(0)};
+  node.normalize_axis(node.attribute(kLpAxis), node.input_sizes(0).rank());
+  return {node.input_sizes(0)};
 }
 void lp(const NodeView& node, KernelArgs& args) {
   const Shape& shape = args.input(0).shape();
@@ -81,10 +81,10 @@ void lp(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes lrn_shape(const NodeView& node) {
-  if (node.input_shape(0).rank() < 2)
-    node.fail("the input should have a batch and a channel dimension, its shape is {}", node.input_shape(0));
+  if (node.input_sizes(0).rank() < 2)
+    node.fail("the input should have a batch and a channel dimension, its shape is {}", node.input_sizes(0));
   if (node.require<int64_t>(kLrnSize.name) < 1) node.fail("size should be positive, it is {}", node.require<int64_t>(kLrnSize.name));
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 void lrn(const NodeView& node, KernelArgs& args) {
   const AxisLines lines(args.input(0).shape(), 1);

@@ -33,8 +33,22 @@ DType output_dtype(const Operator& op, const NodeView& node, const DTypeRule& ru
 
 void check_type(const NodeView& node, size_t i, const ValueInfo& info) {
   if (info.kind != ValueInfo::Kind::tensor || info.extent == ValueInfo::Extent::unknown) return;
+  if (node.is_symbolic() && info.dtype == DType::undefined) return;  // that of an input which nothing is known of
+  if (info.extent == ValueInfo::Extent::symbolic && !node.is_symbolic()) node.fail("output {} has more elements than can be counted", i);
   if (size_of(info.dtype) == 0) throw Unsupported("{}: output {} is of dtype {}, which is not supported", node.where(), i, info.dtype);
-  info.shape.elements();  // throws for a shape that cannot be
+  if (info.extent != ValueInfo::Extent::symbolic) info.shape.elements();  // throws for a shape that cannot be
+}
+
+void take_shape(const NodeView& node, const OutputShape& given, ValueInfo& info) {
+  const bool is_open = node.is_symbolic() && given.extent == ValueInfo::Extent::upper_bound;
+  if (!is_open && given.shape.is_static()) [[likely]] {
+    info.extent = given.extent;
+    info.shape = given.shape.shape();
+    return;
+  }
+  Sizes sizes = given.shape;
+  if (is_open) sizes[given.open_axis] = Size::unknown();
+  info.set_sizes(sizes);
 }
 
 }  // namespace
@@ -64,8 +78,7 @@ void infer_outputs_anywhere(const Operator& op, const NodeView& node, std::span<
     const OutputSpec& spec = op.outputs[std::min(i, op.outputs.size() - 1)];
     info.kind = ValueInfo::Kind::tensor;
     info.dtype = output_dtype(op, node, spec.dtype);
-    info.extent = shapes[i].extent;
-    info.shape = shapes[i].shape;
+    take_shape(node, shapes[i], info);
     check_type(node, i, info);
   }
 }

@@ -133,12 +133,16 @@ struct Operator {
   List<OutputSpec> outputs = {};
   List<AttributeSpec> attributes = {};
 
-  /// Shapes of the outputs from concrete inputs. Asks for contents with NodeView::contents; absent outputs may be given any shape.
+  /// Shapes of the outputs. Computes with NodeView::input_sizes: numbers in give numbers, symbols give symbols. Asks for contents with
+  /// NodeView::ints, or NodeView::sizes where symbols will do; absent outputs may be given any shape.
   Shapes (*infer_shapes)(const NodeView&) = nullptr;
   /// Instead of infer_shapes and the dtype rules, where outputs are sequences or optionals or their dtypes follow no simple rule.
   /// `outputs` has an entry per output of the node. Kinds and dtypes are set before a shape or contents are asked for, so that types can
   /// be inferred where shapes are not known.
   void (*infer)(const NodeView&, std::span<ValueInfo> outputs) = nullptr;
+  /// Elements of small integer outputs, where those of inputs are known with symbols: set_contents (ops/contents.h). Called where not all
+  /// are numbers; shapes are inferred by then. Null: not followed.
+  void (*infer_contents)(const NodeView&, std::span<ValueInfo> outputs) = nullptr;
   /// Plain loops; every other kernel is judged against them. Null where `decompose` says everything.
   void (*reference)(const NodeView&, KernelArgs&) = nullptr;
   /// The same computation in simpler operators; shapes and dtypes of the inputs are known. Empty result: not this case.

@@ -22,14 +22,15 @@ constexpr std::string_view kMomentumAlpha = "alpha", kMomentumBeta = "beta", kMo
 template <size_t kGroups>
 Shapes shapes(const NodeView& node) {
   for (size_t i : {size_t{0}, size_t{1}})
-    if (node.input_shape(i).elements() != 1) node.fail("input {} should hold one number, it has shape {}", i, node.input_shape(i));
+    if (!node.may_hold_one(i)) node.fail("input {} should hold one number, it has shape {}", i, node.input_sizes(i));
   const size_t given = node.input_count() - 2, count = given / kGroups;
   if (given == 0 || given % kGroups) node.fail("takes {} tensors for each that is optimized, {} were given", kGroups, given);
   Shapes result;
   for (size_t group = 0; group < kGroups; ++group)
     for (size_t i = 0; i < count; ++i) {
-      const Shape &x = node.input_shape(2 + i), &own = node.input_shape(2 + group * count + i);
-      if (own != x) node.fail("input {} has shape {}, it should have the shape {} of what is optimized", 2 + group * count + i, own, x);
+      const Sizes x = node.input_sizes(2 + i), own = node.input_sizes(2 + group * count + i);
+      if (differ(own, x))
+        node.fail("input {} has shape {}, it should have the shape {} of what is optimized", 2 + group * count + i, own, x);
       if (group != 1) result.push_back(x);
     }
   return result;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/copy_region.h"
 #include "ops/operator_table.h"
 
@@ -13,13 +14,13 @@ namespace {
 constexpr Attribute<std::string_view> kMode{"mode", "constant", "what the border holds: constant, reflect, edge or wrap"};
 
 struct Border {
-  Shape shape;  // of the result
-  std::array<int64_t, kMaxRank> before{}, after{};
+  Sizes shape;  // of the result
+  std::array<Size, kMaxRank> before{}, after{};
 };
 
 Border border_of(const NodeView& node) {
-  const Shape& from = node.input_shape(0);
-  const Ints pads = node.ints(1);
+  const Sizes from = node.input_sizes(0);
+  const std::vector<Size> pads = node.sizes(1);
   Ints axes;
   if (node.has_input(3))
     axes = node.ints(3);
@@ -35,9 +36,9 @@ Border border_of(const NodeView& node) {
     seen[axis] = true;
     border.before[axis] = pads[i];
     border.after[axis] = pads[axes.size() + i];
-    int64_t& dim = border.shape[axis];
-    if (__builtin_add_overflow(dim, pads[i], &dim) || __builtin_add_overflow(dim, pads[axes.size() + i], &dim) || dim < 0)
-      node.fail("pads {} leave no shape of {}", pads, from);
+    Size& dim = border.shape[axis];
+    dim = dim + pads[i] + pads[axes.size() + i];
+    if (less(dim, 0) || (dim.is_unknown() && !node.is_symbolic())) node.fail("pads {} leave no shape of {}", pads, from);
   }
   return border;
 }
@@ -76,14 +77,14 @@ Shapes infer(const NodeView& node) {
   const std::string_view mode = node.attribute(kMode);
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
     node.fail("mode is \"{}\", it should be constant, reflect, edge or wrap", mode);
-  if (node.has_input(2) && node.input_shape(2).elements() != 1)
-    node.fail("constant_value of shape {} should be a scalar", node.input_shape(2));
+  if (!node.may_hold_one(2)) node.fail("constant_value of shape {} should be a scalar", node.input_sizes(2));
+  if (node.has_input(3) && !node.knows_contents(3)) return {Sizes::filled(node.input_sizes(0).rank(), Size::unknown())};
   return {border_of(node).shape};
 }
 
 Batch pad_batch(const NodeView& node) {
   const Border border = border_of(node);
-  return border.before[0] == 0 && border.after[0] == 0 ? Batch::apart : Batch::mixed;
+  return border.before[0].is(0) && border.after[0].is(0) ? Batch::apart : Batch::mixed;
 }
 
 // Mostly a few bytes: a border of one element, or of a pixel.
@@ -114,10 +115,11 @@ void reference(const NodeView& node, KernelArgs& args) {
   }
   // Axes behind the last one that changes are part of one block.
   size_t rank = x.rank();
-  while (rank > 0 && border.before[rank - 1] == 0 && border.after[rank - 1] == 0) --rank;
+  while (rank > 0 && border.before[rank - 1].is(0) && border.after[rank - 1].is(0)) --rank;
   const int64_t block = x.shape().product(rank, x.rank());
   std::vector<Ints> places;
-  for (size_t i = 0; i < rank; ++i) places.push_back(sources(node, mode, x.dim(i), border.before[i], border.after[i], y.dim(i)));
+  for (size_t i = 0; i < rank; ++i)
+    places.push_back(sources(node, mode, x.dim(i), border.before[i].number(), border.after[i].number(), y.dim(i)));
   // The last of them is copied in runs of neighbours.
   std::vector<Run> runs;
   if (rank == 0) {
@@ -160,6 +162,7 @@ constexpr List<Operator> definitions() {
            .outputs = {{"output", same_as("data")}},
            .attributes = {kMode},
            .infer_shapes = infer,
+           .infer_contents = move_contents,
            .reference = reference,
            .batch = pad_batch,
            .axes = axis_list(3)}};

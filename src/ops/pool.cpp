@@ -72,12 +72,12 @@ Numbers<double> taps_counted(const WindowGeometry& window, bool with_padding) {
   return counts;
 }
 
-Shapes pool_shape(const NodeView& node) { return {PoolGeometry::of(node).output_shape()}; }
+Shapes pool_shape(const NodeView& node) { return {PoolGeometry::output_sizes(node)}; }
 
 Shapes max_pool_shape(const NodeView& node) {
   const int64_t order = node.attribute(kStorageOrder);
   if (order != 0 && order != 1) node.fail("storage_order should be 0 or 1, it is {}", order);
-  const Shape shape = PoolGeometry::of(node).output_shape();
+  const Sizes shape = PoolGeometry::output_sizes(node);
   return {shape, shape};
 }
 

@@ -65,9 +65,9 @@ struct Granularity {
 
 void check_zero_point(const NodeView& node) {
   if (!node.has_input(2)) return;
-  const Shape &zero = node.input_shape(2), &scale = node.input_shape(1);
-  if (zero != scale && !(zero.elements() == 1 && scale.elements() == 1))
-    node.fail("the zero point has shape {}, the scale has shape {}", zero, scale);
+  const auto zero = node.known_sizes(2), scale = node.known_sizes(1);
+  if (zero && scale && differ(*zero, *scale) && !(node.may_hold_one(2) && node.may_hold_one(1)))
+    node.fail("the zero point has shape {}, the scale has shape {}", *zero, *scale);
 }
 
 DType dtype_attribute(const NodeView& node, const Attribute<int64_t>& attribute, DTypes allowed) {
@@ -81,10 +81,10 @@ constexpr DTypes kReals = one_of({DType::f32, DType::f16, DType::bf16});
 constexpr DTypes kQuantized = kSubByte | one_of({DType::i8, DType::u8, DType::i16, DType::u16, DType::f8e4m3fn, DType::f8e4m3fnuz,
                                                  DType::f8e5m2, DType::f8e5m2fnuz, DType::f4e2m1});
 
-void tensor_of(ValueInfo& info, DType dtype, const Shape& shape) {
-  info = ValueInfo();
-  info.dtype = dtype;
-  info.shape = shape;
+void infer_shape(const NodeView& node, ValueInfo& output) {
+  if (node.knows_shape(0) && node.knows_shape(1)) Granularity::of(node);
+  check_zero_point(node);
+  output.set_sizes(node.input_sizes(0));
 }
 
 /// The dtype of x / scale.
@@ -106,10 +106,8 @@ void infer_quantize(const NodeView& node, std::span<ValueInfo> outputs) {
     dtype = node.input_dtype(2);
   }
   outputs[0].dtype = dtype == DType::undefined ? DType::u8 : dtype;
-  Granularity::of(node);
-  check_zero_point(node);
   quotient_dtype(node);
-  tensor_of(outputs[0], outputs[0].dtype, node.input_shape(0));
+  infer_shape(node, outputs[0]);
 }
 
 int64_t to_integer(double quotient, int64_t zero, int64_t lowest, int64_t highest) {
@@ -145,9 +143,7 @@ void infer_dequantize(const NodeView& node, std::span<ValueInfo> outputs) {
   if (dtype == DType::undefined) dtype = node.input_dtype(1);
   if (!contains(kReals, dtype)) node.fail("needs the attribute output_dtype where the scale is {}", dtype);
   outputs[0].dtype = dtype;
-  Granularity::of(node);
-  check_zero_point(node);
-  tensor_of(outputs[0], dtype, node.input_shape(0));
+  infer_shape(node, outputs[0]);
 }
 
 // Weights in bytes. A difference of two and a scale have a product that f64 holds: rounding it once is what f32 does, too.
@@ -175,7 +171,7 @@ void dequantize(const NodeView& node, KernelArgs& args) {
 
 // All steps are in single precision, as the operator's definition fixes them.
 
-Shapes dynamic_shapes(const NodeView& node) { return {node.input_shape(0), Shape{}, Shape{}}; }
+Shapes dynamic_shapes(const NodeView& node) { return {node.input_sizes(0), Sizes{}, Sizes{}}; }
 
 void quantize_dynamically(const NodeView&, KernelArgs& args) {
   const float* x = args.input(0).data<float>();

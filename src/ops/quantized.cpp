@@ -70,17 +70,16 @@ void check_relu(const NodeView& node) {
 
 void check_one_element(const NodeView& node, std::initializer_list<size_t> inputs) {
   for (size_t i : inputs)
-    if (node.has_input(i) && node.input_shape(i).elements() != 1)
-      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+    if (!node.may_hold_one(i))
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_sizes(i));
 }
 
 // Convolutions: weights are quantized as a whole or along axis 0.
 
 Shapes conv_integer_shape(const NodeView& node) {
   check_one_element(node, {2});
-  const ConvGeometry conv = ConvGeometry::of(node);
-  if (node.has_input(3)) aligned_shape(node, 3, node.input_shape(1), 0);
-  return {conv.output_shape()};
+  if (node.knows_shape(3) && node.knows_shape(1)) aligned_shape(node, 3, node.input_shape(1), 0);
+  return {ConvGeometry::output_sizes(node)};
 }
 
 void conv_integer(const NodeView& node, KernelArgs& args) {
@@ -93,13 +92,11 @@ void conv_integer(const NodeView& node, KernelArgs& args) {
 Shapes quantized_conv_shape(const NodeView& node) {
   check_one_element(node, {1, 2, 6, 7});
   check_relu(node);
-  const ConvGeometry conv = ConvGeometry::of(node);
-  for (size_t i : {4, 5}) {
-    const Shape& shape = node.input_shape(i);
-    if (shape.elements() != 1 && shape != Shape{conv.out_channels})
-      node.fail("input {} (\"{}\") should have shape [] or [{}], it has shape {}", i, node.input_name(i), conv.out_channels, shape);
-  }
-  return {conv.output_shape()};
+  const Sizes result = ConvGeometry::output_sizes(node);
+  for (size_t i : {4, 5})
+    if (const auto shape = node.known_sizes(i); !node.may_hold_one(i) && differ(*shape, Sizes{result[1]}))
+      node.fail("input {} (\"{}\") should have shape [] or [{}], it has shape {}", i, node.input_name(i), result[1], *shape);
+  return {result};
 }
 
 void quantized_conv(const NodeView& node, KernelArgs& args) {
@@ -135,9 +132,10 @@ size_t row_axis(const Shape& shape) { return shape.rank() < 2 ? kMaxRank : shape
 size_t column_axis(const Shape& shape) { return shape.rank() < 2 ? kMaxRank : shape.rank() - 1; }
 
 void check_along(const NodeView& node, size_t values, std::initializer_list<size_t> inputs, bool rows) {
+  if (!node.knows_shape(values)) return;
   const Shape& shape = node.input_shape(values);
   for (size_t i : inputs)
-    if (node.has_input(i)) {
+    if (node.knows_shape(i)) {
       Shape along = shape;
       along[rows || along.rank() < 2 ? along.rank() - 1 : along.rank() - 2] = 1;
       aligned_shape(node, i, along, rows ? row_axis(shape) : column_axis(shape));
@@ -145,7 +143,7 @@ void check_along(const NodeView& node, size_t values, std::initializer_list<size
 }
 
 Shapes matmul_integer_shape(const NodeView& node) {
-  const MatMulGeometry p = MatMulGeometry::of(node);
+  const MatMulSizes p = MatMulSizes::of(node);
   check_along(node, 0, {2}, true), check_along(node, 1, {3}, false);
   return {p.result};
 }
@@ -161,10 +159,10 @@ void matmul_integer(const NodeView& node, KernelArgs& args) {
 Shapes quantized_matmul_shape(const NodeView& node) {
   check_one_element(node, {6, 7});
   check_relu(node);
-  const MatMulGeometry p = MatMulGeometry::of(node);
+  const MatMulSizes p = MatMulSizes::of(node);
   check_along(node, 0, {1, 2}, true), check_along(node, 3, {4, 5}, false);
-  if (node.has_input(8) && node.input_shape(8) != Shape{p.n})
-    node.fail("the bias should have shape [{}], it has shape {}", p.n, node.input_shape(8));
+  if (const auto bias = node.known_sizes(8); bias && differ(*bias, Sizes{p.n}))
+    node.fail("the bias should have shape [{}], it has shape {}", p.n, *bias);
   return {p.result};
 }
 

@@ -51,7 +51,7 @@ void infer_from_attributes(const NodeView& node, std::span<ValueInfo> outputs) {
 template <DTypes kAllowed>
 void infer_like(const NodeView& node, std::span<ValueInfo> outputs) {
   outputs[0].dtype = dtype_of(node, node.input_dtype(0), kAllowed);
-  outputs[0].shape = node.input_shape(0);
+  outputs[0].set_sizes(node.input_sizes(0));
 }
 
 // Box, Muller 1958: two normal numbers from two uniform ones.
@@ -92,13 +92,12 @@ void bernoulli(const NodeView& node, KernelArgs& args) {
 
 void infer_multinomial(const NodeView& node, std::span<ValueInfo> outputs) {
   outputs[0].dtype = dtype_of(node, DType::i32, kIndex);
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   const int64_t count = node.attribute(kSampleSize);
   if (x.rank() != 2) node.fail("takes a matrix, its input is of shape {}", x);
   if (count < 0) node.fail("sample_size is {}", count);
-  if (x[1] == 0 && x[0] > 0 && count > 0) node.fail("there is no class to draw among in an input of shape {}", x);
-  outputs[0].shape = {x[0], count};
-  outputs[0].shape.elements();
+  if (x[1].is(0) && less(0, x[0]) && count > 0) node.fail("there is no class to draw among in an input of shape {}", x);
+  outputs[0].set_sizes({x[0], count});
 }
 
 void multinomial(const NodeView& node, KernelArgs& args) {

@@ -17,15 +17,15 @@ void add(std::span<const double> a, std::span<double> out) {
 }
 
 Shapes rnn_shapes(const NodeView& node) {
-  const RecurrentSizes sizes = RecurrentSizes::of(node, kRnnGates, 1, 0);
+  const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kRnnGates, 1, 0);
   return {sizes.sequence(), sizes.state()};
 }
 Shapes gru_shapes(const NodeView& node) {
-  const RecurrentSizes sizes = RecurrentSizes::of(node, kGruGates, 1, 0);
+  const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kGruGates, 1, 0);
   return {sizes.sequence(), sizes.state()};
 }
 Shapes lstm_shapes(const NodeView& node) {
-  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, kLstmPeepholes);
+  const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kLstmGates, 2, kLstmPeepholes);
   return {sizes.sequence(), sizes.state(), sizes.state()};
 }
 

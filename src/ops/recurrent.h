@@ -8,14 +8,22 @@ namespace minnow {
 inline constexpr Attribute<std::string_view> kRecurrentDirection{"direction", "forward", MINNOW_DOC("forward, reverse or bidirectional")};
 inline constexpr Attribute<bool> kRecurrentLayout{"layout", false, MINNOW_DOC("the batch comes first in X, Y and the states")};
 
-/// The sizes of a recurrent node, checked against all its inputs.
-struct RecurrentSizes {
-  int64_t length, batch, input, hidden, directions;
+/// The sizes of a recurrent node; `Number` is int64_t, or Size in its shape rule.
+template <class Number, class Dims>
+struct RecurrentDims {
+  Number length, batch, input, hidden;
+  int64_t directions;
   bool batch_first, first_reversed;
-  Shape state() const { return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden}; }
-  Shape sequence() const { return batch_first ? Shape{batch, length, directions, hidden} : Shape{length, directions, batch, hidden}; }
+  Dims state() const { return batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden}; }
+  Dims sequence() const { return batch_first ? Dims{batch, length, directions, hidden} : Dims{length, directions, batch, hidden}; }
+};
+using SymbolicRecurrentSizes = RecurrentDims<Size, Sizes>;
 
-  /// `gates`: blocks of `hidden` rows in W. `states`: inputs from 5 on that are initial states. `peepholes`: rows of P, input 7, or 0.
+/// Checked against all inputs. `gates`: blocks of `hidden` rows in W. `states`: inputs from 5 on that are initial states. `peepholes`: rows
+/// of P, input 7, or 0.
+SymbolicRecurrentSizes recurrent_sizes(const NodeView& node, int64_t gates, size_t states, int64_t peepholes);
+
+struct RecurrentSizes : RecurrentDims<int64_t, Shape> {
   static RecurrentSizes of(const NodeView& node, int64_t gates, size_t states, int64_t peepholes);
 };
 

@@ -31,9 +31,9 @@ constexpr ActivationRow kActivations[] = {
     {"softplus", [](double x, double, double) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, false, false, 0, 0},
 };
 
-void expect_shape(const NodeView& node, size_t input, std::string_view name, const Shape& expected) {
-  if (node.has_input(input) && node.input_shape(input) != expected)
-    node.fail("{} (\"{}\") should have shape {}, it has {}", name, node.input_name(input), expected, node.input_shape(input));
+void expect_shape(const NodeView& node, size_t input, std::string_view name, const Sizes& expected) {
+  if (const auto shape = node.known_sizes(input); shape && differ(*shape, expected))
+    node.fail("{} (\"{}\") should have shape {}, it has {}", name, node.input_name(input), expected, *shape);
 }
 
 // [rows, columns] of one direction, transposed.
@@ -47,28 +47,37 @@ Numbers<double> transposed(std::span<const double> matrix, size_t rows, size_t c
 }  // namespace
 
 RecurrentSizes RecurrentSizes::of(const NodeView& node, int64_t gates, size_t states, int64_t peepholes) {
+  const SymbolicRecurrentSizes known = recurrent_sizes(node, gates, states, peepholes);
   RecurrentSizes sizes{};
+  sizes.length = known.length.number(), sizes.batch = known.batch.number();
+  sizes.input = known.input.number(), sizes.hidden = known.hidden.number();
+  sizes.directions = known.directions, sizes.batch_first = known.batch_first, sizes.first_reversed = known.first_reversed;
+  return sizes;
+}
+
+SymbolicRecurrentSizes recurrent_sizes(const NodeView& node, int64_t gates, size_t states, int64_t peepholes) {
+  SymbolicRecurrentSizes sizes{};
   const std::string_view direction = node.attribute(kRecurrentDirection);
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     node.fail("direction is \"{}\", it should be forward, reverse or bidirectional", direction);
   sizes.directions = direction == "bidirectional" ? 2 : 1;
   sizes.first_reversed = direction == "reverse";
   sizes.batch_first = node.attribute(kRecurrentLayout);
-  const Shape &x = node.input_shape(0), &r = node.input_shape(2);
+  const Sizes x = node.input_sizes(0), r = node.input_sizes(2);
   if (x.rank() != 3) node.fail("X (\"{}\") should have rank 3, it has shape {}", node.input_name(0), x);
   if (r.rank() != 3) node.fail("R (\"{}\") should have rank 3, it has shape {}", node.input_name(2), r);
   sizes.length = x[sizes.batch_first ? 1 : 0];
   sizes.batch = x[sizes.batch_first ? 0 : 1];
   sizes.input = x[2];
   sizes.hidden = r[2];
-  if (const int64_t* hidden = node.find<int64_t>("hidden_size"); hidden && *hidden != sizes.hidden)
+  if (const int64_t* hidden = node.find<int64_t>("hidden_size"); hidden && differ(*hidden, sizes.hidden))
     node.fail("hidden_size is {}, R (\"{}\") is made for {}", *hidden, node.input_name(2), sizes.hidden);
-  expect_shape(node, 1, "W", {sizes.directions, gates * sizes.hidden, sizes.input});
-  expect_shape(node, 2, "R", {sizes.directions, gates * sizes.hidden, sizes.hidden});
-  expect_shape(node, 3, "B", {sizes.directions, 2 * gates * sizes.hidden});
+  expect_shape(node, 1, "W", {sizes.directions, sizes.hidden * gates, sizes.input});
+  expect_shape(node, 2, "R", {sizes.directions, sizes.hidden * gates, sizes.hidden});
+  expect_shape(node, 3, "B", {sizes.directions, sizes.hidden * (2 * gates)});
   expect_shape(node, 4, "sequence_lens", {sizes.batch});
   for (size_t i = 0; i < states; ++i) expect_shape(node, 5 + i, i ? "initial_c" : "initial_h", sizes.state());
-  if (peepholes) expect_shape(node, 7, "P", {sizes.directions, peepholes * sizes.hidden});
+  if (peepholes) expect_shape(node, 7, "P", {sizes.directions, sizes.hidden * peepholes});
   return sizes;
 }
 

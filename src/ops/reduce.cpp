@@ -5,6 +5,7 @@
 
 #include "base/numeric.h"
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -15,12 +16,12 @@ constexpr Attribute<bool> kKeepDims{"keepdims", true, MINNOW_DOC("reduced dimens
 constexpr Attribute<bool> kNoopWithEmptyAxes{"noop_with_empty_axes", false, MINNOW_DOC("no axes means none, not all")};
 
 std::array<bool, kMaxRank> reduced_axes(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const size_t rank = node.input_sizes(0).rank();
   const Ints axes = node.has_input(1) ? node.ints(1) : Ints();
   std::array<bool, kMaxRank> reduced{};
   if (axes.empty() && !node.attribute(kNoopWithEmptyAxes)) reduced.fill(true);
   for (int64_t given : axes) {
-    const size_t axis = node.normalize_axis(given, x.rank());
+    const size_t axis = node.normalize_axis(given, rank);
     if (reduced[axis]) node.fail("axes {} name an axis twice", axes);
     reduced[axis] = true;
   }
@@ -37,11 +38,13 @@ Shape kept_shape(const NodeView& node) {
 }
 
 Shapes infer(const NodeView& node) {
+  const Sizes x = node.input_sizes(0);
+  const bool kept = node.attribute(kKeepDims);
+  if (node.has_input(1) && !node.knows_contents(1)) return {kept ? Sizes::filled(x.rank(), Size::unknown()) : OutputShape::unknown()};
   const auto reduced = reduced_axes(node);
-  const Shape& x = node.input_shape(0);
-  Shape y;
+  Sizes y;
   for (size_t i = 0; i < x.rank(); ++i)
-    if (!reduced[i] || node.attribute(kKeepDims)) y.push_back(reduced[i] ? 1 : x[i]);
+    if (!reduced[i] || kept) y.push_back(reduced[i] ? 1 : x[i]);
   return {y};
 }
 
@@ -190,15 +193,29 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .axes = axis_list(1)};
 }
 
+constexpr Operator with_contents(Operator op, void (*infer_contents)(const NodeView&, std::span<ValueInfo>)) {
+  op.infer_contents = infer_contents;
+  return op;
+}
+
+Size size_sum(Size a, Size b) { return a + b; }
+Size size_product(Size a, Size b) { return a * b; }
+
 constexpr List<Operator> definitions() {
   return {
-      row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum),
+      with_contents(row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum),
+                    reduce_contents<size_sum>),
       row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean),
-      row("ReduceProd", 18, MINNOW_DOC("The product of the elements along the axes; 1 of none. Integers wrap around."), prod),
-      row("ReduceMax", 20, MINNOW_DOC("The largest element along the axes, NaN where one is NaN; of none the lowest value of the dtype."),
-          min_or_max<true>, nullptr, kOrdered),
-      row("ReduceMin", 20, MINNOW_DOC("The smallest element along the axes, NaN where one is NaN; of none the highest value of the dtype."),
-          min_or_max<false>, nullptr, kOrdered),
+      with_contents(row("ReduceProd", 18, MINNOW_DOC("The product of the elements along the axes; 1 of none. Integers wrap around."), prod),
+                    reduce_contents<size_product>),
+      with_contents(row("ReduceMax", 20,
+                        MINNOW_DOC("The largest element along the axes, NaN where one is NaN; of none the lowest value of the dtype."),
+                        min_or_max<true>, nullptr, kOrdered),
+                    reduce_contents<larger>),
+      with_contents(row("ReduceMin", 20,
+                        MINNOW_DOC("The smallest element along the axes, NaN where one is NaN; of none the highest value of the dtype."),
+                        min_or_max<false>, nullptr, kOrdered),
+                    reduce_contents<smaller>),
       row("ReduceL1", 18, MINNOW_DOC("The sum of the absolute values along the axes."), l1, parts<Form::l1>),
       row("ReduceL2", 18, MINNOW_DOC("The square root of the sum of the squares along the axes."), l2, parts<Form::l2>),
       row("ReduceSumSquare", 18, MINNOW_DOC("The sum of the squares along the axes."), sum_square, parts<Form::sum_square>),

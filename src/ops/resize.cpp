@@ -28,7 +28,7 @@ constexpr Attribute<bool> kExcludeOutside{"exclude_outside", false,
 constexpr Attribute<float> kCubicA{"cubic_coeff_a", -0.75f, MINNOW_DOC("parameter a of the cubic filter")};
 constexpr Attribute<float> kExtrapolation{"extrapolation_value", 0, MINNOW_DOC("what tf_crop_and_resize gives outside the input")};
 
-Shapes infer_shapes(const NodeView& node) { return {ResizeGeometry::of(node).output}; }
+Shapes infer_shapes(const NodeView& node) { return {ResizeGeometry::output_sizes(node)}; }
 
 std::vector<ResizeAxis> axes_of(const ResizeGeometry& resize, const KernelArgs& args) {
   const Numbers<double> region = resize.needs_region() && resize.roi_axes ? args.reals(1) : Numbers<double>();

@@ -25,19 +25,27 @@ constexpr Attribute<int64_t> kSamplingRatio{"sampling_ratio", 0,
 
 constexpr int64_t kMaxSize = int64_t{1} << 30;
 
-Shape image_of(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+Sizes image_sizes(const NodeView& node) {
+  const Sizes x = node.input_sizes(0);
   if (x.rank() != 4) node.fail("takes [batch, channels, height, width], the input has shape {}", x);
   return x;
 }
 
+/// The number of regions of `columns` numbers each, in input 1.
+Size regions_of(const NodeView& node, int64_t columns) {
+  const auto rois = node.known_sizes(1);
+  if (rois && (rois->rank() != 2 || differ((*rois)[1], columns)))
+    node.fail("regions should have shape [count, {}], they have shape {}", columns, *rois);
+  return rois ? (*rois)[0] : Size::unknown();
+}
+
 Shapes max_roi_shape(const NodeView& node) {
-  const Shape x = image_of(node), &rois = node.input_shape(1);
-  if (rois.rank() != 2 || rois[1] != 5) node.fail("regions should have shape [count, 5], they have shape {}", rois);
+  const Sizes x = image_sizes(node);
+  const Size rois = regions_of(node, 5);
   const Ints& pooled = node.require<Ints>("pooled_shape");
   if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || pooled[0] > kMaxSize || pooled[1] > kMaxSize)
     node.fail("pooled_shape should be two positive numbers, it is {}", pooled);
-  return {Shape{rois[0], x[1], pooled[0], pooled[1]}};
+  return {Sizes{rois, x[1], pooled[0], pooled[1]}};
 }
 
 /// NaN where every pixel of a bin is one, else `best`.
@@ -52,7 +60,7 @@ T all_nan_or(T best, const T* plane, int64_t width, int64_t row_from, int64_t ro
 /// T: float or double; the largest of numbers is the same in either.
 template <class T>
 void pool_regions(const NodeView& node, KernelArgs& args, const T* image, T* to) {
-  const Shape x = image_of(node), y_shape = args.output(0).shape();
+  const Shape &x = node.input_shape(0), y_shape = args.output(0).shape();
   const int64_t channels = x[1], height = x[2], width = x[3], rows = y_shape[2], columns = y_shape[3];
   const Numbers<double> rois = args.reals(1);
   const float scale = node.attribute(kSpatialScale);
@@ -108,9 +116,10 @@ void max_roi(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes roi_align_shape(const NodeView& node) {
-  const Shape x = image_of(node), &rois = node.input_shape(1), &batch = node.input_shape(2);
-  if (rois.rank() != 2 || rois[1] != 4) node.fail("regions should have shape [count, 4], they have shape {}", rois);
-  if (batch != Shape{rois[0]}) node.fail("batch_indices should have shape [{}], they have shape {}", rois[0], batch);
+  // While types are inferred with symbols, the size of the result is known without X.
+  const Size channels = node.is_symbolic() && !node.has_sizes(0) ? Size::unknown() : image_sizes(node)[1], rois = regions_of(node, 4);
+  if (const auto batch = node.known_sizes(2); batch && differ(*batch, Sizes{rois}))
+    node.fail("batch_indices should have shape [{}], they have shape {}", rois, *batch);
   const std::string_view transformation = node.attribute(kTransformation), mode = node.attribute(kMode);
   if (transformation != "half_pixel" && transformation != "output_half_pixel")
     node.fail("coordinate_transformation_mode should be half_pixel or output_half_pixel, it is \"{}\"", transformation);
@@ -119,7 +128,7 @@ Shapes roi_align_shape(const NodeView& node) {
   if (height < 1 || height > kMaxSize || width < 1 || width > kMaxSize) node.fail("a result of {} by {} is not possible", height, width);
   if (samples < 0 || samples > RoiAlignment::kMostSamples)
     node.fail("sampling_ratio should be 0 to {}, it is {}", RoiAlignment::kMostSamples, samples);
-  return {Shape{rois[0], x[1], height, width}};
+  return {Sizes{rois, channels, height, width}};
 }
 
 /// One corner of the cell around a sample, and its weight.
@@ -129,7 +138,7 @@ struct Corner {
 };
 
 void roi_align(const NodeView& node, KernelArgs& args) {
-  const Shape x = image_of(node), y_shape = args.output(0).shape();
+  const Shape &x = node.input_shape(0), y_shape = args.output(0).shape();
   const int64_t channels = x[1], height = x[2], width = x[3], bins = y_shape[2] * y_shape[3];
   const Numbers<double> image = args.reals(0), rois = args.reals(1);
   const Numbers<int64_t> batch = args.ints(2);

@@ -8,37 +8,44 @@ constexpr Attribute<bool> kInterleaved{"interleaved", false, MINNOW_DOC("pairs a
 constexpr Attribute<int64_t> kHeads{"num_heads", 0, MINNOW_DOC("for inputs of rank 3")};
 constexpr Attribute<int64_t> kWidth{"rotary_embedding_dim", 0, MINNOW_DOC("how many elements of a head turn; 0: all")};
 
+Shapes shapes(const NodeView& node) {
+  const Sizes x = node.input_sizes(0);
+  const auto cosines = node.known_sizes(1), sines = node.known_sizes(2), positions = node.known_sizes(3);
+  if (x.rank() != 3 && x.rank() != 4) node.fail("X should have rank 3 or 4, it has shape {}", x);
+  const bool packed = x.rank() == 3;
+  const int64_t heads = node.attribute(kHeads), wanted = node.attribute(kWidth);
+  if (packed && (heads <= 0 || leaves_rest(x[2], heads))) node.fail("num_heads is {}, X has {} columns", heads, x[2]);
+  const Size length = x[packed ? 1 : 2], head = packed ? divide_exactly(x[2], heads) : x[3], width = wanted ? Size(wanted) : head;
+  if (less(width, 0) || less(head, width) || leaves_rest(width, 2))
+    node.fail("{} elements of a head of {} cannot turn in pairs", width, head);
+  if (cosines && sines && differ(*cosines, *sines)) node.fail("cos_cache has shape {}, sin_cache {}", *cosines, *sines);
+  const Size half = divide_exactly(width, 2);
+  const bool fits =
+      !cosines || (node.has_input(3) ? cosines->rank() == 2 && !differ((*cosines)[1], half) : !differ(*cosines, Sizes{x[0], length, half}));
+  if (!fits) node.fail("cos_cache has shape {}, which does not fit X of shape {} with {} turning elements", *cosines, x, width);
+  if (positions && differ(*positions, Sizes{x[0], length}))
+    node.fail("position_ids should have shape {}, it has {}", Sizes{x[0], length}, *positions);
+  return {x};
+}
+
 struct Rotation {
   int64_t batch, heads, length, head, width;  // width: the elements of a head that turn
   bool packed, interleaved, by_position;
 
   static Rotation of(const NodeView& node) {
     Rotation r{};
-    const Shape &x = node.input_shape(0), &cosines = node.input_shape(1), &sines = node.input_shape(2);
-    if (x.rank() != 3 && x.rank() != 4) node.fail("X should have rank 3 or 4, it has shape {}", x);
+    const Shape& x = node.input_shape(0);
     r.packed = x.rank() == 3;
     r.heads = r.packed ? node.attribute(kHeads) : x[1];
-    if (r.packed && (r.heads <= 0 || x[2] % r.heads != 0)) node.fail("num_heads is {}, X has {} columns", r.heads, x[2]);
     r.batch = x[0];
     r.length = r.packed ? x[1] : x[2];
     r.head = r.packed ? x[2] / r.heads : x[3];
     r.width = node.attribute(kWidth) ? node.attribute(kWidth) : r.head;
-    if (r.width < 0 || r.width > r.head || r.width % 2 != 0) node.fail("{} elements of a head of {} cannot turn in pairs", r.width, r.head);
     r.interleaved = node.attribute(kInterleaved);
     r.by_position = node.has_input(3);
-    if (cosines != sines) node.fail("cos_cache has shape {}, sin_cache {}", cosines, sines);
-    const bool fits = r.by_position ? cosines.rank() == 2 && cosines[1] == r.width / 2 : cosines == Shape{r.batch, r.length, r.width / 2};
-    if (!fits) node.fail("cos_cache has shape {}, which does not fit X of shape {} with {} turning elements", cosines, x, r.width);
-    if (r.by_position && node.input_shape(3) != Shape{r.batch, r.length})
-      node.fail("position_ids should have shape {}, it has {}", Shape{r.batch, r.length}, node.input_shape(3));
     return r;
   }
 };
-
-Shapes shapes(const NodeView& node) {
-  Rotation::of(node);
-  return {node.input_shape(0)};
-}
 
 void reference(const NodeView& node, KernelArgs& args) {
   const Rotation r = Rotation::of(node);

@@ -59,11 +59,12 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
   directions_of(node, "scan_output_directions", counts.stacked);
   list_of(node, "scan_output_axes", counts.stacked);
   const Ints axes = list_of(node, "scan_input_axes", counts.scanned);
-  int64_t length = -1;
+  Size length = Size::unknown();
   for (size_t i = 0; i < counts.scanned; ++i) {
-    const Shape& shape = node.input_shape(counts.states + i);
-    const int64_t dim = shape[node.normalize_axis(axes[i], shape.rank(), "scan_input_axes")];
-    if (length >= 0 && dim != length) node.fail("scanned inputs have {} and {} slices", length, dim);
+    const auto shape = node.known_sizes(counts.states + i);
+    if (!shape) continue;
+    const Size dim = (*shape)[node.normalize_axis(axes[i], shape->rank(), "scan_input_axes")];
+    if (differ(dim, length)) node.fail("scanned inputs have {} and {} slices", length, dim);
     length = dim;
   }
 }

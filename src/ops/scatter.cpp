@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/contents.h"
 #include "ops/copy_region.h"
 #include "ops/indices.h"
 #include "ops/operator_table.h"
@@ -81,10 +82,11 @@ void scatter(const NodeView& node, KernelArgs& args, const Numbers<int64_t>& off
 
 Shapes scatter_elements_shape(const NodeView& node) {
   reduction_of(node);
-  check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()));
-  if (node.input_shape(1) != node.input_shape(2))
-    node.fail("indices of shape {} and updates of shape {} should have one shape", node.input_shape(1), node.input_shape(2));
-  return {node.input_shape(0)};
+  check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), node.input_sizes(0).rank()));
+  const auto indices = node.known_sizes(1), updates = node.known_sizes(2);
+  if (indices && updates && differ(*indices, *updates))
+    node.fail("indices of shape {} and updates of shape {} should have one shape", *indices, *updates);
+  return {node.input_sizes(0)};
 }
 
 void scatter_elements(const NodeView& node, KernelArgs& args) {
@@ -93,14 +95,18 @@ void scatter_elements(const NodeView& node, KernelArgs& args) {
 
 Shapes scatter_nd_shape(const NodeView& node) {
   reduction_of(node);
-  const Shape &data = node.input_shape(0), &indices = node.input_shape(1), &updates = node.input_shape(2);
-  if (indices.empty()) node.fail("indices should have at least one axis");
-  if (indices.back() > static_cast<int64_t>(data.rank()))
-    node.fail("indices of shape {} count along {} axes, data of shape {} has {}", indices, indices.back(), data, data.rank());
-  const size_t lead = indices.rank() - 1, depth = static_cast<size_t>(indices.back());
-  bool fits = updates.rank() == lead + data.rank() - depth;
-  for (size_t i = 0; fits && i < updates.rank(); ++i) fits = updates[i] == (i < lead ? indices[i] : data[i - lead + depth]);
-  if (!fits) node.fail("updates of shape {} do not fit indices of shape {} into data of shape {}", updates, indices, data);
+  const Sizes data = node.input_sizes(0);
+  const auto indices = node.known_sizes(1), updates = node.known_sizes(2);
+  if (!indices) return {data};
+  if (indices->empty()) node.fail("indices should have at least one axis");
+  const Size tuple = indices->back();
+  if (less(static_cast<int64_t>(data.rank()), tuple))
+    node.fail("indices of shape {} count along {} axes, data of shape {} has {}", *indices, tuple, data, data.rank());
+  if (!updates || !tuple.is_number()) return {data};
+  const size_t lead = indices->rank() - 1, depth = static_cast<size_t>(tuple.number());
+  bool fits = updates->rank() == lead + data.rank() - depth;
+  for (size_t i = 0; fits && i < updates->rank(); ++i) fits = !differ((*updates)[i], i < lead ? (*indices)[i] : data[i - lead + depth]);
+  if (!fits) node.fail("updates of shape {} do not fit indices of shape {} into data of shape {}", *updates, *indices, data);
   return {data};
 }
 
@@ -112,16 +118,18 @@ void scatter_nd(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes tensor_scatter_shape(const NodeView& node) {
-  const Shape &cache = node.input_shape(0), &update = node.input_shape(1);
+  const Sizes cache = node.input_sizes(0);
   const size_t axis = node.normalize_axis(node.attribute(kCacheAxis), cache.rank());
   if (axis == 0) node.fail("axis 0 is that of the batch");
   const std::string_view mode = node.attribute(kMode);
   if (mode != "linear" && mode != "circular") node.fail("mode is \"{}\", it should be linear or circular", mode);
-  bool fits = cache.rank() == update.rank();
-  for (size_t i = 0; fits && i < cache.rank(); ++i) fits = i == axis ? update[i] <= cache[i] : update[i] == cache[i];
-  if (!fits) node.fail("an update of shape {} does not fit into a cache of shape {} along axis {}", update, cache, axis);
-  if (node.has_input(2) && node.input_shape(2) != Shape{cache[0]})
-    node.fail("write_indices of shape {} should hold {} numbers, one a sample", node.input_shape(2), cache[0]);
+  const auto update = node.known_sizes(1);
+  bool fits = !update || cache.rank() == update->rank();
+  for (size_t i = 0; update && fits && i < cache.rank(); ++i)
+    fits = i == axis ? !less(cache[i], (*update)[i]) : !differ((*update)[i], cache[i]);
+  if (!fits) node.fail("an update of shape {} does not fit into a cache of shape {} along axis {}", *update, cache, axis);
+  if (const auto indices = node.known_sizes(2); indices && differ(*indices, Sizes{cache[0]}))
+    node.fail("write_indices of shape {} should hold {} numbers, one a sample", *indices, cache[0]);
   return {cache};
 }
 
@@ -159,6 +167,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis, kReduction},
        .infer_shapes = scatter_elements_shape,
+       .infer_contents = move_contents,
        .reference = scatter_elements},
       {.name = "ScatterND",
        .since = 18,
@@ -168,6 +177,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kReduction},
        .infer_shapes = scatter_nd_shape,
+       .infer_contents = move_contents,
        .reference = scatter_nd},
       {.name = "TensorScatter",
        .since = 24,

@@ -26,7 +26,29 @@ namespace {
 
 constexpr AttributeSpec kDType = optional("dtype", AttributeKind::integer, "dtype of the tensors to come; f32 by default");
 
-void same_sequence(const NodeView& node, std::span<ValueInfo> outputs) { set_sequence(outputs[0], node.input_dtype(0)); }
+void set_elements(ValueInfo& info, const Sizes& sizes) { info.symbolic = std::make_shared<SymbolicValue>(SymbolicValue{sizes, {}, false}); }
+
+/// SequenceConstruct, SequenceInsert, SequenceErase. While types are inferred with symbols: the sizes that all tensors within have.
+void same_sequence(const NodeView& node, std::span<ValueInfo> outputs) {
+  set_sequence(outputs[0], node.input_dtype(0));
+  if (!node.is_symbolic()) return;
+  std::optional<Sizes> all;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const bool is_position = (i == 1 && node.op() == "SequenceErase") || (i == 2 && node.op() == "SequenceInsert");
+    if (!node.has_input(i) || is_position) continue;
+    const ValueInfo& info = node.input(i);
+    const bool is_empty = i == 0 && node.node().input(0)->producer() && node.node().input(0)->producer()->op() == "SequenceEmpty";
+    if (is_empty) continue;
+    const std::optional<Sizes> sizes = info.kind == ValueInfo::Kind::tensor ? node.known_sizes(i)
+                                       : info.symbolic                      ? std::optional(info.symbolic->shape)
+                                                                            : std::nullopt;
+    if (!sizes || (all && all->rank() != sizes->rank())) return;
+    if (!all) all = sizes;
+    for (size_t axis = 0; axis < all->rank(); ++axis)
+      if (!equal((*all)[axis], (*sizes)[axis])) (*all)[axis] = Size::unknown();
+  }
+  if (all) set_elements(outputs[0], *all);
+}
 
 DType empty_dtype(const NodeView& node) {
   const int64_t* dtype = node.find<int64_t>("dtype");
@@ -57,7 +79,10 @@ size_t position(KernelArgs& args, size_t i, size_t count, size_t limit) {
   return static_cast<size_t>(place);
 }
 
-void at_infer(const NodeView& node, std::span<ValueInfo> outputs) { set_unknown_tensor(outputs[0], node.input_dtype(0)); }
+void at_infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  set_unknown_tensor(outputs[0], node.input_dtype(0));
+  if (node.is_symbolic() && node.input(0).symbolic) outputs[0].set_sizes(node.input(0).symbolic->shape);
+}
 
 void at(const NodeView&, KernelArgs& args) {
   Datum sequence = args.datum(0);

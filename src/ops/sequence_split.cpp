@@ -17,7 +17,14 @@ constexpr Attribute<bool> kNewAxis{"new_axis", false, "the axis is a new one"};
 
 void split_infer(const NodeView& node, std::span<ValueInfo> outputs) {
   set_sequence(outputs[0], node.input_dtype(0));
-  node.normalize_axis(node.attribute(kSplitAxis), node.input_shape(0).rank());
+  Sizes sizes = node.input_sizes(0);
+  const size_t axis = node.normalize_axis(node.attribute(kSplitAxis), sizes.rank());
+  if (!node.is_symbolic()) return;
+  if (!node.has_input(1) && !node.attribute(kKeepDims))
+    sizes.erase(axis);
+  else
+    sizes[axis] = node.has_input(1) ? Size::unknown() : Size(1);
+  outputs[0].symbolic = std::make_shared<SymbolicValue>(SymbolicValue{sizes, {}, false});
 }
 
 Numbers<int64_t> part_sizes(KernelArgs& args, int64_t dim) {
@@ -63,7 +70,18 @@ void split(const NodeView& node, KernelArgs& args) {
   args.set_output(0, Datum::sequence(x.dtype(), std::move(items)));
 }
 
-void concat_infer(const NodeView& node, std::span<ValueInfo> outputs) { set_unknown_tensor(outputs[0], node.input_dtype(0)); }
+void concat_infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  set_unknown_tensor(outputs[0], node.input_dtype(0));
+  if (!node.is_symbolic() || !node.input(0).symbolic) return;
+  Sizes sizes = node.input(0).symbolic->shape;
+  const bool is_new = node.attribute(kNewAxis);
+  const size_t axis = node.normalize_axis(node.require<int64_t>("axis"), sizes.rank() + is_new);
+  if (is_new)
+    sizes.insert(axis, Size::unknown());
+  else
+    sizes[axis] = Size::unknown();
+  outputs[0].set_sizes(sizes);
+}
 
 void concat(const NodeView& node, KernelArgs& args) {
   const Datum sequence = args.datum(0);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -27,8 +28,8 @@ Interval listed_dimensions(const NodeView& node, size_t input_rank) {
 }
 
 Shapes shape_shape(const NodeView& node) {
-  const Interval listed = listed_dimensions(node, node.input_shape(0).rank());
-  return {Shape{listed.end - listed.begin}};
+  const Interval listed = listed_dimensions(node, node.input_sizes(0).rank());
+  return {Sizes{listed.end - listed.begin}};
 }
 
 void shape_reference(const NodeView& node, KernelArgs& args) {
@@ -37,10 +38,19 @@ void shape_reference(const NodeView& node, KernelArgs& args) {
   std::copy(shape.begin() + listed.begin, shape.begin() + listed.end, args.output(0).data<int64_t>());
 }
 
-Shapes size_shape(const NodeView& node) {
-  node.input_shape(0);
-  return {Shape{}};
+void shape_contents(const NodeView& node, std::span<ValueInfo> outputs) {
+  const Sizes sizes = node.input_sizes(0);
+  const Interval listed = listed_dimensions(node, sizes.rank());
+  set_contents(outputs[0], {sizes.begin() + listed.begin, sizes.begin() + listed.end});
 }
+
+// A scalar whatever the input is; while a plan is being made, the input's shape should be known, as the number follows from it alone.
+Shapes size_shape(const NodeView& node) {
+  if (!node.is_symbolic()) node.input_shape(0);
+  return {Sizes{}};
+}
+
+void size_contents(const NodeView& node, std::span<ValueInfo> outputs) { set_contents(outputs[0], {node.input_sizes(0).elements()}); }
 
 void size_reference(const NodeView&, KernelArgs& args) { *args.output(0).data<int64_t>() = args.input(0).shape().elements(); }
 
@@ -49,8 +59,9 @@ void eye_like_infer(const NodeView& node, std::span<ValueInfo> outputs) {
   outputs[0].dtype = dtype ? static_cast<DType>(*dtype) : node.input_dtype(0);
   if (dtype && (*dtype < 0 || *dtype > 26 || !contains(kNumeric | kBool, outputs[0].dtype)))
     node.fail("attribute \"dtype\" is {}, which is no dtype that a matrix of ones can have", *dtype);
-  outputs[0].shape = node.input_shape(0);
-  if (outputs[0].shape.rank() != 2) node.fail("makes matrices, its input is of shape {}", outputs[0].shape);
+  const Sizes shape = node.input_sizes(0);
+  if (shape.rank() != 2) node.fail("makes matrices, its input is of shape {}", shape);
+  outputs[0].set_sizes(shape);
 }
 
 void eye_like_reference(const NodeView& node, KernelArgs& args) {
@@ -72,6 +83,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"shape", fixed(DType::i64)}},
        .attributes = {kStart, kEnd},
        .infer_shapes = shape_shape,
+       .infer_contents = shape_contents,
        .reference = shape_reference,
        .shape_only = true},
       {.name = "Size",
@@ -80,6 +92,7 @@ constexpr List<Operator> definitions() {
        .inputs = {{"data"}},
        .outputs = {{"size", fixed(DType::i64)}},
        .infer_shapes = size_shape,
+       .infer_contents = size_contents,
        .reference = size_reference,
        .shape_only = true},
       {.name = "EyeLike",

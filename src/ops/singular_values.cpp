@@ -9,10 +9,10 @@ namespace minnow {
 namespace {
 
 Shapes infer(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   if (x.rank() < 2) node.fail("takes matrices, the input has shape {}", x);
-  const int64_t rows = x[x.rank() - 2], columns = x.back(), count = std::min(rows, columns);
-  Shape values(x.dims().first(x.rank() - 2)), left = values, right = values;
+  const Size rows = x[x.rank() - 2], columns = x.back(), count = smaller(rows, columns);
+  Sizes values = x.first(x.rank() - 2), left = values, right = values;
   values.push_back(count);
   left.push_back(rows), left.push_back(count);
   right.push_back(count), right.push_back(columns);

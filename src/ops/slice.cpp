@@ -4,20 +4,24 @@
 #include <limits>
 
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/copy_region.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
 
-struct Box {
-  Shape extent;  // of the result
-  std::array<int64_t, kMaxRank> start{}, step{};
+constexpr int64_t kFar = std::numeric_limits<int32_t>::max();  // exporters write it for "to the end"
+
+/// The interval of one axis, as bounds that may lie outside it.
+struct Interval {
+  size_t axis;
+  Size start, end;
+  int64_t step;
 };
 
-Box box_of(const NodeView& node) {
-  const Shape& from = node.input_shape(0);
-  const Ints starts = node.ints(1), ends = node.ints(2);
+std::vector<Interval> intervals_of(const NodeView& node, size_t rank) {
+  const std::vector<Size> starts = node.sizes(1), ends = node.sizes(2);
   Ints axes, steps;
   if (node.has_input(3))
     axes = node.ints(3);
@@ -26,30 +30,83 @@ Box box_of(const NodeView& node) {
   steps = node.has_input(4) ? node.ints(4) : Ints(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     node.fail("starts {}, ends {}, axes {} and steps {} should be of one length", starts, ends, axes, steps);
-  Box box;
-  box.extent = from;
-  box.step.fill(1);
   std::array<bool, kMaxRank> seen{};
+  std::vector<Interval> intervals;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = node.normalize_axis(axes[i], from.rank());
+    const size_t axis = node.normalize_axis(axes[i], rank);
     if (seen[axis]) node.fail("axes {} name an axis twice", axes);
     seen[axis] = true;
-    const int64_t dim = from[axis], step = steps[i];
-    if (step == 0) node.fail("steps {} hold a 0", steps);
-    // Both ends are moved to where the axis has elements; going backward, "before the first" is -1.
-    const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
-    const int64_t start = std::clamp(starts[i] < 0 ? starts[i] + dim : starts[i], step > 0 ? 0 : std::min<int64_t>(0, high), high);
-    const int64_t end = std::clamp(ends[i] < 0 ? ends[i] + dim : ends[i], low, high);
-    const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-    const int64_t length = step > 0 ? end - start : start - end;
-    box.extent[axis] = length <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(length) - 1) / stride + 1);
+    if (steps[i] == 0) node.fail("steps {} hold a 0", steps);
+    intervals.push_back({axis, starts[i], ends[i], steps[i]});
+  }
+  return intervals;
+}
+
+/// An interval of an axis of `dim` elements: first element, number of elements.
+struct Cut {
+  int64_t start, extent;
+};
+Cut cut(const Interval& interval, int64_t dim) {
+  const int64_t step = interval.step, from = interval.start.number(), to = interval.end.number();
+  // Both ends are moved to where the axis has elements; going backward, "before the first" is -1.
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
+  const int64_t start = std::clamp(from < 0 ? from + dim : from, step > 0 ? 0 : std::min<int64_t>(0, high), high);
+  const int64_t end = std::clamp(to < 0 ? to + dim : to, low, high);
+  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  const int64_t length = step > 0 ? end - start : start - end;
+  return {start, length <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(length) - 1) / stride + 1)};
+}
+
+/// A bound of an interval with a positive step, moved to [0, dim]; unknown where symbols do not tell where it lies.
+Size bound(Size at, Size dim) {
+  if (less(at, 0)) at = at + dim;
+  if (less(at, 0)) return 0;
+  if (at.is(0)) return 0;  // no dimension is less, whatever its expression
+  if (!less(-1, at)) return Size::unknown();
+  return at.is_number() && at.number() >= kFar ? dim : smaller(at, dim);
+}
+
+Size extent_of(const Interval& interval, Size dim) {
+  if (dim.is_number() && interval.start.is_number() && interval.end.is_number()) return cut(interval, dim.number()).extent;
+  const bool is_whole = interval.step == -1 && (interval.start.is(-1) || less(kFar, interval.start)) && less(interval.end, -kFar);
+  if (is_whole) return dim;
+  if (interval.step < 0) return Size::unknown();
+  const Size start = bound(interval.start, dim), end = bound(interval.end, dim), extent = divide_up(end - start, interval.step);
+  return start.is(0) ? extent : larger(0, extent);
+}
+
+struct Box {
+  Shape extent;  // of the result
+  std::array<int64_t, kMaxRank> start{}, step{};
+};
+
+Box box_of(const NodeView& node) {
+  Box box;
+  box.extent = node.input_shape(0);
+  box.step.fill(1);
+  for (const Interval& interval : intervals_of(node, box.extent.rank())) {
+    const size_t axis = interval.axis;
+    const auto [start, extent] = cut(interval, box.extent[axis]);
+    box.extent[axis] = extent;
     box.start[axis] = start;
-    box.step[axis] = box.extent[axis] > 1 ? step : 1;  // a step that is not taken may be as large as it likes
+    box.step[axis] = extent > 1 ? interval.step : 1;  // a step that is not taken may be as large as it likes
   }
   return box;
 }
 
-Shapes infer(const NodeView& node) { return {box_of(node).extent}; }
+Shapes infer(const NodeView& node) {
+  Sizes shape = node.input_sizes(0);
+  // While types are inferred with symbols, axes, steps or the number of bounds may be unknown.
+  const bool knows_axes = !node.has_input(3) || node.knows_contents(3), knows_steps = !node.has_input(4) || node.knows_contents(4);
+  const auto knows_count = [&](size_t i) { return node.has_sizes(i) && node.input_sizes(i).is_static(); };
+  if (!knows_axes || !knows_steps || (node.is_symbolic() && !(knows_count(1) && knows_count(2)))) {
+    if (!knows_axes || !node.has_input(3)) return {Sizes::filled(shape.rank(), Size::unknown())};
+    for (const int64_t axis : node.ints(3)) shape[node.normalize_axis(axis, shape.rank())] = Size::unknown();
+    return {shape};
+  }
+  for (const Interval& interval : intervals_of(node, shape.rank())) shape[interval.axis] = extent_of(interval, shape[interval.axis]);
+  return {shape};
+}
 
 Batch slice_batch(const NodeView& node) {
   const Box box = box_of(node);
@@ -81,16 +138,17 @@ struct Region {
 };
 Region region_of(const NodeView& node) {
   const Region region{node.require<Ints>("sizes"), node.require<Ints>("steps")};
-  const Shape& from = node.input_shape(0);
-  const Shape& starts = node.input_shape(1);
+  const Sizes from = node.input_sizes(0);
+  const auto starts = node.known_sizes(1);
   const int64_t rank = static_cast<int64_t>(from.rank());
-  if (region.sizes.size() != from.rank() || region.steps.size() != from.rank() || starts.rank() != 1 || starts[0] != rank)
+  if (region.sizes.size() != from.rank() || region.steps.size() != from.rank() || (starts && differ(*starts, Sizes{rank})))
     node.fail("sizes {}, steps {} and starts of shape {} should each have an entry for every axis of {}", region.sizes, region.steps,
-              starts, from);
+              starts.value_or(Sizes()), from);
   for (size_t i = 0; i < from.rank(); ++i) {
     const int64_t size = region.sizes[i], step = region.steps[i];
     // The way from the first place to the last is shorter than the axis, so that nothing that follows overflows.
-    const int64_t most = size > 1 ? (from[i] - 1) / (size - 1) : std::numeric_limits<int64_t>::max();
+    const bool is_bounded = size > 1 && from[i].is_number();
+    const int64_t most = is_bounded ? (from[i].number() - 1) / (size - 1) : std::numeric_limits<int64_t>::max();
     const bool fits = size <= 1 || (step <= most && step >= -most);
     if (size < 0 || step == 0 || !fits) node.fail("sizes {} at steps {} do not fit a tensor of shape {}", region.sizes, region.steps, from);
   }
@@ -153,6 +211,7 @@ constexpr List<Operator> definitions() {
            .inputs = {{"data"}, {"starts", kIndex}, {"ends", kIndex}, {"axes", kIndex, kOptional}, {"steps", kIndex, kOptional}},
            .outputs = {{"output", same_as("data")}},
            .infer_shapes = infer,
+           .infer_contents = move_contents,
            .reference = reference,
            .batch = slice_batch,
            .elements = Elements::copied,

@@ -10,11 +10,11 @@ namespace {
 
 constexpr Attribute<int64_t> kAxis{"axis", -1, MINNOW_DOC("the axis along which the shares sum to 1; negative counts from the last")};
 
-size_t axis_of(const NodeView& node) { return node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()); }
+size_t axis_of(const NodeView& node) { return node.normalize_axis(node.attribute(kAxis), node.input_sizes(0).rank()); }
 
 Shapes infer(const NodeView& node) {
   axis_of(node);
-  return {node.input_shape(0)};
+  return {node.input_sizes(0)};
 }
 
 template <bool kLog>

@@ -20,26 +20,27 @@ constexpr int64_t kMaxSize = int64_t{1} << 30;
 int64_t block_of(const NodeView& node) {
   const int64_t block = node.require<int64_t>("blocksize");
   if (block < 1 || block > kMaxSize) node.fail("blocksize should be positive, it is {}", block);
-  if (node.input_shape(0).rank() != 4) node.fail("takes [batch, channels, height, width], the input has shape {}", node.input_shape(0));
+  if (node.input_sizes(0).rank() != 4) node.fail("takes [batch, channels, height, width], the input has shape {}", node.input_sizes(0));
   return block;
 }
 
 Shapes depth_to_space_shape(const NodeView& node) {
   const int64_t block = block_of(node);
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   depth_last(node);
-  if (x[1] % (block * block) != 0) node.fail("{} channels do not fill blocks of {} by {}", x[1], block, block);
-  if (x[2] > kMaxSize || x[3] > kMaxSize) node.fail("the input of shape {} is too large", x);
-  return {Shape{x[0], x[1] / (block * block), x[2] * block, x[3] * block}};
+  if (leaves_rest(x[1], block * block)) node.fail("{} channels do not fill blocks of {} by {}", x[1], block, block);
+  if (less(kMaxSize, x[2]) || less(kMaxSize, x[3])) node.fail("the input of shape {} is too large", x);
+  return {Sizes{x[0], divide_exactly(x[1], block * block), x[2] * block, x[3] * block}};
 }
 
 Shapes space_to_depth_shape(const NodeView& node) {
   const int64_t block = block_of(node);
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   depth_last(node);
-  if (x[2] % block != 0 || x[3] % block != 0) node.fail("an image of {} by {} is not made of blocks of {}", x[2], x[3], block);
-  if (x[1] > kMaxSize / block / block) node.fail("the input of shape {} is too large", x);
-  return {Shape{x[0], x[1] * block * block, x[2] / block, x[3] / block}};
+  if (leaves_rest(x[2], block) || leaves_rest(x[3], block))
+    node.fail("an image of {} by {} is not made of blocks of {}", x[2], x[3], block);
+  if (less(kMaxSize / block / block, x[1])) node.fail("the input of shape {} is too large", x);
+  return {Sizes{x[0], x[1] * (block * block), divide_exactly(x[2], block), divide_exactly(x[3], block)}};
 }
 
 Expr reshaped(const Expr& x, const Shape& shape) {
@@ -68,8 +69,8 @@ Exprs space_to_depth(const NodeView& node, GraphBuilder&, const Exprs& inputs) {
 }
 
 Shapes center_crop_pad_shape(const NodeView& node) {
-  Shape shape = node.input_shape(0);
-  const Ints sizes = node.ints(1);
+  Sizes shape = node.input_sizes(0);
+  const std::vector<Size> sizes = node.sizes(1);
   const Ints* axes = node.find<Ints>("axes");
   if (sizes.size() != (axes ? axes->size() : shape.rank()))
     node.fail("shape should have {} entries, it is {}", axes ? axes->size() : shape.rank(), sizes);
@@ -77,7 +78,7 @@ Shapes center_crop_pad_shape(const NodeView& node) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     const size_t axis = axes ? node.normalize_axis((*axes)[i], shape.rank()) : i;
     if (seen[axis]) node.fail("axes {} name an axis twice", *axes);
-    if (sizes[i] < 0 || sizes[i] > int64_t{1} << 40) node.fail("shape {} is not possible", sizes);
+    if (less(sizes[i], 0) || less(int64_t{1} << 40, sizes[i])) node.fail("shape {} is not possible", sizes);
     seen[axis] = true;
     shape[axis] = sizes[i];
   }

@@ -52,10 +52,10 @@ struct Vectorizer {
 };
 
 Shapes shape(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   if (x.rank() > 2) node.fail("takes one list of items or a matrix of such, its input is of shape {}", x);
   const int64_t columns = Vectorizer::of(node).columns;
-  return {x.rank() == 2 ? Shape{x[0], columns} : Shape{columns}};
+  return {x.rank() == 2 ? Sizes{x[0], columns} : Sizes{columns}};
 }
 
 /// The n-grams of the pool as a tree: node 0 is the root, an edge is an item.

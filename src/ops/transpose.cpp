@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
+#include "ops/contents.h"
 #include "ops/copy_region.h"
 #include "ops/operator_table.h"
 
@@ -33,8 +34,8 @@ Ints permutation(const NodeView& node, size_t rank) {
 }
 
 Shapes transpose_shape(const NodeView& node) {
-  const Shape& from = node.input_shape(0);
-  Shape shape;
+  const Sizes from = node.input_sizes(0);
+  Sizes shape;
   for (int64_t axis : permutation(node, from.rank())) shape.push_back(from[static_cast<size_t>(axis)]);
   return {shape};
 }
@@ -49,12 +50,12 @@ void transpose(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes reverse_sequence_shape(const NodeView& node) {
-  const Shape& from = node.input_shape(0);
+  const Sizes from = node.input_sizes(0);
   const size_t time = node.normalize_axis(node.attribute(kTimeAxis), from.rank(), "time_axis"),
                batch = node.normalize_axis(node.attribute(kBatchAxis), from.rank(), "batch_axis");
   if (time == batch || time > 1 || batch > 1) node.fail("time_axis and batch_axis should be 0 and 1, they are {} and {}", time, batch);
-  if (node.input_shape(1) != Shape{from[batch]})
-    node.fail("lengths of shape {} are given for {} sequences", node.input_shape(1), from[batch]);
+  if (const auto lengths = node.known_sizes(1); lengths && differ(*lengths, Sizes{from[batch]}))
+    node.fail("lengths of shape {} are given for {} sequences", *lengths, from[batch]);
   return {from};
 }
 
@@ -86,6 +87,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"transposed", same_as("data")}},
        .attributes = {kPerm},
        .infer_shapes = transpose_shape,
+       .infer_contents = move_contents,
        .reference = transpose,
        .batch = batch_apart,
        .elements = Elements::permuted},

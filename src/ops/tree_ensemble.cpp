@@ -127,7 +127,7 @@ struct Trees {
 };
 
 Shapes tree_shape(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+  const Sizes x = node.input_sizes(0);
   if (x.rank() != 2) node.fail("X of shape {} should be a table of rows of features", x);
   if (const int64_t value = node.attribute(kAggregate); value < 0 || value > 3) node.fail("aggregate_function is {}", value);
   if (const int64_t value = node.attribute(kTransform); value < 0 || value > 4) node.fail("post_transform is {}", value);

@@ -2,12 +2,13 @@
 // Elementwise mathematical functions of one tensor: one row each.
 #include <cmath>
 
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
 
-Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_sizes(0)}; }
 
 template <auto kFunction>
 void reference(const NodeView&, KernelArgs& args) {
@@ -28,6 +29,9 @@ constexpr auto kAbs = [](auto x) {
 constexpr auto kNeg = [](auto x) { return static_cast<decltype(x)>(-static_cast<Wrapping<decltype(x)>>(x)); };
 constexpr auto kSign = [](auto x) { return x != x ? x : static_cast<decltype(x)>((x > 0) - (x < 0)); };
 
+Size negative_size(std::span<const Size> x) { return Size(0) - x[0]; }
+Size size_magnitude(std::span<const Size> x) { return less(-1, x[0]) ? x[0] : less(x[0], 1) ? Size(0) - x[0] : Size::unknown(); }
+
 constexpr Operator row(std::string_view name, int since, std::string_view doc, DTypes dtypes,
                        void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
@@ -46,9 +50,14 @@ constexpr Operator real(std::string_view name, int since, std::string_view doc) 
 }
 
 constexpr List<Operator> definitions() {
+  Operator abs_row = row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>);
+  Operator neg_row = row("Neg", 13, MINNOW_DOC("y = -x; the lowest integer stays itself."), kFloats | kSigned, reference<kNeg>);
+  abs_row.never_negative = true;
+  abs_row.infer_contents = map_contents<size_magnitude>;
+  neg_row.infer_contents = map_contents<negative_size>;
   return {
-      with(row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>), &Operator::never_negative),
-      row("Neg", 13, MINNOW_DOC("y = -x; the lowest integer stays itself."), kFloats | kSigned, reference<kNeg>),
+      std::move(abs_row),
+      std::move(neg_row),
       row("Sign", 13, MINNOW_DOC("y = -1, 0 or 1; NaN stays NaN."), kNumeric, reference<kSign>),
       real<[](double x) { return 1 / x; }>("Reciprocal", 13, MINNOW_DOC("y = 1 / x.")),
       real<[](double x) { return std::sqrt(x); }>("Sqrt", 13, MINNOW_DOC("y = the square root of x; NaN for negative x.")),

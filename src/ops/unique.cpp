@@ -35,9 +35,11 @@ Slices slices_of(const NodeView& node) {
 }
 
 Shapes infer(const NodeView& node) {
-  const Slices slices = slices_of(node);
-  const Shape list{slices.count};
-  return {OutputShape::upper_bound(slices.shape), OutputShape::upper_bound(list), list, OutputShape::upper_bound(list)};
+  const Sizes x = node.input_sizes(0);
+  const int64_t* given = node.find<int64_t>("axis");
+  const size_t axis = given ? node.normalize_axis(*given, x.rank()) : 0;
+  const Sizes shape = given ? x : Sizes{x.elements()}, list{shape[axis]};
+  return {OutputShape::upper_bound(shape, axis), OutputShape::upper_bound(list), list, OutputShape::upper_bound(list)};
 }
 
 template <class T>

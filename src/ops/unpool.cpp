@@ -11,10 +11,11 @@ namespace minnow {
 namespace {
 
 /// The shape that X has in the image that its indices count in.
-Shape unpooled(const NodeView& node) {
-  const Shape& x = node.input_shape(0);
+Sizes unpooled(const NodeView& node) {
+  const Sizes x = node.input_sizes(0);
   if (x.rank() < 3) node.fail("takes [batch, channels, spatial...], the input has shape {}", x);
-  if (node.input_shape(1) != x) node.fail("the indices should have shape {}, they have shape {}", x, node.input_shape(1));
+  if (const auto indices = node.known_sizes(1); indices && differ(*indices, x))
+    node.fail("the indices should have shape {}, they have shape {}", x, *indices);
   const size_t rank = x.rank() - 2;
   const Ints& kernel = node.require<Ints>("kernel_shape");
   const auto list = [&](std::string_view name, size_t count, int64_t fallback) {
@@ -27,29 +28,29 @@ Shape unpooled(const NodeView& node) {
   };
   list("kernel_shape", rank, 1);
   const Ints stride = list("strides", rank, 1), pads = list("pads", 2 * rank, 0);
-  Shape shape{x[0], x[1]};
+  Sizes shape{x[0], x[1]};
   for (size_t i = 0; i < rank; ++i) {
-    if (x[i + 2] > int64_t{1} << 30) node.fail("the input of shape {} is too large", x);
-    const int64_t dim = (x[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[rank + i];
-    if (dim < 0) node.fail("the result would have {} positions along spatial dimension {}", dim, i);
+    if (less(int64_t{1} << 30, x[i + 2])) node.fail("the input of shape {} is too large", x);
+    const Size dim = (x[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[rank + i];
+    if (less(dim, 0)) node.fail("the result would have {} positions along spatial dimension {}", dim, i);
     shape.push_back(dim);
   }
   return shape;
 }
 
 Shapes unpool_shape(const NodeView& node) {
-  const Shape inner = unpooled(node);
+  const Sizes inner = unpooled(node);
   if (!node.has_input(2)) return {inner};
-  const Ints wanted = node.ints(2);
+  const std::vector<Size> wanted = node.sizes(2);
   if (wanted.size() != inner.rank()) node.fail("output_shape should have {} entries, it is {}", inner.rank(), wanted);
   for (size_t i = 0; i < inner.rank(); ++i)
-    if (wanted[i] < inner[i] || (i < 2 && wanted[i] != inner[i]))
+    if (less(wanted[i], inner[i]) || (i < 2 && differ(wanted[i], inner[i])))
       node.fail("output_shape {} does not hold an image of shape {}", wanted, inner);
-  return {Shape(wanted)};
+  return {Sizes(wanted)};
 }
 
 void unpool(const NodeView& node, KernelArgs& args) {
-  const Shape inner = unpooled(node), outer = args.output(0).shape();
+  const Shape inner = unpooled(node).shape(), outer = args.output(0).shape();
   const TensorView &x = args.input(0), &indices = args.input(1);
   const MutableTensorView y = args.output(0);
   const Ints step = row_major_strides(outer);
@@ -95,9 +96,22 @@ Columns columns_of(const NodeView& node) {
 }
 
 Shapes col2im_shape(const NodeView& node) {
-  const Columns columns = columns_of(node);
-  Shape shape{columns.batch, columns.channels};
-  for (int64_t dim : columns.window.input) shape.push_back(dim);
+  // While types are inferred with symbols, image and block may be: then what is left is their number.
+  if (node.knows_contents(1) && node.knows_contents(2) && node.knows_shape(0)) {
+    const Columns columns = columns_of(node);
+    Sizes shape{columns.batch, columns.channels};
+    for (int64_t dim : columns.window.input) shape.push_back(dim);
+    return {shape};
+  }
+  const bool has_block = node.is_constant(2);
+  Sizes shape{Size::unknown(), Size::unknown()};
+  if (const auto x = node.known_sizes(0)) {
+    if (x->rank() != 3) node.fail("takes [batch, channels * block, blocks], the input has shape {}", *x);
+    Size taps = has_block ? Size(1) : Size::unknown();
+    for (int64_t dim : has_block ? node.ints(2) : Ints()) taps *= dim;
+    shape = {(*x)[0], divide_exactly((*x)[1], taps)};
+  }
+  for (const Size dim : node.sizes(1)) shape.push_back(dim);
   return {shape};
 }
 

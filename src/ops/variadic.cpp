@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise functions of any number of broadcast tensors; Clip.
 #include <cmath>
+#include <numeric>
 
+#include "ops/contents.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -47,6 +49,9 @@ void mean(const NodeView&, KernelArgs& args) {
 }
 void sum(const NodeView&, KernelArgs& args) { args.write(0, sums(args)); }
 
+Size largest_size(std::span<const Size> x) { return std::accumulate(x.begin() + 1, x.end(), x[0], larger); }
+Size smallest_size(std::span<const Size> x) { return std::accumulate(x.begin() + 1, x.end(), x[0], smaller); }
+
 /// The inputs joined by a binary operator.
 Expr join(std::string_view name, const Exprs& in) {
   Expr all = in[0];
@@ -67,9 +72,9 @@ Exprs sum_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
 
 Shapes clip_shape(const NodeView& node) {
   for (size_t i : {1, 2})
-    if (node.has_input(i) && node.input_shape(i).elements() != 1)
-      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
-  return {node.input_shape(0)};
+    if (!node.may_hold_one(i))
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_sizes(i));
+  return {node.input_sizes(0)};
 }
 void clip(const NodeView&, KernelArgs& args) {
   with_wide(args.output(0).dtype(), [&](auto zero) {
@@ -109,11 +114,17 @@ constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtype
 }
 
 constexpr List<Operator> definitions() {
-  return {
+  Operator max_row =
       row("Max", MINNOW_DOC("The largest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
-          max, min_or_max_parts<true>),
+          max, min_or_max_parts<true>);
+  Operator min_row =
       row("Min", MINNOW_DOC("The smallest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
-          min, min_or_max_parts<false>),
+          min, min_or_max_parts<false>);
+  max_row.infer_contents = map_contents<largest_size>;
+  min_row.infer_contents = map_contents<smallest_size>;
+  return {
+      std::move(max_row),
+      std::move(min_row),
       row("Sum", MINNOW_DOC("The sum of the inputs, element by element, with NumPy's broadcasting."), kFloats, sum, sum_parts),
       row("Mean", MINNOW_DOC("The mean of the inputs, element by element, with NumPy's broadcasting."), kFloats, mean),
       {.name = "Clip",

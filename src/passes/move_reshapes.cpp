@@ -18,14 +18,14 @@ std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>
     const Size whole = sizes.size_of(dim);
     std::vector<Dim>& group = groups.emplace_back();
     if (dim.size == 1 && (next == to.size() || to[next].size != 1)) continue;
-    std::optional<Size> product(1);
+    Size product = 1;
     do {
       if (next == to.size() || SizeTable::is_unknown(to[next]) || to[next].size == 0) return {};
       const Dim& part = to[next++];
       group.push_back(part);
-      product = Size::multiply(*product, sizes.size_of(part));
-      if (!product || (dim.known() && (!product->is_number() || product->number() > dim.size))) return {};
-    } while (*product != whole);
+      product *= sizes.size_of(part);
+      if (product.is_unknown() || (dim.known() && (!product.is_number() || product.number() > dim.size))) return {};
+    } while (!equal(product, whole));
   }
   for (; next < to.size() && !groups.empty(); ++next) {
     if (!to[next].known() || to[next].size != 1) return {};

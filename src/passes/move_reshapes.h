@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "passes/sizes.h"
+#include "graph/size.h"
 
 namespace minnow {
 

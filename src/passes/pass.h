@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "graph/size.h"
 #include "ops/operator.h"
-#include "passes/sizes.h"
 
 namespace minnow {
 

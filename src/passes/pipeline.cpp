@@ -80,7 +80,7 @@ class Types {
   }
   /// Makes types readable after the passes: removes generated symbols, and restores the declared types of outputs.
   void finish() {
-    for_each_graph(graph_, unname_unknown);
+    for_each_graph(graph_, [](Graph& each) { unname_unknown(each); });
     for (size_t i = 0; i < declared_.size(); ++i) keep_declared(*graph_.outputs()[i], declared_[i]);
   }
 

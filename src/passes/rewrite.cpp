@@ -6,7 +6,6 @@
 
 #include "base/numeric.h"
 #include "ops/infer.h"
-#include "passes/infer_dims.h"
 
 namespace minnow {
 

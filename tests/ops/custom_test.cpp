@@ -12,6 +12,7 @@
 
 #include "graph/expr.h"
 #include "ops/custom.h"
+#include "ops/infer.h"
 #include "support/paths.h"
 
 namespace minnow {
@@ -55,6 +56,25 @@ TEST(CustomOperators, run_shapes_that_depend_on_data_included) {
     EXPECT_THAT(error.what(), HasSubstr("custom: node \"keep\" (com.example.KeepLarge): the limit is not a number"));
   }
   EXPECT_EQ(run(0.5f).shape(), Shape{2});
+}
+
+TEST(CustomOperators, have_types_in_symbols) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const auto input = [&](const char* name, std::vector<Dim> dims) {
+    ValueType type = ValueType::tensor(DType::f32);
+    type.dims = std::move(dims);
+    return b.wrap(&graph.add_input(name, type));
+  };
+  const Expr x = input("x", {{-1, "n"}, {3, {}}, {-1, "m"}, {-1, {}}});
+  const Expr y = op("com.example.Swish", {op("Concat", {x, x}, {{"axis", int64_t{0}}})});
+  const Expr kept = b.op("com.example.KeepLarge", {x, input("limit", {})});
+  graph.add_output(*y.value());
+  graph.add_output(*kept.value());
+  const auto operators = load_operators({library()});
+  EXPECT_TRUE(infer_symbolic_types(*operators, graph));
+  EXPECT_EQ(to_string(y.value()->type), "f32[2*n, 3, m, ?]");
+  EXPECT_EQ(kept.value()->type.dtype, DType::f32);
 }
 
 TEST(CustomOperators, are_named_where_they_are_missing) {

@@ -90,7 +90,7 @@ TEST(InferStaticTypes, computes_what_shapes_are_made_of) {
   EXPECT_EQ(types["to"], "i64[2]");
   EXPECT_EQ(types["y"], "f32[2, 60]");
   EXPECT_EQ(types["t"], "f32[5, 4, 3, 2]");
-  EXPECT_EQ(types["n"], "i64[?, ?]");
+  EXPECT_EQ(types["n"], "i64[2, ?]");
 }
 
 TEST(InferStaticTypes, refuses_shapes_that_inputs_cannot_have) {
@@ -137,7 +137,7 @@ TEST(InferSymbolicTypes, keeps_names_of_dimensions) {
   EXPECT_EQ(to_string(graph->inputs()[0]->type), "f32[batch, 3, height, ?]");
 }
 
-TEST(InferSymbolicTypes, tries_sizes_that_networks_can_take) {
+TEST(InferSymbolicTypes, knows_what_holds_for_all_sizes) {
   const auto graph = parse_graph(R"(graph {
     input x: f32[n, 64, side]
     input y: f32[n, 64, ?]
@@ -148,10 +148,67 @@ TEST(InferSymbolicTypes, tries_sizes_that_networks_can_take) {
   })");
   EXPECT_TRUE(infer_symbolic_types(OperatorSet::builtin(), *graph));
   auto types = types_of(*graph);
-  EXPECT_EQ(types["blocks"], "f32[?, 64, ?, 32]");  // all sizes had to be equal, so that no name can be told
+  EXPECT_EQ(types["blocks"], "f32[n, 64, ?, 32]");
+  EXPECT_EQ(types["sum"], "f32[n, 64, ?]");
   const auto impossible = parse_graph("graph { input x: f32[n, 3] input y: f32[n, 4] z = Add(x, y) output z }");
   EXPECT_FALSE(infer_symbolic_types(OperatorSet::builtin(), *impossible));
   EXPECT_EQ(types_of(*impossible)["z"], "f32");
+}
+
+TEST(InferSymbolicTypes, sizes_that_one_input_leaves_open_come_from_another) {
+  const auto graph = parse_graph(R"(graph {
+    input x: f32[n, 3, side]
+    input y: f32[?, ?, side]
+    input slopes: f32[16]
+    input wide: f32[n, rows, columns]
+    input step: i64[1]
+    input pads: i64[2]
+    input axes: i64[1]
+    const start = i64[1] [0]
+    const end = i64[1] [9223372036854775807]
+    const last = i64[1] [-1]
+    const taps = f32[4, 3, 3] [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    joined = Concat(x, y) {axis = 1}
+    behind = Concat(y, x) {axis = 1}
+    numbered = PRelu(wide, slopes)
+    stepped = Slice(x, start, end, last, step)
+    filtered = Conv(x, taps)
+    whole = Slice(filtered, start, end, last)
+    padded = Pad(x, pads, _, axes)
+    attended = Attention(wide, wide, wide) {q_num_heads = 4, kv_num_heads = 4}
+    output joined
+  })");
+  EXPECT_TRUE(infer_symbolic_types(OperatorSet::builtin(), *graph));
+  auto types = types_of(*graph);
+  EXPECT_EQ(types["joined"], "f32[n, ?, side]");
+  EXPECT_EQ(types["behind"], "f32[n, ?, side]");
+  EXPECT_EQ(types["numbered"], "f32[n, rows, 16]");
+  EXPECT_EQ(types["stepped"], "f32[n, 3, ?]");
+  EXPECT_EQ(types["filtered"], "f32[n, 4, side - 2]");
+  EXPECT_EQ(types["whole"], types["filtered"]);
+  EXPECT_EQ(types["padded"], "f32[?, ?, ?]");
+  EXPECT_EQ(types["attended"], "f32[n, rows, columns]");
+}
+
+TEST(InferSymbolicTypes, sequences_have_the_sizes_that_all_their_tensors_have) {
+  const auto graph = parse_graph(R"(graph {
+    input x: f32[n, 3]
+    input y: f32[n, 4]
+    input place: i64[]
+    same = SequenceConstruct(x, x)
+    different = SequenceConstruct(y, x, x)
+    shorter = SequenceErase(different, place)
+    longer = SequenceInsert(same, x, place)
+    taken = SequenceAt(shorter, place)
+    output taken
+  })");
+  EXPECT_TRUE(infer_symbolic_types(OperatorSet::builtin(), *graph));
+  auto types = types_of(*graph);
+  EXPECT_EQ(types["same"], "seq(f32[n, 3])");
+  EXPECT_EQ(types["different"], "seq(f32[n, ?])");
+  EXPECT_EQ(types["shorter"], "seq(f32[n, ?])");
+  EXPECT_EQ(types["longer"], "seq(f32[n, 3])");
+  EXPECT_EQ(types["taken"], "f32[n, ?]");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "ops/evaluate.h"
+#include "support/shape_rules.h"
 
 namespace minnow::test {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 class RandomNodes {
  public:
   explicit RandomNodes(uint64_t seed) : random_(seed) {}
+
+  SymbolicKnowledge known;  // of the outputs of all nodes
 
   /// True if the node could be computed.
   bool run(const Operator& op) {
@@ -59,7 +62,11 @@ class RandomNodes {
     for (size_t i = 0; i < node.output_count(); ++i)
       if (node.output(i)) graph.add_output(*node.output(i));
     try {
-      for (const Datum& result : evaluate(OperatorSet::builtin(), graph, given))
+      const auto observe = [&](const Node& each, std::span<const Datum> from, std::span<Datum> to) {
+        if (each.op() != op.name) return;
+        EXPECT_TRUE(symbolic_rule_agrees(op, each, from, to, &known));
+      };
+      for (const Datum& result : evaluate(OperatorSet::builtin(), graph, given, observe))
         if (result.kind == Datum::Kind::tensor) touch(result.tensor);
       return true;
     } catch (const Error& error) {

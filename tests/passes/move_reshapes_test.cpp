@@ -34,7 +34,7 @@ TEST(SplitGroups, tells_which_dimensions_make_which) {
 
 TEST(SplitGroups, of_sizes_that_are_formulas) {
   SizeTable table;
-  const Dim batch{-1, "batch"}, rows = table.dim_of(*Size::multiply(Size::symbol("batch"), Size(4)));
+  const Dim batch{-1, "batch"}, rows = table.dim_of(table.symbol("batch") * 4);
   const auto groups = split_groups({rows, Dim{6, {}}}, {batch, Dim{4, {}}, Dim{6, {}}}, table);
   ASSERT_TRUE(groups.has_value());
   EXPECT_EQ((*groups)[0], (std::vector<Dim>{batch, Dim{4, {}}}));

@@ -126,12 +126,11 @@ EXPRESSIONS = {
     "ediff1d": lambda m, x: m.ediff1d(x),
     "nansum": lambda m, x: m.nansum(x, 0),
     "diagonal1": lambda m, x: m.diagonal(x, 1), "diagonal-1": lambda m, x: m.diagonal(x[None], -1, 2, 1),
-    "diagonal": lambda m, x: m.diagonal(x),
+    "diagonal": lambda m, x: m.diagonal(x), "trace": lambda m, x: m.trace(x),
 }
 
 # Functions whose results depend on data, or that have no operator.
 AT_ONCE = {
-    "trace": lambda m, x: m.trace(x),
     "median": lambda m, x: m.median(x, 0),
     "gradient": lambda m, x: m.gradient(x, axis=0),
     "nonzero": lambda m, x: list(m.nonzero(x>0)),

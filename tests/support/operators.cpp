@@ -5,6 +5,7 @@
 
 #include "base/numeric.h"
 #include "ops/evaluate.h"
+#include "support/shape_rules.h"
 
 namespace minnow::test {
 namespace {
@@ -28,7 +29,10 @@ std::vector<Tensor> run(const OperatorSet& operators, std::string_view op, const
   Node& node = graph.add_node(op, values, names, attributes, "node");
   for (size_t i = 0; i < outputs; ++i) graph.add_output(*node.output(i));
   std::vector<Tensor> results;
-  for (Datum& datum : evaluate(operators, graph, given)) results.push_back(datum.tensor);
+  const auto observe = [&](const Node& each, std::span<const Datum> from, std::span<Datum> to) {
+    EXPECT_TRUE(symbolic_rule_agrees(*operators.find(each.op()), each, from, to));
+  };
+  for (Datum& datum : evaluate(operators, graph, given, observe)) results.push_back(datum.tensor);
   return results;
 }
 

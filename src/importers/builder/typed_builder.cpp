@@ -10,7 +10,6 @@
 #include "base/saturating.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
-#include "passes/infer_dims.h"
 #include "passes/rewrite.h"
 
 namespace minnow {

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "graph/expr.h"
+#include "graph/size.h"
 #include "ops/operator.h"
-#include "passes/sizes.h"
 
 namespace minnow {
 

@@ -15,7 +15,6 @@
 #include "importers/tflite/tflite_node.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
-#include "passes/infer_dims.h"
 #include "passes/rewrite.h"
 
 namespace minnow::tflite {
@@ -436,7 +435,8 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
   if (scope_->kind != Scope::Kind::main || !variables_.empty()) node.refuse("initializing variables that are in use is not supported");
   Graph scratch;
   scratch.source = source_;
-  TypedBuilder builder(scratch, operators_, sizes_);
+  SizeTable sizes;
+  TypedBuilder builder(scratch, operators_, sizes);
   Scope inner(builder, subgraph(node, index), {});
   inner.kind = Scope::Kind::once;
   assigned_once_.clear();
@@ -450,7 +450,6 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
     }
   }
   assigned_once_.clear();
-  sizes_ = {};
 }
 
 void Importer::finish_states(Scope& scope) {
