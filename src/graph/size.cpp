@@ -6,6 +6,56 @@
 
 namespace minnow {
 
+#if MINNOW_SMALL
+
+struct SizeExpression {};
+
+bool Size::is_symbol() const noexcept { return false; }
+
+Size operator+(Size a, Size b) {
+  int64_t sum;
+  return a.is_number() && b.is_number() && !__builtin_add_overflow(a.number_, b.number_, &sum) ? Size(sum) : Size::unknown();
+}
+
+Size operator-(Size a, Size b) {
+  int64_t difference;
+  return a.is_number() && b.is_number() && !__builtin_sub_overflow(a.number_, b.number_, &difference) ? Size(difference) : Size::unknown();
+}
+
+Size operator*(Size a, Size b) {
+  int64_t product;
+  if (a.is(0) || b.is(0)) return 0;
+  return a.is_number() && b.is_number() && !__builtin_mul_overflow(a.number_, b.number_, &product) ? Size(product) : Size::unknown();
+}
+
+bool equal(Size a, Size b) { return a.is_number() && a.number_ == b.number_; }
+bool differ(Size a, Size b) { return a.is_number() && b.is_number() && a.number_ != b.number_; }
+bool less(Size a, Size b) { return a.is_number() && b.is_number() && a.number_ < b.number_; }
+
+Size divide_exactly(Size a, Size b) {
+  if (!a.is_number() || !b.is_number() || b.number() <= 0 || a.number() % b.number()) return Size::unknown();
+  return a.number() / b.number();
+}
+
+Size divide_down(Size a, Size b) {
+  if (!a.is_number() || !b.is_number() || b.number() <= 0) return Size::unknown();
+  return a.number() / b.number() - (a.number() % b.number() < 0);
+}
+
+Size clearer(Size a, Size b) { return a.is_number() ? a : b; }
+
+std::string to_string(Size size) { return size.is_number() ? std::to_string(size.number()) : "?"; }
+
+std::optional<int64_t> evaluate(Size size, FunctionRef<int64_t(const std::string&)>) {
+  return size.is_number() ? std::optional(size.number()) : std::nullopt;
+}
+
+Size SizeTable::symbol(std::string_view) { return Size::unknown(); }
+
+Dim SizeTable::dim_of(Size size) { return size.is_number() && size.number() >= 0 ? Dim{size.number(), {}} : unknown(); }
+
+#else
+
 /// A sum of products of factors, each a symbol or a floor.
 struct SizeExpression {
   using Monomial = std::vector<std::string>;  // sorted factors; empty: the constant term
@@ -241,9 +291,6 @@ Size clearer(Size a, Size b) {
   return rank(b) < rank(a) ? b : a;
 }
 
-Size smaller(Size a, Size b) { return less(a, b + 1) ? a : less(b, a + 1) ? b : Size::unknown(); }
-Size larger(Size a, Size b) { return less(a, b + 1) ? b : less(b, a + 1) ? a : Size::unknown(); }
-
 std::string to_string(Size size) {
   if (size.is_number()) return std::to_string(size.number());
   return size.is_unknown() ? "?" : SizeExpression::of(size)->text;
@@ -270,6 +317,23 @@ std::optional<int64_t> evaluate(Size size, FunctionRef<int64_t(const std::string
   }
   return sum.is_number() ? std::optional(sum.number()) : std::nullopt;
 }
+
+Size SizeTable::symbol(std::string_view name) {
+  std::string text(name);
+  const auto found = expressions_.find(text);
+  return Size(found != expressions_.end() ? *found->second : SizeExpression::intern(*this, text, {{{text}, 1}}));
+}
+
+Dim SizeTable::dim_of(Size size) {
+  if (size.is_unknown() || (size.is_number() && size.number() < 0)) return unknown();
+  if (size.is_number()) return Dim{size.number(), {}};
+  return Dim{-1, SizeExpression::of(size)->text};
+}
+
+#endif
+
+Size smaller(Size a, Size b) { return less(a, b + 1) ? a : less(b, a + 1) ? b : Size::unknown(); }
+Size larger(Size a, Size b) { return less(a, b + 1) ? b : less(b, a + 1) ? a : Size::unknown(); }
 
 Sizes::Sizes(const Sizes& other) noexcept : rank_(other.rank_) { std::copy(other.begin(), other.end(), begin()); }
 
@@ -337,21 +401,9 @@ bool differ(const Sizes& a, const Sizes& b) {
 SizeTable::SizeTable() = default;
 SizeTable::~SizeTable() = default;
 
-Size SizeTable::symbol(std::string_view name) {
-  std::string text(name);
-  const auto found = expressions_.find(text);
-  return Size(found != expressions_.end() ? *found->second : SizeExpression::intern(*this, text, {{{text}, 1}}));
-}
-
 Size SizeTable::size_of(const Dim& dim) {
   if (dim.known()) return dim.size;
   return symbol(dim.symbol.empty() ? unknown().symbol : dim.symbol);
-}
-
-Dim SizeTable::dim_of(Size size) {
-  if (size.is_unknown() || (size.is_number() && size.number() < 0)) return unknown();
-  if (size.is_number()) return Dim{size.number(), {}};
-  return Dim{-1, SizeExpression::of(size)->text};
 }
 
 void unname_unknown(ValueType& type) {

@@ -4,6 +4,7 @@
 // so that equal text means equal size. Arithmetic that overflows, that no polynomial expresses, or that involves an unknown gives an
 // unknown.
 #pragma once
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,18 +22,24 @@ class SizeTable;
 struct SizeExpression;  // owned by a SizeTable
 extern const SizeExpression kUnknownSize;
 
-/// A cheap value. Expressions of two tables must not meet, and none may outlive its table.
+/// A cheap value. Expressions of two tables must not meet, and none may outlive its table. A small library makes plans alone, and knows
+/// numbers alone: a symbol is an unknown there.
 class Size {
  public:
   constexpr Size(int64_t number = 0) : number_(number) {}
   /// A size that only a run tells. It equals nothing, itself included.
+#if MINNOW_SMALL
+  static Size unknown() { return Size(kUnknown); }
+  constexpr bool is_number() const noexcept { return number_ != kUnknown; }
+  bool is_unknown() const noexcept { return number_ == kUnknown; }
+#else
   static Size unknown() { return Size(kUnknownSize); }
-
   constexpr bool is_number() const noexcept { return !expression_; }
   bool is_unknown() const noexcept { return expression_ == &kUnknownSize; }
+#endif
   /// Where is_number().
   constexpr int64_t number() const noexcept { return number_; }
-  constexpr bool is(int64_t value) const noexcept { return !expression_ && number_ == value; }
+  constexpr bool is(int64_t value) const noexcept { return is_number() && number_ == value; }
   /// One symbol alone: the size of some dimension.
   bool is_symbol() const noexcept;
 
@@ -50,6 +57,9 @@ class Size {
   friend bool less(Size a, Size b);
 
  private:
+#if MINNOW_SMALL
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min() + 0x5512e;  // no graph holds this number
+#else
   friend class SizeTable;
   friend struct SizeExpression;
   explicit Size(const SizeExpression& expression) : expression_(&expression), number_(-1) {}
@@ -60,6 +70,7 @@ class Size {
   static bool surely_less(Size a, Size b);
 
   const SizeExpression* expression_ = nullptr;
+#endif
   int64_t number_;
 };
 

@@ -7,9 +7,29 @@
 #include "ops/evaluate.h"
 
 namespace minnow {
-namespace {
 
 constexpr DTypes kFollowed = kIndex | kBool;
+
+bool may_hold_sizes(const ValueInfo& info) {
+  return info.kind == ValueInfo::Kind::tensor && info.extent == ValueInfo::Extent::exact && contains(kFollowed, info.dtype) &&
+         info.shape.elements() <= kMostSizes;
+}
+
+void set_contents(ValueInfo& output, const std::vector<Size>& elements) {
+  MINNOW_CHECK(static_cast<int64_t>(elements.size()) == output.shape.elements(), "contents have an element for each place");
+  if (!std::all_of(elements.begin(), elements.end(), [](Size element) { return element.is_number(); })) {
+    output.symbolic = std::make_shared<SymbolicValue>(SymbolicValue{output.shape, elements, true});
+    return;
+  }
+  Ints numbers;
+  for (const Size element : elements) numbers.push_back(element.number());
+  output.contents = Tensor(output.dtype, output.shape);
+  narrow(output.dtype, numbers.data(), numbers.size(), output.contents.writable().data());
+}
+
+#if !MINNOW_SMALL
+
+namespace {
 
 /// Elements move as numbers of their own: 0 stands for 0, which is what operators fill with.
 class Places {
@@ -39,23 +59,6 @@ bool is_like_first(const Operator& op, size_t i) {
 }
 
 }  // namespace
-
-bool may_hold_sizes(const ValueInfo& info) {
-  return info.kind == ValueInfo::Kind::tensor && info.extent == ValueInfo::Extent::exact && contains(kFollowed, info.dtype) &&
-         info.shape.elements() <= kMostSizes;
-}
-
-void set_contents(ValueInfo& output, const std::vector<Size>& elements) {
-  MINNOW_CHECK(static_cast<int64_t>(elements.size()) == output.shape.elements(), "contents have an element for each place");
-  if (!std::all_of(elements.begin(), elements.end(), [](Size element) { return element.is_number(); })) {
-    output.symbolic = std::make_shared<SymbolicValue>(SymbolicValue{output.shape, elements, true});
-    return;
-  }
-  Ints numbers;
-  for (const Size element : elements) numbers.push_back(element.number());
-  output.contents = Tensor(output.dtype, output.shape);
-  narrow(output.dtype, numbers.data(), numbers.size(), output.contents.writable().data());
-}
 
 void move_contents(const NodeView& node, std::span<ValueInfo> outputs) {
   const Operator& op = *node.definition();
@@ -101,5 +104,7 @@ void reduce_contents(const NodeView& node, std::span<ValueInfo> outputs, Size (*
   for (size_t i = 1; i < elements.size(); ++i) result = function(result, elements[i]);
   set_contents(outputs[0], {result});
 }
+
+#endif
 
 }  // namespace minnow

@@ -156,6 +156,10 @@ void infer_from_numbers(const NodeView& node, std::span<ValueInfo> outputs) {
   }
 }
 
+#if MINNOW_SMALL
+constexpr auto infer = infer_from_numbers;
+#else
+
 /// Numbers for symbols: the first symbol is `first`, each further one `step` more.
 struct Numbers {
   int64_t first, step;
@@ -273,6 +277,7 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
     } catch (const NeedsContents&) {}
   infer_from_symbols(node, outputs);
 }
+#endif
 
 void reference(const NodeView& node, KernelArgs& args) {
   minnow_op_call call{&node, &args};
