@@ -77,6 +77,23 @@ struct OutputShape {
 };
 using Shapes = std::vector<OutputShape>;
 
+#ifndef MINNOW_DOCS
+#define MINNOW_DOCS 1  // 0 leaves the texts out of the library (preset `size`)
+#endif
+#if MINNOW_DOCS
+using Doc = std::string_view;
+#define MINNOW_DOC(text) text
+#else
+/// A text that takes no room.
+struct Doc {
+  constexpr Doc() = default;
+  constexpr Doc(std::string_view) {}
+  constexpr Doc(const char*) {}
+  constexpr operator std::string_view() const { return {}; }
+};
+#define MINNOW_DOC(text) ::minnow::Doc()
+#endif
+
 enum class AttributeKind : uint8_t { integer, real, text, tensor, graph, integers, reals, texts, type };
 
 /// One attribute of an operator as its definition states it. T: int64_t, float, std::string_view, or bool (kept as an integer).
@@ -85,19 +102,19 @@ template <class T>
 struct Attribute {
   std::string_view name;
   T fallback;
-  std::string_view doc = {};
+  [[no_unique_address]] Doc doc = {};
 };
 
 struct AttributeSpec {
   std::string_view name;
   AttributeKind kind;
   bool required = false;
-  std::string_view doc = {};
+  [[no_unique_address]] Doc doc = {};
   bool has_default = false;
   double default_number = 0;
   std::string_view default_text = {};
 
-  constexpr AttributeSpec(std::string_view name, AttributeKind kind, bool required, std::string_view doc = {})
+  constexpr AttributeSpec(std::string_view name, AttributeKind kind, bool required, Doc doc = {})
       : name(name), kind(kind), required(required), doc(doc) {}
   constexpr AttributeSpec(const Attribute<int64_t>& a)
       : name(a.name), kind(AttributeKind::integer), doc(a.doc), has_default(true), default_number(static_cast<double>(a.fallback)) {}
@@ -108,8 +125,8 @@ struct AttributeSpec {
   constexpr AttributeSpec(const Attribute<std::string_view>& a)
       : name(a.name), kind(AttributeKind::text), doc(a.doc), has_default(true), default_text(a.fallback) {}
 };
-constexpr AttributeSpec required(std::string_view name, AttributeKind kind, std::string_view doc = {}) { return {name, kind, true, doc}; }
-constexpr AttributeSpec optional(std::string_view name, AttributeKind kind, std::string_view doc = {}) { return {name, kind, false, doc}; }
+constexpr AttributeSpec required(std::string_view name, AttributeKind kind, Doc doc = {}) { return {name, kind, true, doc}; }
+constexpr AttributeSpec optional(std::string_view name, AttributeKind kind, Doc doc = {}) { return {name, kind, false, doc}; }
 
 class NodeView {
  public:

@@ -222,7 +222,7 @@ void fold(const OperatorSet& operators, const Operator& op, const Node& node, st
     if (node.output(i)) outputs[i] = constant_info(results[i].tensor);
 }
 
-bool is_all_known(const Node& node, std::span<const ValueInfo> outputs) {
+[[maybe_unused]] bool is_all_known(const Node& node, std::span<const ValueInfo> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i)
     if (node.output(i) && !outputs[i].contents) return false;
   return true;
@@ -244,9 +244,11 @@ void infer_node(const OperatorSet& operators, const Operator& op, const Node& no
     return;
   }
   fold(operators, op, node, inputs, outputs, limits);
+#if !MINNOW_SMALL
   if (op.infer_contents && !is_all_known(node, outputs) && may_hold_sizes(outputs[0])) try {
       op.infer_contents(view, outputs);
     } catch (const NeedsContents&) {}
+#endif
   for (ValueInfo& output : outputs) name_unknown(output, table);
 }
 

@@ -9,17 +9,17 @@
 
 namespace minnow {
 
-#ifndef MINNOW_DOCS
-#define MINNOW_DOCS 1  // 0 leaves the texts out of the library (preset `size`)
-#endif
 #ifndef MINNOW_GRADIENTS
 #define MINNOW_GRADIENTS 1
 #endif
-#if MINNOW_DOCS
-#define MINNOW_DOC(text) text
-#else
-#define MINNOW_DOC(text) std::string_view()
-#endif
+
+/// A function that this build does not call, and that takes no room in the table of operators.
+template <class Signature>
+struct LeftOut {
+  constexpr LeftOut() = default;
+  constexpr LeftOut(Signature*) {}
+  constexpr explicit operator bool() const { return false; }
+};
 
 /// A set of dtypes, a bit each.
 using DTypes = uint32_t;
@@ -128,7 +128,7 @@ constexpr AxisRule axis_entries(uint8_t input) { return {AxisRule::Kind::entries
 struct Operator {
   std::string_view name;  // as Node::op(): "Conv", "minnow.FusedConv"
   int since = 1;          // opset of ai.onnx from which this is the meaning
-  std::string_view doc = {};
+  [[no_unique_address]] Doc doc = {};
   List<InputSpec> inputs = {};
   List<OutputSpec> outputs = {};
   List<AttributeSpec> attributes = {};
@@ -142,7 +142,11 @@ struct Operator {
   void (*infer)(const NodeView&, std::span<ValueInfo> outputs) = nullptr;
   /// Elements of small integer outputs, where those of inputs are known with symbols: set_contents (ops/contents.h). Called where not all
   /// are numbers; shapes are inferred by then. Null: not followed.
+#if MINNOW_SMALL  // no sizes but numbers
+  [[no_unique_address]] LeftOut<void(const NodeView&, std::span<ValueInfo> outputs)> infer_contents = {};
+#else
   void (*infer_contents)(const NodeView&, std::span<ValueInfo> outputs) = nullptr;
+#endif
   /// Plain loops; every other kernel is judged against them. Null where `decompose` says everything.
   void (*reference)(const NodeView&, KernelArgs&) = nullptr;
   /// The same computation in simpler operators; shapes and dtypes of the inputs are known. Empty result: not this case.
