@@ -40,7 +40,7 @@ struct ArithmeticLoops {
   void (*phase_f64)(const double* x, const double* y, double* out, size_t n, double scale);
   // add, subtract, absdiff, minimum and maximum of elements of one dtype; null: through floats.
   void (*native[7][static_cast<size_t>(ElementOp::count)])(const void* a, const void* b, void* out, size_t n);
-  /// Of bytes: a * alpha + b * beta + gamma (b == nullptr: without b), or its absolute value.
+  /// For bytes: a * alpha + b * beta + gamma (b == nullptr: without b), or its absolute value.
   void (*weighted_u8)(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p, bool absolute);
   void (*bits)(BitOp op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
   // 255 where the comparison holds. u8, f32 and f64 only.

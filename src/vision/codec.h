@@ -12,7 +12,7 @@ namespace minnow::vision {
 
 using Bytes = std::vector<std::byte>;
 
-/// What a file holds, and what is wanted of it.
+/// The channels and the dtype of a picture, in its file or as the caller wants it.
 struct PictureType {
   int64_t channels = 0;
   DType dtype = DType::u8;

@@ -247,7 +247,7 @@ class Follower {
     return i;
   }
 
-  /// Of neighbours that stayed, one of two and the ends of more.
+  /// Keeps one of two neighbours that stayed, and the ends of more.
   void thin() {
     const size_t count = corners_.size();
     size_t start = 0;

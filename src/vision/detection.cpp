@@ -116,7 +116,7 @@ void part_classes(Boxes& boxes, std::span<const double> classes) {
   }
 }
 
-/// What resize() of a picture gives, in rows of `to`: the planes of (value - mean) * scale.
+/// Writes the result of resize() to rows of `to`, as planes of (value - mean) * scale.
 template <class From, class To>
 void write_planes(const ImageView& image, To* to, bool swap, const float* mean, float scale) {
   const int64_t channels = image.channels(), plane = image.height() * image.width();

@@ -36,7 +36,7 @@ class Chamfer {
         farthest_(farthest),
         found_(static_cast<size_t>(pitch_ * (height_ + 4)), farthest_) {}
 
-  /// What the rows above and the pixel before say, then the rows below and the pixel behind.
+  /// Two passes: first the rows above and the pixel before count, then the rows below and the pixel behind.
   void find() {
     const MiscLoops& loops = misc_loops();
     const uint32_t side = steps_.side;

@@ -110,7 +110,7 @@ void draw_detections(const MutableImageView& img, const TensorView& boxes, const
     return style.colors.empty() ? color_of(kind) : style.colors[kind % style.colors.size()];
   };
   const auto drawn = [&](int64_t i) { return score_of(i) >= style.least_score; };
-  // What covers most comes first, so that boxes and labels stay readable.
+  // Large areas come first, so that boxes and labels stay readable.
   if (has(masks))
     for (int64_t i = 0; i < count; ++i)
       if (drawn(i)) blend_mask(img, masks, i, pixel_of(color_at(i), DType::u8, img.channels()), style.mask_opacity);

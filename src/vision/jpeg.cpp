@@ -91,7 +91,7 @@ bool start(Reader& reader, std::span<const uint8_t> file) {
   return true;
 }
 
-/// What comes out, and its size.
+/// Chooses the form in which the file is decoded, and the size of the result. False after an error.
 bool choose(Reader& reader, bool colors, bool rgb, int reduction) {
   if (setjmp(reader.errors.jump)) return false;
   jpeg_decompress_struct& info = reader.info;

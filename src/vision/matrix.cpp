@@ -252,7 +252,7 @@ bool cholesky(T* a, size_t n, T* b, size_t k) {
 }
 
 double least_squares(const double* a, size_t m, size_t n, const double* b, size_t k, double* x) {
-  // Of a wide matrix, the transpose is decomposed.
+  // The transpose of a wide matrix is decomposed.
   const bool wide = m < n;
   const size_t rows = std::max(m, n), columns = std::min(m, n);
   std::vector<double> at(rows * columns), w(columns), vt(columns * columns);

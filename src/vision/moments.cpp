@@ -59,7 +59,7 @@ Moments of_contour(std::span<const PointOf<T>> points) {
 
 constexpr int64_t kTile = 32;
 
-/// Of rows of up to 32 elements, with positions within the tile. `Sum` holds them: p x^3 y^0 .. for T's largest value.
+/// Sums rows of up to 32 elements, with positions within the tile. `Sum` holds them: p x^3 y^0 .. for T's largest value.
 template <class T, class Sum>
 void tile(const ImageView& image, int64_t x0, int64_t y0, int64_t width, int64_t height, bool binary, double out[10]) {
   Sum sums[10] = {};

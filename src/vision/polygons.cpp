@@ -231,7 +231,7 @@ std::vector<int32_t> hull_of(std::span<const PointOf<T>> points, bool clockwise,
     hull.insert(hull.end(), left.begin(), left.end() - 1);
     hull.insert(hull.end(), right.rbegin(), right.rend() - 1);
     if (indices) {
-      // Of equal points, one that keeps the positions in order.
+      // Among equal points, choose one that keeps the positions in order.
       const size_t size = hull.size();
       for (size_t i = 0; i < size; ++i) {
         const auto* const before = sorted[static_cast<size_t>(hull[i == 0 ? size - 1 : i - 1])];

@@ -42,7 +42,7 @@ struct WarpLoops {
   void (*scale)(float* x, int64_t n, float factor, float sum);
   /// Points (x, y) times a matrix [3, 3], divided by the last coordinate; (0, 0) where that is next to 0.
   void (*project)(const float* in, int64_t n, const double* matrix, float* out);
-  /// Of 1, 3 or 4 channels; nullptr where there is none. Linear of u8 takes no weights, the others weights[fraction][count].
+  /// For 1, 3 or 4 channels; nullptr if there is none. Linear of u8 takes no weights, the others weights[fraction][count].
   WarpRun linear8[5], linear32[5], cubic8[5], cubic32[5], lanczos8[5], lanczos32[5];
 };
 

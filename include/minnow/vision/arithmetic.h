@@ -79,7 +79,7 @@ MINNOW_API Tensor lookup(const ImageView& image, const ImageView& table, Output 
 /// The channels of each pixel times a matrix [n, channels], or [n, channels + 1] whose last column is added.
 MINNOW_API Tensor transform(const ImageView& image, const ImageView& matrix, Output output = {});
 
-// Of f32 and f64 (power with a whole exponent: of all dtypes).
+// These take f32 and f64; power with a whole exponent takes all dtypes.
 MINNOW_API Tensor square_root(const ImageView& image, Output output = {});
 MINNOW_API Tensor power(const ImageView& image, double exponent, Output output = {});
 MINNOW_API Tensor exponential(const ImageView& image, Output output = {});
@@ -114,10 +114,10 @@ struct Extremes {
   double least = 0, most = 0;
   Point least_at{-1, -1}, most_at{-1, -1};  // the first in the order of rows
 };
-/// Of a picture of one channel. With a mask without a pixel: the initial values.
+/// Takes a picture of one channel. A mask without a pixel gives the initial values.
 MINNOW_API Extremes min_max(const ImageView& image, const ImageView& mask = {});
 MINNOW_API double norm(const ImageView& image, Norm kind = Norm::l2, const ImageView& mask = {});
-/// Of the difference.
+/// The norm of the difference.
 MINNOW_API double norm(const ImageView& a, const ImageView& b, Norm kind = Norm::l2, bool relative = false, const ImageView& mask = {});
 MINNOW_API double psnr(const ImageView& a, const ImageView& b, double peak = 255);
 MINNOW_API int64_t count_nonzero(const ImageView& image);

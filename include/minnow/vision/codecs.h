@@ -9,7 +9,7 @@
 
 namespace minnow::vision {
 
-/// What is made of a file. OpenCV's numbers; all but `unchanged` add up.
+/// How a file becomes a picture. OpenCV's numbers; all but `unchanged` add up.
 enum class ReadMode : int {
   unchanged = -1,            // channels and depth as in the file (gray, blue-green-red, and with alpha; u8 or u16)
   grayscale = 0,             // [height, width], u8

@@ -61,7 +61,7 @@ MINNOW_API Tensor convex_hull(const TensorView& points, bool clockwise = false, 
 /// convex_hull() gave. An empty tensor where there are none to look for.
 MINNOW_API Tensor convexity_defects(const TensorView& contour, const TensorView& hull);
 MINNOW_API bool is_contour_convex(const TensorView& contour);
-/// Of points, or of the pixels that are not 0 in a picture (u8 or i8, [height, width]).
+/// Takes points, or a picture (u8 or i8, [height, width]), whose pixels that are not 0 count.
 MINNOW_API Rect bounding_rect(const TensorView& array);
 /// 1, 0 or -1 where the point is inside, on an edge or outside; the distance to the next edge with that sign where `measure`.
 MINNOW_API double point_polygon_test(const TensorView& contour, Point2d point, bool measure);
@@ -92,7 +92,7 @@ MINNOW_API int rotated_rectangle_intersection(const RotatedRect& a, const Rotate
 
 /// m00 m10 m01 m20 m11 m02 m30 m21 m12 m03, mu20 mu11 mu02 mu30 mu21 mu12 mu03, nu20 nu11 nu02 nu30 nu21 nu12 nu03.
 using Moments = std::array<double, 24>;
-/// Of the area within a contour, or of a picture of one channel (`binary`: of its elements that are not 0, as ones).
+/// Takes a contour, for the area within it, or a picture of one channel (`binary`: elements that are not 0 count as ones).
 MINNOW_API Moments moments(const TensorView& array, bool binary = false);
 /// Source: M.-K. Hu, Visual pattern recognition by moment invariants (1962).
 MINNOW_API std::array<double, 7> hu_moments(const Moments& moments);
@@ -216,7 +216,7 @@ MINNOW_API std::vector<double> solve_poly(const std::vector<double>& coefficient
 struct PrincipalComponents {
   Tensor mean, vectors, values;  // [1, size], [n, size], [n, 1]
 };
-/// Of samples as rows. `mean`: given, or none. `most`: 0 for all.
+/// Samples are rows. `mean`: given, or none. `most`: 0 for all.
 MINNOW_API PrincipalComponents pca(const ImageView& data, const ImageView& mean = {}, int most = 0);
 
 // ---- Flow

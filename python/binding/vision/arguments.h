@@ -26,7 +26,7 @@ namespace minnow::python {
 
 // ---- From Python
 
-/// What holds an argument of type T while the function runs. `get()`: the argument.
+/// Holds an argument of type T while the function runs. `get()`: the argument.
 template <class T, class = void>
 struct From;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the files of minnow.cv share."""
+"""Names that the files of minnow.cv share."""
 from __future__ import annotations
 
 from types import FunctionType

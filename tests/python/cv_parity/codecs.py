@@ -98,7 +98,7 @@ def imdecode_reduced(random):
 
 
 def same_picture(expected, found):
-    """Of two encoded files, as OpenCV decodes them."""
+    """Compares two encoded files, as OpenCV decodes them."""
     if not (expected[0] and found[0]) or found[1].dtype != np.uint8 or found[1].ndim != 1:
         return np.inf
     a, b = (cv2.imdecode(v[1], cv2.IMREAD_UNCHANGED) for v in (expected, found))

@@ -73,7 +73,7 @@ IPP_PERSPECTIVE = (("float32", (1, 4), (0,)), ("int16", (1, 3, 4), (0, 1, 3)), (
 
 
 def warp_cases(random, dtypes, interpolations, matrices, ipp):
-    """Of a warp with a matrix; matrices(random, height, width) makes some."""
+    """Makes cases of a warp with a matrix; matrices(random, height, width) makes some."""
     for picture in images(random, sizes=((1, 1), (1, 7), (5, 1), (17, 31), (64, 65)), dtypes=dtypes, channels=(1, 2, 3, 4)):
         height, width = picture.shape[:2]
         channels = 1 if picture.ndim == 2 else picture.shape[2]

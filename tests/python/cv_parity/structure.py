@@ -126,7 +126,7 @@ def box_points(random):
 
 
 def ellipse_apart(expected, found):
-    """Of points of the two ellipses, relative to their size; a turn by 180 degrees says nothing, nor one of a circle."""
+    """Compares points of the two ellipses, relative to their size; a turn by 180 degrees says nothing, nor one of a circle."""
     def points(box):
         (x, y), (w, h), angle = box
         t, a = np.arange(64) * np.pi / 32, np.deg2rad(angle)
