@@ -310,6 +310,13 @@ MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 /// Custom operators name the operator that computes their gradients (<minnow/custom_op.h>).
 MINNOW_API Vars gradient_of(const Vars& outputs, const Vars& output_gradients);
 
+/// The gradients of a loss, one float, with respect to parameters: values that it is made of (trainable(), placeholders, or results on the
+/// way). One Var each, of the parameter's dtype and shape; nothing is computed yet. Every operator on the way is differentiated by its
+/// rule, through its decomposition, or through where its elements come from; second derivatives are gradients of gradients. Throws
+/// Unsupported, with the operator and the node, where one has no gradient, and InvalidArgument where the loss does not depend on a
+/// parameter. Reverse mode: Griewank, Walther 2008, "Evaluating derivatives".
+MINNOW_API Vars gradients(const Var& loss, const Vars& parameters);
+
 // Control flow. Each function is called once, to record its expression; outer values that it reads are captured.
 
 using Body = std::function<Vars(const Vars&)>;

@@ -88,6 +88,9 @@ void define_expressions(nb::module_& m) {
       },
       nb::arg("outputs"), nb::arg("output_gradients"), Guarded());
   m.def(
+      "gradients", [](nb::handle loss, nb::handle parameters) { return expr::gradients(var_from(loss), vars_from(parameters)); },
+      nb::arg("loss").none(), nb::arg("parameters"), Guarded());
+  m.def(
       "replace",
       [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {
         std::vector<std::pair<Var, Var>> from_to;

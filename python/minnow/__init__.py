@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from minnow._progress import Callback
     import builtins
     from minnow import audio as audio, cv as cv, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
+    from minnow._autograd import grad as grad, stop_gradient as stop_gradient, value_and_grad as value_and_grad
     from minnow.nn import Module as Module
 
 # Submodules that are imported at their first use. minnow.compat is not among them: it redirects `import MNN`, so only an explicit import may load it.
 _SUBMODULES = ("audio", "cv", "expr", "nn", "numpy", "optim", "tools")
+
+_AUTOGRAD = ("grad", "stop_gradient", "value_and_grad")
 
 
 @suggesting
@@ -68,6 +71,9 @@ if not TYPE_CHECKING:
         if name == "Module":
             from minnow.nn import Module
             return Module
+        if name in _AUTOGRAD:
+            from minnow import _autograd
+            return getattr(_autograd, name)
         if name == "compat":
             raise AttributeError("minnow.compat changes what `import MNN` means and has to be asked for: import minnow.compat")
         raise AttributeError(f"module 'minnow' has no attribute {name!r}" + ("" if name.startswith("_") else nearest(name, __dir__())))
@@ -78,5 +84,5 @@ def __dir__() -> list[str]:
 
 
 __all__ = ["Cancelled", "Error", "FileNotFound", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "IsADirectory",
-           "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "load",
-           "promote", "uint8", "uint16", "uint32", "uint64"]
+           "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "grad", "int8", "int16", "int32", "int64", "load",
+           "promote", "stop_gradient", "uint8", "uint16", "uint32", "uint64", "value_and_grad"]

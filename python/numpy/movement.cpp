@@ -303,9 +303,9 @@ void define_movement(nb::module_& m) {
       "is_symbolic",
       [](const Var& x) {
         const python::Guard guard;
-        return express::required_value(x).node->fed_by_others;
+        return express::required_value(x).node->keeps_inputs;
       },
-      nb::arg("x"), "Whether x depends on a placeholder or a state.");
+      nb::arg("x"), "Whether x depends on a placeholder, a state or a parameter.");
 }
 
 }  // namespace minnow::numpy

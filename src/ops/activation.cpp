@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/numeric.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -200,6 +201,37 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
           .fusible = true};
 }
 
+constexpr Operator with_gradient(Operator op, Exprs (*gradient)(const GradientContext&)) {
+  op.gradient = gradient;
+  return op;
+}
+using E = const Expr&;
+#define RULE(...) MINNOW_GRADIENT(unary_gradient<[]([[maybe_unused]] E x, [[maybe_unused]] E y, E g) { return __VA_ARGS__; }>)
+#if MINNOW_GRADIENTS
+Exprs shrink_gradient(const GradientContext& c) {
+  const Expr& x = c.input(0);
+  return {where(greater(op("Abs", {x}), static_cast<double>(c.node.attribute(kShrinkLambda))), c.output_gradient(0))};
+}
+Exprs gelu_gradient(const GradientContext& c) {
+  const Expr &x = c.input(0), &g = c.output_gradient(0);
+  if (c.node.attribute(kApproximate) == "tanh") {
+    const Expr bend = op("Tanh", {kGeluScale * (x + kGeluCubic * (x * x * x))});
+    return {g * (0.5 * (bend + 1.0) + (0.5 * kGeluScale) * x * (1.0 - bend * bend) * (3 * kGeluCubic * (x * x) + 1.0))};
+  }
+  const Expr share = 0.5 * (op("Erf", {x * (1 / std::numbers::sqrt2)}) + 1.0);
+  return {g * (share + x * op("Exp", {-0.5 * (x * x)}) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2))};
+}
+Exprs swish_gradient(const GradientContext& c) {
+  const double alpha = c.node.attribute(kSwishAlpha);
+  const Expr &x = c.input(0), share = op("Sigmoid", {alpha * x});
+  return {c.output_gradient(0) * (share + alpha * (x * share * (1.0 - share)))};
+}
+Exprs leaky_relu_gradient(const GradientContext& c) {
+  const Expr &x = c.input(0), &g = c.output_gradient(0);
+  return {select(x >= 0.0, g, g * static_cast<double>(c.node.attribute(kLeakyAlpha)))};
+}
+#endif
+
 constexpr DTypes kSlopes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
 constexpr List<Operator> definitions() {
@@ -208,39 +240,51 @@ constexpr List<Operator> definitions() {
   prelu_row.inputs.append({{.name = "slope", .dtypes = kSlopes, .like = "X"}});
   Operator relu =
       row("Relu", 14, MINNOW_DOC("y = max(x, 0). Source: Nair, Hinton 2010."), relu_reference, nullptr, {}, same_shape, kFloats | kSigned);
+  relu.gradient = RULE(where(greater(x, 0), g));
   relu.monotone = relu.never_negative = relu.quantizable = true;
   return {
       std::move(relu),
-      with(row("Sigmoid", 13, MINNOW_DOC("y = 1 / (1 + e^-x)."), sigmoid_reference), &Operator::never_negative),
-      row("Tanh", 13, MINNOW_DOC("y = the hyperbolic tangent of x."), tanh_reference),
-      with(row("Softplus", 22, MINNOW_DOC("y = ln(1 + e^x)."), softplus_reference, softplus_parts), &Operator::never_negative),
+      with(with_gradient(row("Sigmoid", 13, MINNOW_DOC("y = 1 / (1 + e^-x)."), sigmoid_reference), RULE(g * y * (1.0 - y))),
+           &Operator::never_negative),
+      with_gradient(row("Tanh", 13, MINNOW_DOC("y = the hyperbolic tangent of x."), tanh_reference), RULE(g * (1.0 - y * y))),
+      with(with_gradient(row("Softplus", 22, MINNOW_DOC("y = ln(1 + e^x)."), softplus_reference, softplus_parts),
+                         RULE(g * op("Sigmoid", {x}))),
+           &Operator::never_negative),
       row("Softsign", 22, MINNOW_DOC("y = x / (1 + |x|)."), softsign_reference, softsign_parts),
       row("HardSwish", 22, MINNOW_DOC("y = x * min(max(x / 6 + 1/2, 0), 1)."), hard_swish_reference, hard_swish_parts),
       row("Mish", 22, MINNOW_DOC("y = x * tanh(softplus(x))."), mish_reference, mish_parts),
       row("Celu", 28, MINNOW_DOC("y = max(x, 0) + min(0, alpha * (e^(x / alpha) - 1))."), celu, celu_parts, {kCeluAlpha}, celu_shape),
       row("Elu", 22, MINNOW_DOC("y = x where x >= 0, else alpha * (e^x - 1)."), elu, elu_parts, {kEluAlpha}),
-      row("Gelu", 20,
-          MINNOW_DOC(
-              "y = x * (1 + erf(x / sqrt 2)) / 2, or with approximate = tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))."),
-          gelu, gelu_parts, {kApproximate}, gelu_shape),
+      with_gradient(
+          row("Gelu", 20,
+              MINNOW_DOC(
+                  "y = x * (1 + erf(x / sqrt 2)) / 2, or with approximate = tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))."),
+              gelu, gelu_parts, {kApproximate}, gelu_shape),
+          MINNOW_GRADIENT(gelu_gradient)),
       with(row("HardSigmoid", 22, MINNOW_DOC("y = min(max(alpha * x + beta, 0), 1)."), hard_sigmoid, hard_sigmoid_parts,
                {kHardSigmoidAlpha, kHardSigmoidBeta}),
            &Operator::never_negative),
-      row("LeakyRelu", 16, MINNOW_DOC("y = x where x >= 0, else alpha * x. Source: Maas, Hannun, Ng 2013."), leaky_relu, leaky_relu_parts,
-          {kLeakyAlpha}),
+      with_gradient(row("LeakyRelu", 16, MINNOW_DOC("y = x where x >= 0, else alpha * x. Source: Maas, Hannun, Ng 2013."), leaky_relu,
+                        leaky_relu_parts, {kLeakyAlpha}),
+                    MINNOW_GRADIENT(leaky_relu_gradient)),
       std::move(prelu_row),
       row("Selu", 22, MINNOW_DOC("y = gamma * x where x >= 0, else gamma * alpha * (e^x - 1). Source: Klambauer et al. 2017."), selu,
           selu_parts, {kSeluAlpha, kSeluGamma}),
-      with(row("Shrink", 9,
-               MINNOW_DOC("y = x + bias where x < -lambd, x - bias where x > lambd, else 0. Integers are moved in double precision and cut "
-                          "toward zero."),
-               shrink, nullptr, {kShrinkBias, kShrinkLambda}, same_shape, kNumeric & ~one_of({DType::bf16})),
+      with(with_gradient(
+               row("Shrink", 9,
+                   MINNOW_DOC(
+                       "y = x + bias where x < -lambd, x - bias where x > lambd, else 0. Integers are moved in double precision and cut "
+                       "toward zero."),
+                   shrink, nullptr, {kShrinkBias, kShrinkLambda}, same_shape, kNumeric & ~one_of({DType::bf16})),
+               MINNOW_GRADIENT(shrink_gradient)),
            &Operator::fusible, false),
-      row("Swish", 24, MINNOW_DOC("y = x * sigmoid(alpha * x)."), swish, swish_parts, {kSwishAlpha}),
+      with_gradient(row("Swish", 24, MINNOW_DOC("y = x * sigmoid(alpha * x)."), swish, swish_parts, {kSwishAlpha}),
+                    MINNOW_GRADIENT(swish_gradient)),
       row("ThresholdedRelu", 22, MINNOW_DOC("y = x where x > alpha, else 0."), thresholded_relu, thresholded_relu_parts, {kThreshold}),
   };
 }
 
+#undef RULE
 }  // namespace
 
 std::span<const Operator> activation_operators() { return operator_table<definitions>(); }

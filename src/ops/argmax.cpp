@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "ops/batch.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -115,6 +116,15 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .axes = kAxisAttribute};
 }
 
+#if MINNOW_GRADIENTS
+Exprs top_k_gradient(const GradientContext& c) {
+  const int64_t* axis = c.node.find<int64_t>("axis");
+  return {c.builder.op("ScatterElements", {c.zeros_like(0), c.output(1), c.output_gradient(0)},
+                       {{"axis", axis ? *axis : int64_t{-1}}, {"reduction", std::string("add")}}),
+          Expr()};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       row("ArgMax",
@@ -132,6 +142,7 @@ constexpr List<Operator> definitions() {
        .attributes = {kTopAxis, kLargest, kSorted},
        .infer_shapes = top_shapes,
        .reference = top,
+       .gradient = MINNOW_GRADIENT(top_k_gradient),
        .batch = batch_apart_off_axis},
   };
 }

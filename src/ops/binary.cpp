@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -102,7 +103,7 @@ Size size_remainder(std::span<const Size> x) {
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
 constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference,
-                       void (*infer_contents)(const NodeView&, std::span<ValueInfo>)) {
+                       void (*infer_contents)(const NodeView&, std::span<ValueInfo>), Exprs (*gradient)(const GradientContext&)) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -111,27 +112,54 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
           .infer_shapes = broadcast,
           .infer_contents = infer_contents,
           .reference = reference,
+          .gradient = gradient,
           .elementwise = true,
           .fusible = true,
           .recomputable = true};
 }
+
+// Gradients of both inputs: of a, b, the output y and its gradient g.
+using E = const Expr&;
+#define PART(...) []([[maybe_unused]] E a, [[maybe_unused]] E b, [[maybe_unused]] E y, E g) -> Expr { return __VA_ARGS__; }
+#define RULE(...) MINNOW_GRADIENT(binary_gradient<__VA_ARGS__>)
+
+#if MINNOW_GRADIENTS
+Exprs pow_gradient(const GradientContext& c) {
+  const Expr &x = c.input(0), &g = c.output_gradient(0);
+  const Expr exponent = cast(c.input(1), c.node.input_dtype(0));
+  Exprs made(2);
+  // y x^(y - 1), and 0 for y = 0, whatever x is.
+  if (c.wants(0))
+    made[0] = c.sum_to(select(op("Equal", {exponent, exponent.builder().scalar_like(0, exponent)}), x * 0.0,
+                              g * exponent * op("Pow", {x, exponent - 1.0})),
+                       0);
+  // ln x x^y, and 0 where x^y is 0.
+  if (c.wants(1))
+    made[1] = cast(c.sum_to(where(op("Greater", {x, x.builder().scalar_like(0, x)}), g * c.output(0) * op("Log", {x})), 1),
+                   c.node.input_dtype(1));
+  return made;
+}
+#endif
 
 constexpr List<Operator> definitions() {
   Operator mod_row =
       row("Mod", 28,
           MINNOW_DOC("The remainder of a / b with NumPy's broadcasting, of the sign of b, or with fmod = 1 of the sign of a; "
                      "an integer divisor of zero is an error."),
-          mod, map_contents<size_remainder>);
+          mod, map_contents<size_remainder>, RULE(PART(g), PART(-g * op("Round", {(a - y) / b}))));
   mod_row.attributes = {kFmod};
   mod_row.fusible = mod_row.recomputable = false;
   return {
-      with(row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add, map_contents<size_sum>),
+      with(row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add, map_contents<size_sum>,
+               RULE(PART(g), PART(g))),
            &Operator::commutative),
-      row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract, map_contents<size_difference>),
-      with(row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply, map_contents<size_product>),
+      row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract, map_contents<size_difference>,
+          RULE(PART(g), PART(-g))),
+      with(row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply, map_contents<size_product>,
+               RULE(PART(g * b), PART(g * a))),
            &Operator::commutative),
       row("Div", 14, MINNOW_DOC("c = a / b with NumPy's broadcasting; integers are truncated toward zero, a zero divisor is an error."),
-          divide, map_contents<size_quotient>),
+          divide, map_contents<size_quotient>, RULE(PART(g / b), PART(-g * y / b))),
       std::move(mod_row),
       {.name = "Pow",
        .since = 15,
@@ -141,11 +169,14 @@ constexpr List<Operator> definitions() {
        .outputs = {{"Z", same_as("X")}},
        .infer_shapes = broadcast,
        .reference = pow,
+       .gradient = MINNOW_GRADIENT(pow_gradient),
        .elementwise = true,
        .fusible = true},
   };
 }
 
+#undef PART
+#undef RULE
 }  // namespace
 
 std::span<const Operator> binary_operators() { return operator_table<definitions>(); }

@@ -6,6 +6,7 @@
 
 #include "base/numeric.h"
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -146,6 +147,14 @@ void cast_contents(const NodeView& node, std::span<ValueInfo> outputs) {
   if (may_hold_sizes(node.input(0)) && outputs[0].dtype != DType::boolean) set_contents(outputs[0], node.sizes(0));
 }
 
+#if MINNOW_GRADIENTS
+Exprs cast_gradient(const GradientContext& c) {
+  Exprs made(c.inputs.size());
+  made[0] = cast(c.output_gradient(0), c.node.input_dtype(0));
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Cast",
@@ -159,6 +168,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = cast_shape,
        .infer_contents = cast_contents,
        .reference = cast_reference,
+       .gradient = MINNOW_GRADIENT(cast_gradient),
        .elementwise = true,
        .fusible = true,
        .monotone = true,
@@ -172,6 +182,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = cast_like_shape,
        .infer_contents = cast_contents,
        .decompose = cast_like_parts,
+       .gradient = MINNOW_GRADIENT(cast_gradient),
        .recomputable = true},
       {.name = "BitCast",
        .since = 26,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -85,6 +86,16 @@ constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::str
 
 constexpr DTypes kMayBeInfinite = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
+#if MINNOW_GRADIENTS
+Exprs where_gradient(const GradientContext& c) {
+  const Expr &condition = c.input(0), &g = c.output_gradient(0), zero = c.builder.scalar_like(0, g);
+  Exprs made(3);
+  if (c.wants(1)) made[1] = c.sum_to(select(condition, g, zero), 1);
+  if (c.wants(2)) made[2] = c.sum_to(select(condition, zero, g), 2);
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   Operator greater_or_equal = row("GreaterOrEqual", 16, kNumeric, MINNOW_DOC("c = a >= b with NumPy's broadcasting; false beside NaN."),
                                   compare<[](auto a, auto b) { return b <= a; }>, map_contents<size_at_least>);
@@ -129,6 +140,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = broadcast,
        .infer_contents = map_contents<size_where>,
        .reference = where,
+       .gradient = MINNOW_GRADIENT(where_gradient),
        .elementwise = true,
        .fusible = true},
   };

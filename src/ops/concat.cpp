@@ -5,6 +5,7 @@
 #include "ops/batch.h"
 #include "ops/contents.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -113,6 +114,34 @@ void split(const NodeView& node, KernelArgs& args) {
   }
 }
 
+#if MINNOW_GRADIENTS
+Exprs concat_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  const int64_t axis = *c.node.find<int64_t>("axis");
+  if (c.inputs.size() == 1) return {c.output_gradient(0)};
+  Ints sizes;
+  Exprs lengths;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (c.know_shapes()) {
+      const Shape& shape = c.node.input_shape(i);
+      sizes.push_back(shape[c.node.normalize_axis(axis, shape.rank())]);
+    } else {
+      lengths.push_back(b.op("Gather", {c.shape_of(i), b.constant({axis})}));
+    }
+  }
+  const Expr split = c.know_shapes() ? b.constant(sizes) : b.op("Concat", lengths, {{"axis", int64_t{0}}});
+  return b.ops("Split", {c.output_gradient(0), split}, c.inputs.size(), {{"axis", axis}});
+}
+Exprs split_gradient(const GradientContext& c) {
+  Exprs parts;
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    if (!c.outputs[i]) continue;
+    parts.push_back(c.output_gradient(i) ? c.output_gradient(i) : c.output(i) * 0.0);
+  }
+  return {parts.size() == 1 ? parts[0] : c.builder.op("Concat", parts, {{"axis", c.node.attribute(kSplitAxis)}}), Expr()};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Concat",
@@ -124,6 +153,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = concat_shape,
        .infer_contents = move_contents,
        .reference = concat,
+       .gradient = MINNOW_GRADIENT(concat_gradient),
        .batch = batch_apart_off_axis,
        .elements = Elements::permuted,
        .axes = kAxisAttribute},
@@ -138,6 +168,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = split_shape,
        .infer_contents = move_contents,
        .reference = split,
+       .gradient = MINNOW_GRADIENT(split_gradient),
        .batch = batch_apart_off_axis,
        .elements = Elements::copied,
        .axes = kAxisAttribute},

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of floating tensors.
+#include <algorithm>
+
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -26,6 +29,94 @@ void transposed(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+#if MINNOW_GRADIENTS
+Ints ints_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+Ints pads_of(const WindowGeometry& w) {
+  Ints pads = ints_of(w.pad_begin);
+  pads.insert(pads.end(), w.pad_end.begin(), w.pad_end.end());
+  return pads;
+}
+
+/// The gradient of filters [filters, channels / groups, kernel...] of a convolution that reads `image` and has the gradient `g`: a
+/// convolution of both whose batch is the channels, whose channels are the batch, and whose strides are the dilations.
+Expr filter_gradient(GraphBuilder& b, const Expr& image, const Expr& g, const WindowGeometry& w, int64_t batch, int64_t channels,
+                     int64_t groups) {
+  const size_t rank = w.rank();
+  const auto with_spatial = [&](Ints dims, const Shape& spatial) {
+    dims.insert(dims.end(), spatial.begin(), spatial.end());
+    return b.constant(dims);
+  };
+  const auto permuted = [&](const Expr& x, Ints first) {
+    for (size_t i = 0, from = first.size(); i < rank; ++i) first.push_back(static_cast<int64_t>(from + i));
+    return b.op("Transpose", {x}, {{"perm", first}});
+  };
+  // [batch, groups, channels / groups, ...] -> [channels / groups, groups * batch, ...]
+  const Expr grouped = b.op("Reshape", {image, with_spatial({batch, groups, channels / groups}, w.input)});
+  const Expr data = b.op("Reshape", {permuted(grouped, {2, 1, 0}), with_spatial({channels / groups, groups * batch}, w.input)});
+  Ints pads = ints_of(w.pad_begin);
+  for (size_t i = 0; i < rank; ++i)  // so much that there is a place for each tap
+    pads.push_back((w.kernel[i] - 1) * w.dilation[i] + (w.output[i] - 1) * w.stride[i] + 1 - w.input[i] - w.pad_begin[i]);
+  Expr padded = data;
+  if (std::any_of(pads.begin() + static_cast<ptrdiff_t>(rank), pads.end(),
+                  [](int64_t pad) { return pad < 0; })) {  // a rest that no window reads
+    Ints cut(2 * (rank + 2));
+    for (size_t i = 0; i < rank; ++i)
+      cut[rank + 2 + 2 + i] = std::min<int64_t>(pads[rank + i], 0), pads[rank + i] = std::max<int64_t>(pads[rank + i], 0);
+    padded = b.op("Pad", {data, b.constant(cut)});
+  }
+  const Expr made = b.op("Conv", {padded, permuted(g, {1, 0})},
+                         {{"strides", ints_of(w.dilation)}, {"dilations", ints_of(w.stride)}, {"pads", pads}, {"group", groups}});
+  return permuted(made, {1, 0});
+}
+
+Expr bias_gradient(GraphBuilder& b, const Expr& g, size_t spatial) {
+  Ints axes{0};
+  for (size_t i = 0; i < spatial; ++i) axes.push_back(static_cast<int64_t>(i + 2));
+  return b.op("ReduceSum", {g, b.constant(axes)}, {{"keepdims", int64_t{0}}});
+}
+
+Exprs conv_gradient(const GradientContext& c) {
+  if (!c.know_shapes()) throw Unsupported("{}: the gradient of Conv needs the shapes of its inputs before the run", c.node.where());
+  const ConvGeometry conv = ConvGeometry::of(c.node);
+  const WindowGeometry& w = conv.window;
+  const Expr& g = c.output_gradient(0);
+  Exprs made(c.inputs.size());
+  if (c.wants(0)) {
+    Ints rest;
+    for (size_t i = 0; i < w.rank(); ++i)
+      rest.push_back(w.input[i] + w.pad_begin[i] + w.pad_end[i] - w.extent(i) - (w.output[i] - 1) * w.stride[i]);
+    made[0] = c.builder.op("ConvTranspose", {g, c.input(1)},
+                           {{"strides", ints_of(w.stride)},
+                            {"dilations", ints_of(w.dilation)},
+                            {"pads", pads_of(w)},
+                            {"group", conv.groups},
+                            {"output_padding", rest}});
+  }
+  if (c.wants(1)) made[1] = filter_gradient(c.builder, c.input(0), g, w, conv.batch, conv.in_channels, conv.groups);
+  if (c.wants(2)) made[2] = bias_gradient(c.builder, g, w.rank());
+  return made;
+}
+
+/// Of the adjoint: the convolution, whose image is the result and whose output is X.
+Exprs transposed_gradient(const GradientContext& c) {
+  if (!c.know_shapes())
+    throw Unsupported("{}: the gradient of ConvTranspose needs the shapes of its inputs before the run", c.node.where());
+  const ConvTransposeGeometry conv = ConvTransposeGeometry::of(c.node);
+  const WindowGeometry& w = conv.window;
+  const Expr& g = c.output_gradient(0);
+  Exprs made(c.inputs.size());
+  if (c.wants(0)) {
+    const Expr whole =
+        c.builder.op("Conv", {g, c.input(1)},
+                     {{"strides", ints_of(w.stride)}, {"dilations", ints_of(w.dilation)}, {"pads", pads_of(w)}, {"group", conv.groups}});
+    made[0] = whole;
+  }
+  if (c.wants(1)) made[1] = filter_gradient(c.builder, g, c.input(0), w, conv.batch, conv.out_channels, conv.groups);
+  if (c.wants(2)) made[2] = bias_gradient(c.builder, g, w.rank());
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   List<AttributeSpec> more = conv_attributes();
   more.append({optional("output_padding", AttributeKind::integers, MINNOW_DOC("positions added after each dimension of the result")),
@@ -42,6 +133,7 @@ constexpr List<Operator> definitions() {
        .attributes = conv_attributes(),
        .infer_shapes = conv_shape,
        .reference = conv,
+       .gradient = MINNOW_GRADIENT(conv_gradient),
        .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); },
        .batch = batch_apart,
        .quantizable = true,
@@ -56,6 +148,7 @@ constexpr List<Operator> definitions() {
        .attributes = more,
        .infer_shapes = transposed_shape,
        .reference = transposed,
+       .gradient = MINNOW_GRADIENT(transposed_gradient),
        .operations = [](const NodeView& node) { return 2 * ConvTransposeGeometry::of(node).multiply_adds(); },
        .batch = batch_apart,
        .wants_constants = true},

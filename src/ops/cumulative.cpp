@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis.
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -41,7 +42,8 @@ void accumulate(const NodeView& node, KernelArgs& args) {
   });
 }
 
-constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+                       Exprs (*gradient)(const GradientContext&)) {
   constexpr DTypes dtypes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
   return {.name = name,
           .since = since,
@@ -51,13 +53,29 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .attributes = {kExclusive, kReverse},
           .infer_shapes = infer,
           .reference = reference,
+          .gradient = gradient,
           .axes = axis_scalar(1)};
 }
 
+#if MINNOW_GRADIENTS
+Exprs sum_gradient(const GradientContext& c) {
+  const int64_t exclusive = c.node.attribute(kExclusive), back = !c.node.attribute(kReverse);
+  return {c.builder.op("CumSum", {c.output_gradient(0), c.input(1)}, {{"exclusive", exclusive}, {"reverse", back}}), Expr()};
+}
+/// Element i of the input is a factor of the output's elements from i on. Inputs that are zero have no gradient here.
+Exprs product_gradient(const GradientContext& c) {
+  const int64_t exclusive = c.node.attribute(kExclusive), back = !c.node.attribute(kReverse);
+  const Expr sums = c.builder.op("CumSum", {c.output_gradient(0) * c.output(0), c.input(1)}, {{"exclusive", exclusive}, {"reverse", back}});
+  return {sums / c.input(0), Expr()};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
-      row("CumSum", 14, MINNOW_DOC("The sums of the elements so far along the axis; integers wrap around."), accumulate<false>),
-      row("CumProd", 26, MINNOW_DOC("The products of the elements so far along the axis; integers wrap around."), accumulate<true>),
+      row("CumSum", 14, MINNOW_DOC("The sums of the elements so far along the axis; integers wrap around."), accumulate<false>,
+          MINNOW_GRADIENT(sum_gradient)),
+      row("CumProd", 26, MINNOW_DOC("The products of the elements so far along the axis; integers wrap around."), accumulate<true>,
+          MINNOW_GRADIENT(product_gradient)),
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/custom.h"
+#include "ops/gradient.h"
 
 #include <minnow/minnow_c.h>
 

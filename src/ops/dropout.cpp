@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/random.h"
 
@@ -51,6 +52,24 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 
 constexpr DTypes kDroppable = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
+#if MINNOW_GRADIENTS
+/// What was dropped has no gradient; the mask, the second output, tells.
+Exprs dropout_gradient(const GradientContext& c) {
+  const Expr& g = c.output_gradient(0);
+  Exprs made(c.inputs.size());
+  if (!c.has_input(2)) {
+    made[0] = g;
+    return made;
+  }
+  if (c.outputs.size() < 2 || !c.output(1))
+    throw Unsupported("{}: the gradient of Dropout needs its second output, the mask", c.node.where());
+  const Expr kept = 1.0 - (c.has_input(1) ? cast(c.input(1), c.node.input_dtype(0)) : c.builder.scalar_like(0.5, g));
+  const Expr scale = select(c.input(2), 1.0 / kept, kept * 0.0 + 1.0);
+  made[0] = where(c.output(1), g * scale);
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Dropout",
@@ -63,6 +82,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = infer,
        .reference = reference,
        .decompose = parts,
+       .gradient = MINNOW_GRADIENT(dropout_gradient),
        .pure = false}};
 }
 

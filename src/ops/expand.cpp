@@ -5,7 +5,9 @@
 #include "ops/batch.h"
 #include "ops/contents.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -59,8 +61,52 @@ void tile(const NodeView& node, KernelArgs& args) {
   });
 }
 
+#if MINNOW_GRADIENTS
+Exprs expand_gradient(const GradientContext& c) { return {c.builder.op("minnow.SumTo", {c.output_gradient(0), c.shape_of(0)}), Expr()}; }
+Exprs sum_to_gradient(const GradientContext& c) { return {c.builder.op("Expand", {c.output_gradient(0), c.shape_of(0)}), Expr()}; }
+#endif
+
+Shapes sum_to_shape(const NodeView& node) {
+  const std::vector<Size> sizes = node.sizes(1);
+  Sizes shape;
+  for (const Size size : sizes) shape.push_back(size);
+  if (const auto from = node.known_sizes(0)) {
+    const Sizes both[] = {*from, shape};
+    if (from->rank() < shape.rank() || differ(broadcast_sizes(node, both), *from))
+      node.fail("the sum of {} cannot have shape {}", *from, shape);
+  }
+  return {shape};
+}
+void sum_to(const NodeView&, KernelArgs& args) {
+  const Shape to = args.output(0).shape(), from = args.input(0).shape();
+  with_wide(args.input(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Numbers<T> x = args.values<T>(0);
+    Numbers<T> y(static_cast<size_t>(to.elements()));
+    walk_broadcast(to, from, [&](size_t place, size_t at) { y[at] = static_cast<T>(y[at] + x[place]); });
+    args.write(0, y);
+  });
+}
+Exprs sum_to_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const Shape &from = node.input_shape(0), &to = node.output_shape(0);
+  const size_t added = from.rank() - to.rank();
+  Ints axes;
+  for (size_t i = 0; i < from.rank(); ++i)
+    if (i < added || (to[i - added] == 1 && from[i] != 1)) axes.push_back(static_cast<int64_t>(i));
+  const Expr sum = axes.empty() ? b.op("Identity", {in[0]}) : b.op("ReduceSum", {in[0], b.constant(axes)}, {{"keepdims", int64_t{1}}});
+  return {added ? b.op("Reshape", {sum, b.constant(Ints(to.begin(), to.end()))}) : sum};
+}
+
 constexpr List<Operator> definitions() {
   return {
+      {.name = "minnow.SumTo",
+       .doc = MINNOW_DOC("The sums of elements that Expand would make of one: the adjoint of Expand."),
+       .inputs = {{"data", kFloats}, {"shape", kI64}},
+       .outputs = {{"sums", same_as("data")}},
+       .infer_shapes = sum_to_shape,
+       .reference = sum_to,
+       .decompose = sum_to_parts,
+       .gradient = MINNOW_GRADIENT(sum_to_gradient)},
       {.name = "Expand",
        .since = 13,
        .doc =
@@ -71,6 +117,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = expand_shape,
        .infer_contents = move_contents,
        .reference = expand,
+       .gradient = MINNOW_GRADIENT(expand_gradient),
        .batch = batch_reshaped,
        .elements = Elements::copied,
        .axes = axis_entries(1)},

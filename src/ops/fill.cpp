@@ -6,6 +6,7 @@
 
 #include "base/numeric.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -206,6 +207,16 @@ void trilu(const NodeView& node, KernelArgs& args) {
   }
 }
 
+#if MINNOW_GRADIENTS
+Exprs trilu_gradient(const GradientContext& c) {
+  Exprs inputs = c.inputs;
+  inputs[0] = c.output_gradient(0);
+  Exprs made(inputs.size());
+  made[0] = c.builder.op("Trilu", inputs, c.node.node().attributes);
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Constant",
@@ -252,7 +263,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {kUpper},
        .infer_shapes = trilu_shape,
-       .reference = trilu},
+       .reference = trilu,
+       .gradient = MINNOW_GRADIENT(trilu_gradient)},
   };
 }
 

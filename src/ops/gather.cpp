@@ -5,6 +5,7 @@
 
 #include "ops/batch.h"
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/indices.h"
 #include "ops/operator_table.h"
 
@@ -104,6 +105,23 @@ void gather_nd(const NodeView& node, KernelArgs& args) {
 /// Along axis 0 of what is the same for all entries, as a table of embeddings is, each index picks for itself.
 Batch gather_batch(const NodeView& node) { return node.is_constant(0) ? Batch::apart : batch_apart_off_axis(node); }
 
+#if MINNOW_GRADIENTS
+Exprs gather_gradient(const GradientContext& c) {
+  if (c.node.attribute(kAxis) != 0) return moved_gradient(c);
+  const Expr places = c.builder.op("Unsqueeze", {cast(c.input(1), DType::i64), c.builder.constant({int64_t{-1}})});
+  return {c.builder.op("ScatterND", {c.zeros_like(0), places, c.output_gradient(0)}, {{"reduction", std::string("add")}}), Expr()};
+}
+Exprs gather_elements_gradient(const GradientContext& c) {
+  return {c.builder.op("ScatterElements", {c.zeros_like(0), c.input(1), c.output_gradient(0)},
+                       {{"axis", c.node.attribute(kAxis)}, {"reduction", std::string("add")}}),
+          Expr()};
+}
+Exprs gather_nd_gradient(const GradientContext& c) {
+  if (c.node.attribute(kBatchDims) != 0) return moved_gradient(c);
+  return {c.builder.op("ScatterND", {c.zeros_like(0), c.input(1), c.output_gradient(0)}, {{"reduction", std::string("add")}}), Expr()};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Gather",
@@ -116,6 +134,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = gather_shape,
        .infer_contents = move_contents,
        .reference = gather,
+       .gradient = MINNOW_GRADIENT(gather_gradient),
        .batch = gather_batch,
        .elements = Elements::copied},
       {.name = "GatherElements",
@@ -127,6 +146,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = gather_elements_shape,
        .infer_contents = move_contents,
        .reference = gather_elements,
+       .gradient = MINNOW_GRADIENT(gather_elements_gradient),
        .elements = Elements::copied},
       {.name = "GatherND",
        .since = 13,
@@ -138,6 +158,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = gather_nd_shape,
        .infer_contents = move_contents,
        .reference = gather_nd,
+       .gradient = MINNOW_GRADIENT(gather_nd_gradient),
        .elements = Elements::copied},
   };
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -17,6 +18,10 @@ void reference(const NodeView& node, KernelArgs& args) {
   std::memcpy(args.output(0).data(), args.input(0).data(), args.input(0).bytes());
 }
 
+#if MINNOW_GRADIENTS
+Exprs identity_gradient(const GradientContext& c) { return {c.output_gradient(0)}; }
+#endif
+
 constexpr List<Operator> definitions() {
   return {{.name = "Identity",
            .since = 25,
@@ -25,9 +30,18 @@ constexpr List<Operator> definitions() {
            .outputs = {{"output", same_as("input")}},
            .infer = infer,
            .reference = reference,
+           .gradient = MINNOW_GRADIENT(identity_gradient),
            .batch = batch_apart,
            .elements = Elements::kept,
-           .axes = kAxesAlike}};
+           .axes = kAxesAlike},
+          {.name = "minnow.StopGradient",
+           .doc = MINNOW_DOC("y = x, which counts as a constant where gradients are computed."),
+           .inputs = {{"input"}},
+           .outputs = {{"output", same_as("input")}},
+           .infer_shapes = [](const NodeView& node) -> Shapes { return {node.input_sizes(0)}; },
+           .decompose = [](const NodeView&, GraphBuilder& b, const Exprs& in) -> Exprs { return {b.op("Identity", {in[0]})}; },
+           .gradient = MINNOW_GRADIENT(zero_gradient),
+           .batch = batch_apart}};
 }
 
 }  // namespace

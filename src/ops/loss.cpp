@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses of classifications: scores [N, C, d...], one class index for each sample [N, d...].
+#include "base/numeric.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -59,6 +61,36 @@ constexpr List<AttributeSpec> attributes() {
   return {kReduction, optional(kIgnoreIndex, AttributeKind::integer, MINNOW_DOC("a class index whose samples do not count"))};
 }
 
+#if MINNOW_GRADIENTS
+Exprs nll_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  const DType dtype = c.node.input_dtype(0);
+  const int64_t* ignored = c.node.find<int64_t>(kIgnoreIndex);
+  Expr target = cast(c.input(1), DType::i64);
+  Expr counts;
+  if (ignored) {
+    const Expr is_ignored = op("Equal", {target, b.scalar(static_cast<double>(*ignored), DType::i64)});
+    counts = select(is_ignored, b.scalar(0, dtype), b.scalar(1, dtype));
+    target = select(is_ignored, b.scalar(0, DType::i64), target);
+  }
+  Expr weight = c.has_input(2) ? b.op("Gather", {c.input(2), target}) : b.scalar(1, dtype);
+  if (counts) weight = counts * weight;
+  if (!ignored && !c.has_input(2)) weight = b.op("Expand", {weight, b.op("Shape", {target})});
+  Expr factor = weight * c.output_gradient(0);
+  if (c.node.attribute(kReduction) == "mean") factor = factor / b.op("ReduceSum", {weight}, {{"keepdims", int64_t{0}}});
+  const Expr classes = b.op("Gather", {c.shape_of(0), b.scalar(1, DType::i64)});
+  Tensor values(dtype, Shape{2});
+  const double zero_one[] = {0, 1};
+  narrow(dtype, zero_one, 2, values.writable().data());
+  const Expr chosen = b.op("OneHot", {target, classes, b.constant(values)}, {{"axis", int64_t{1}}});
+  chosen.value()->type.dtype = dtype;
+  if (c.wants(2)) c.node.fail("has no gradient of its weights");
+  Exprs made(c.inputs.size());
+  made[0] = -chosen * b.op("Unsqueeze", {factor, b.constant({int64_t{1}})});
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "NegativeLogLikelihoodLoss",
@@ -68,7 +100,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"loss", same_as("input")}},
        .attributes = attributes(),
        .infer_shapes = nll_shape,
-       .reference = nll},
+       .reference = nll,
+       .gradient = MINNOW_GRADIENT(nll_gradient)},
       {.name = "SoftmaxCrossEntropyLoss",
        .since = 13,
        .doc = MINNOW_DOC("NegativeLogLikelihoodLoss of LogSoftmax(scores) along the classes, which is the second output."),

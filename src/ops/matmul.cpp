@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -78,6 +80,56 @@ double operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).mu
 
 constexpr DTypes kProducts = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
+#if MINNOW_GRADIENTS
+Exprs gemm_gradient(const GradientContext& c) {
+  const Expr &a = c.input(0), &b = c.input(1), &g = c.output_gradient(0);
+  const int64_t turn_a = c.node.attribute(kTransA), turn_b = c.node.attribute(kTransB);
+  const auto product = [&](const Expr& left, const Expr& right, int64_t turn_left, int64_t turn_right) {
+    return c.builder.op("Gemm", {left, right}, {{"alpha", c.node.attribute(kAlpha)}, {"transA", turn_left}, {"transB", turn_right}});
+  };
+  Exprs made(c.inputs.size());
+  if (c.wants(0)) made[0] = turn_a ? product(b, g, turn_b, 1) : product(g, b, 0, !turn_b);
+  if (c.wants(1)) made[1] = turn_b ? product(g, a, 1, turn_a) : product(a, g, !turn_a, 0);
+  if (c.wants(2)) made[2] = c.builder.op("minnow.SumTo", {g * static_cast<double>(c.node.attribute(kBeta)), c.shape_of(2)});
+  return made;
+}
+/// The last two axes in the other order.
+Expr turned(const Expr& x, size_t rank) {
+  Ints perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  return x.builder().op("Transpose", {x}, {{"perm", perm}});
+}
+Exprs matmul_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  Expr x = c.input(0), w = c.input(1), g = c.output_gradient(0);
+  Exprs made(2);
+  if (c.knows_shape(1) && c.node.input_shape(1).rank() == 2) {  // all other axes of X are rows
+    const Shape& shape = c.node.input_shape(1);
+    if (c.wants(0)) made[0] = b.op("MatMul", {g, turned(w, 2)});
+    const auto rows = [&](const Expr& of, int64_t columns) { return b.op("Reshape", {of, b.constant({int64_t{-1}, columns})}); };
+    if (c.wants(1)) made[1] = b.op("Gemm", {rows(x, shape[0]), rows(g, shape[1])}, {{"transA", int64_t{1}}});
+    return made;
+  }
+  const Shape left = c.node.input_shape(0), right = c.node.input_shape(1);
+  // Vectors become matrices of one row, or of one column.
+  if (left.rank() == 1)
+    x = b.op("Unsqueeze", {x, b.constant({int64_t{0}})}),
+    g = b.op("Unsqueeze", {g, b.constant({right.rank() == 1 ? int64_t{0} : int64_t{-2}})});
+  if (right.rank() == 1) w = b.op("Unsqueeze", {w, b.constant({int64_t{1}})}), g = b.op("Unsqueeze", {g, b.constant({int64_t{-1}})});
+  const auto to = [&](const Expr& gradient, size_t i, bool is_vector) {
+    // Summed over axes that were broadcast; then the axis that a vector has not goes.
+    Ints shape(c.node.input_shape(i).begin(), c.node.input_shape(i).end());
+    if (is_vector) shape.insert(i == 0 ? shape.begin() : shape.end(), 1);
+    const Expr sum = b.op("minnow.SumTo", {gradient, b.constant(shape)});
+    return is_vector ? c.shaped_like(sum, i) : sum;
+  };
+  if (c.wants(0)) made[0] = to(b.op("MatMul", {g, turned(w, std::max<size_t>(right.rank(), 2))}), 0, left.rank() == 1);
+  if (c.wants(1)) made[1] = to(b.op("MatMul", {turned(x, std::max<size_t>(left.rank(), 2)), g}), 1, right.rank() == 1);
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Gemm",
@@ -91,6 +143,7 @@ constexpr List<Operator> definitions() {
        .attributes = {kAlpha, kBeta, kTransA, kTransB},
        .infer_shapes = gemm_shape,
        .reference = gemm,
+       .gradient = MINNOW_GRADIENT(gemm_gradient),
        .operations = operations,
        .batch = batch_apart,
        .quantizable = true},
@@ -103,6 +156,7 @@ constexpr List<Operator> definitions() {
        .outputs = {{"Y", same_as("A")}},
        .infer_shapes = matmul_shape,
        .reference = matmul,
+       .gradient = MINNOW_GRADIENT(matmul_gradient),
        .operations = operations,
        .batch = batch_apart,
        .quantizable = true},

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/batch.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -111,6 +112,38 @@ void lrn(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+#if MINNOW_GRADIENTS
+Exprs lp_gradient(const GradientContext& c) {
+  const Expr &x = c.input(0), &y = c.output(0), &g = c.output_gradient(0), axis = c.builder.constant({c.node.attribute(kLpAxis)});
+  const bool euclidean = c.node.attribute(kLpOrder) == 2;
+  const Expr norm = c.builder.op(euclidean ? "ReduceL2" : "ReduceL1", {x, axis});
+  const Expr along = c.builder.op("ReduceSum", {g * y, axis});
+  const Expr zero = c.builder.scalar_like(0, x);
+  return {select(op("Equal", {norm, zero}), zero, (g - (euclidean ? y : op("Sign", {x})) * along) / norm)};
+}
+/// y = x s^-beta, s = bias + alpha / size * (sums of squares over neighbours): the sums of the gradient go over the neighbours on the other
+/// side.
+Exprs lrn_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  const Expr &x = c.input(0), &g = c.output_gradient(0);
+  const Shape& shape = c.node.input_shape(0);
+  const int64_t size = c.node.require<int64_t>(kLrnSize.name), before = (size - 1) / 2, after = size - 1 - before;
+  const double alpha = static_cast<double>(c.node.attribute(kLrnAlpha)) / static_cast<double>(size), beta = c.node.attribute(kLrnBeta);
+  // Sums over channels c - first .. c + last, as running sums' differences.
+  const auto window = [&](const Expr& of, int64_t first, int64_t last) {
+    const int64_t channels = shape[1];
+    Ints pads(2 * shape.rank());
+    pads[1] = first + 1, pads[shape.rank() + 1] = last;
+    const Expr sums = b.op("CumSum", {b.op("Pad", {of, b.constant(pads)}), b.scalar(1, DType::i64)}), axis = b.constant({int64_t{1}});
+    const auto part = [&](int64_t from) { return b.op("Slice", {sums, b.constant({from}), b.constant({from + channels}), axis}); };
+    return part(first + last + 1) - part(0);
+  };
+  const Expr s = alpha * window(x * x, before, after) + static_cast<double>(c.node.attribute(kLrnBias));
+  const Expr scale = op("Pow", {s, b.scalar_like(-beta, x)});
+  return {g * scale - (2 * alpha * beta) * (x * window(g * x * scale / s, after, before))};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "MeanVarianceNormalization",
@@ -130,6 +163,7 @@ constexpr List<Operator> definitions() {
        .attributes = {kLpAxis, kLpOrder},
        .infer_shapes = lp_shape,
        .reference = lp,
+       .gradient = MINNOW_GRADIENT(lp_gradient),
        .batch = batch_apart_off_axis,
        .axes = kAxisAttribute},
       {.name = "LRN",
@@ -141,6 +175,7 @@ constexpr List<Operator> definitions() {
        .attributes = {kLrnSize, kLrnAlpha, kLrnBeta, kLrnBias},
        .infer_shapes = lrn_shape,
        .reference = lrn,
+       .gradient = MINNOW_GRADIENT(lrn_gradient),
        .batch = batch_apart},
   };
 }

@@ -12,6 +12,11 @@ namespace minnow {
 #ifndef MINNOW_GRADIENTS
 #define MINNOW_GRADIENTS 1
 #endif
+#if MINNOW_GRADIENTS
+#define MINNOW_GRADIENT(...) __VA_ARGS__  // a rule, where the build keeps gradients
+#else
+#define MINNOW_GRADIENT(...) nullptr
+#endif
 
 /// A function that this build does not call, and that takes no room in the table of operators.
 template <class Signature>
@@ -82,14 +87,7 @@ struct OutputSpec {
   Arity arity = Arity::required;
 };
 
-/// What a gradient rule sees; see express/gradient.h for how rules are joined.
-struct GradientContext {
-  const NodeView& node;
-  Exprs inputs, outputs, output_gradients;  // output_gradients[i] is empty where nothing depends on output i
-  const Expr& input(size_t i) const { return inputs[i]; }
-  const Expr& output(size_t i) const { return outputs[i]; }
-  const Expr& output_gradient(size_t i) const { return output_gradients[i]; }
-};
+struct GradientContext;  // ops/gradient.h
 
 /// How an operator treats the batch, which is axis 0.
 enum class Batch : uint8_t {
@@ -151,8 +149,13 @@ struct Operator {
   void (*reference)(const NodeView&, KernelArgs&) = nullptr;
   /// The same computation in simpler operators; shapes and dtypes of the inputs are known. Empty result: not this case.
   Exprs (*decompose)(const NodeView&, GraphBuilder&, const Exprs& inputs) = nullptr;
-  /// Gradients of the inputs, one each; empty Expr: no gradient flows there.
+  /// Gradients of the inputs, one each; empty Expr: no gradient flows there (ops/gradient.h). Null: those of the decomposition, or, where
+  /// elements are moved, of the places that they come from.
+#if MINNOW_GRADIENTS
   Exprs (*gradient)(const GradientContext&) = nullptr;
+#else
+  [[no_unique_address]] LeftOut<Exprs(const GradientContext&)> gradient = {};
+#endif
   /// Arithmetic operations of one run (a multiply-add counts two), for reports. Null: as many as output 0 has elements.
   double (*operations)(const NodeView&) = nullptr;
   /// Shapes and dtypes are known. Null: apart where elementwise, else mixed. ops/batch.h has the usual ones.

@@ -6,6 +6,7 @@
 #include "ops/batch.h"
 #include "ops/contents.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -152,6 +153,19 @@ void reference(const NodeView& node, KernelArgs& args) {
   });
 }
 
+#if MINNOW_GRADIENTS
+/// A border of constants is cut off again, and elements that were cut off have no gradient.
+Exprs pad_gradient(const GradientContext& c) {
+  if (c.node.attribute(kMode) != "constant") return moved_gradient(c);
+  if (c.wants(2)) c.node.fail("has no gradient of its constant");
+  Exprs inputs{c.output_gradient(0), -c.input(1)};
+  if (c.has_input(3)) inputs.resize(3), inputs.push_back(c.input(3));
+  Exprs made(c.inputs.size());
+  made[0] = c.builder.op("Pad", inputs);
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {{.name = "Pad",
            .since = 25,
@@ -164,6 +178,7 @@ constexpr List<Operator> definitions() {
            .infer_shapes = infer,
            .infer_contents = move_contents,
            .reference = reference,
+           .gradient = MINNOW_GRADIENT(pad_gradient),
            .batch = pad_batch,
            .axes = axis_list(3)}};
 }

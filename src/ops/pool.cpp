@@ -7,6 +7,7 @@
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -151,7 +152,7 @@ double operations(const NodeView& node) {
 }
 
 constexpr Operator pool(std::string_view name, std::string_view doc, List<AttributeSpec> attributes,
-                        void (*reference)(const NodeView&, KernelArgs&)) {
+                        void (*reference)(const NodeView&, KernelArgs&), Exprs (*gradient)(const GradientContext&) = nullptr) {
   attributes.append({kAutoPad, kCeilMode, kDilations, kPads, kStrides,
                      required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window"))});
   return {.name = name,
@@ -162,11 +163,13 @@ constexpr Operator pool(std::string_view name, std::string_view doc, List<Attrib
           .attributes = std::move(attributes),
           .infer_shapes = pool_shape,
           .reference = reference,
+          .gradient = gradient,
           .operations = operations,
           .batch = batch_apart_in_one_output};
 }
 
-constexpr Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+                               Exprs (*gradient)(const GradientContext&) = nullptr) {
   return {.name = name,
           .since = 22,
           .doc = doc,
@@ -174,9 +177,89 @@ constexpr Operator global_pool(std::string_view name, std::string_view doc, void
           .outputs = {{"Y", same_as("X")}},
           .infer_shapes = pool_shape,
           .reference = reference,
+          .gradient = gradient,
           .operations = operations,
           .batch = batch_apart_in_one_output};
 }
+
+#if MINNOW_GRADIENTS
+PoolGeometry pool_of(const GradientContext& c) {
+  if (!c.know_shapes())
+    throw Unsupported("{}: the gradient of {} needs the shape of its input before the run", c.node.where(), c.node.op());
+  return PoolGeometry::of(c.node);
+}
+Ints ints_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+/// For each place of the input the sum over the windows that read it: the adjoint of a depthwise convolution with ones.
+Expr spread(const GradientContext& c, const Expr& windows, const PoolGeometry& pool) {
+  GraphBuilder& b = c.builder;
+  const WindowGeometry& w = pool.window;
+  Ints kernel{1, 1}, planes{1, pool.planes()}, reads;
+  for (const int64_t size : w.kernel) kernel.push_back(size);
+  for (const int64_t size : w.output) planes.push_back(size);
+  const Expr ones = b.op("Expand", {b.scalar(1, c.node.input_dtype(0)), b.constant(kernel)});
+  // All places that windows reach, those of the padding too; then the input's.
+  kernel[0] = pool.planes();
+  const Expr filters = b.op("Expand", {ones, b.constant(kernel)});
+  const Expr all = b.op("ConvTranspose", {b.op("Reshape", {windows, b.constant(planes)}), filters},
+                        {{"strides", ints_of(w.stride)}, {"dilations", ints_of(w.dilation)}, {"group", pool.planes()}});
+  Ints pads(2 * (w.rank() + 2));
+  for (size_t i = 0; i < w.rank(); ++i) {
+    const int64_t reached = (w.output[i] - 1) * w.stride[i] + w.extent(i);
+    pads[2 + i] = -w.pad_begin[i];
+    pads[w.rank() + 4 + i] = w.input[i] + w.pad_begin[i] - reached;
+  }
+  return c.shaped_like(b.op("Pad", {all, b.constant(pads)}), 0);
+}
+
+Exprs average_gradient(const GradientContext& c) {
+  const PoolGeometry pool = pool_of(c);
+  const Numbers<double> taps = taps_counted(pool.window, c.node.attribute(kCountIncludePad));
+  Ints shape{1, 1};
+  for (const int64_t size : pool.window.output) shape.push_back(size);
+  Tensor counts(c.node.input_dtype(0), Shape(shape));
+  narrow(counts.dtype(), taps.data(), taps.size(), counts.writable().data());
+  return {spread(c, c.output_gradient(0) / c.builder.constant(counts), pool)};
+}
+Exprs global_average_gradient(const GradientContext& c) {
+  const PoolGeometry pool = pool_of(c);
+  return {c.builder.op("Expand", {c.output_gradient(0) / static_cast<double>(pool.window.input_positions()), c.shape_of(0)})};
+}
+/// To the element that was chosen, which the second output tells.
+Exprs max_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  pool_of(c);
+  Attributes attributes = c.node.node().attributes;
+  attributes.set("storage_order", int64_t{0});
+  const Exprs again = b.ops("MaxPool", c.inputs, 2, attributes);
+  const Expr flat = b.constant({int64_t{-1}});
+  const Expr zeros =
+      b.op("ConstantOfShape", {b.constant({c.node.input_shape(0).elements()})}, {{"value", Tensor(c.node.input_dtype(0), Shape{1})}});
+  zeros.value()->type.dtype = c.node.input_dtype(0);
+  return {c.shaped_like(b.op("ScatterElements", {zeros, b.op("Reshape", {again[1], flat}), b.op("Reshape", {c.output_gradient(0), flat})},
+                             {{"axis", int64_t{0}}, {"reduction", std::string("add")}}),
+                        0)};
+}
+/// Those that are the largest share the gradient.
+Exprs global_max_gradient(const GradientContext& c) {
+  Ints axes;
+  for (size_t i = 2; i < c.node.input_shape(0).rank(); ++i) axes.push_back(static_cast<int64_t>(i));
+  const Expr mask = cast(op("Equal", {c.input(0), c.output(0)}), c.node.input_dtype(0));
+  const Expr count = axes.empty() ? mask : c.builder.op("ReduceSum", {mask, c.builder.constant(axes)});
+  return {c.output_gradient(0) * mask / count};
+}
+/// The derivative of (the sum of |x|^p)^(1/p) is sign(x) (|x| / y)^(p - 1); that of windows of zeros is zero.
+template <bool kIsGlobal>
+Exprs lp_gradient(const GradientContext& c) {
+  const PoolGeometry pool = pool_of(c);
+  const double p = static_cast<double>(c.node.attribute(kP));
+  const Expr &x = c.input(0), &y = c.output(0), &g = c.output_gradient(0), zero = c.builder.scalar_like(0, x);
+  const auto power = [&](const Expr& of, double exponent) { return op("Pow", {of, c.builder.scalar_like(exponent, x)}); };
+  const Expr share = select(op("Equal", {y, zero}), zero, g * power(y, 1 - p));
+  const Expr all = kIsGlobal ? share : spread(c, share, pool);
+  return {all * op("Sign", {x}) * power(op("Abs", {x}), p - 1)};
+}
+#endif
 
 constexpr List<Operator> definitions() {
   Operator max =
@@ -188,18 +271,23 @@ constexpr List<Operator> definitions() {
   max.outputs.append({{"Indices", fixed(DType::i64), kOptional}});
   max.infer_shapes = max_pool_shape;
   max.elements = Elements::chosen;
+  max.gradient = MINNOW_GRADIENT(max_gradient);
   Operator lp = pool("LpPool", MINNOW_DOC("The Lp norm of each window of each channel."), {kP}, lp_pool);
   lp.infer_shapes = lp_pool_shape;
+  lp.gradient = MINNOW_GRADIENT(lp_gradient<false>);
   Operator global_lp = global_pool("GlobalLpPool", MINNOW_DOC("The Lp norm of each channel."), lp_pool);
   global_lp.attributes = {kP};
   global_lp.infer_shapes = lp_pool_shape;
+  global_lp.gradient = MINNOW_GRADIENT(lp_gradient<true>);
   return {
       pool("AveragePool",
            MINNOW_DOC("The mean of each window of each channel. What lies beyond the padding (with ceil_mode) is never counted."),
-           {kCountIncludePad}, average_pool),
-      global_pool("GlobalAveragePool", MINNOW_DOC("The mean of each channel; spatial dimensions become 1."), average_pool),
+           {kCountIncludePad}, average_pool, MINNOW_GRADIENT(average_gradient)),
+      global_pool("GlobalAveragePool", MINNOW_DOC("The mean of each channel; spatial dimensions become 1."), average_pool,
+                  MINNOW_GRADIENT(global_average_gradient)),
       global_lp,
-      global_pool("GlobalMaxPool", MINNOW_DOC("The largest element of each channel; spatial dimensions become 1."), max_pool),
+      global_pool("GlobalMaxPool", MINNOW_DOC("The largest element of each channel; spatial dimensions become 1."), max_pool,
+                  MINNOW_GRADIENT(global_max_gradient)),
       lp,
       max,
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM: the cells, over the loops of recurrent_common.cpp.
 #include "ops/recurrent.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -111,6 +112,58 @@ double operations(const NodeView& node) {
          (static_cast<double>(node.input_shape(1).elements()) + static_cast<double>(node.input_shape(2).elements()));
 }
 
+#if MINNOW_GRADIENTS
+Exprs gates_of(const Expr& x, int64_t gates) {
+  return x.builder().ops("Split", {x}, static_cast<size_t>(gates), {{"axis", int64_t{-1}}, {"num_outputs", gates}});
+}
+Expr plus(const Expr& x, const Expr& bias) { return bias ? x + bias : x; }
+
+Exprs rnn_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kRnnGates, 1, 0);
+  const auto activations = recurrent_activations(node, sizes, {"Tanh"});
+  const auto step = [](const RecurrentParts& parts, const Expr& x, Expr& h, Expr&) {
+    h = recurrent_activation(parts.activations[0], plus(x + op("MatMul", {h, parts.r}), parts.rb));
+  };
+  return unrolled(node, b, in, sizes, kRnnGates, 1, activations, step);
+}
+
+Exprs gru_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kGruGates, 1, 0);
+  const auto activations = recurrent_activations(node, sizes, {"Sigmoid", "Tanh"});
+  const bool linear_before_reset = node.attribute(kLinearBeforeReset);
+  const auto step = [&](const RecurrentParts& parts, const Expr& x, Expr& h, Expr&) {
+    const RecurrentActivation &f = parts.activations[0], &g = parts.activations[1];
+    const Exprs given = gates_of(x, kGruGates), recurrent = gates_of(plus(op("MatMul", {h, parts.r}), parts.rb), kGruGates);
+    const Expr update = recurrent_activation(f, given[0] + recurrent[0]), reset = recurrent_activation(f, given[1] + recurrent[1]);
+    Expr fresh;
+    if (linear_before_reset)
+      fresh = given[2] + reset * recurrent[2];
+    else
+      fresh =
+          plus(given[2] + op("MatMul", {reset * h, gates_of(parts.r, kGruGates)[2]}), parts.rb ? gates_of(parts.rb, kGruGates)[2] : Expr());
+    h = (1.0 - update) * recurrent_activation(g, fresh) + update * h;
+  };
+  return unrolled(node, b, in, sizes, kGruGates, 1, activations, step);
+}
+
+Exprs lstm_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, kLstmPeepholes);
+  const auto activations = recurrent_activations(node, sizes, {"Sigmoid", "Tanh", "Tanh"});
+  const bool input_forget = node.attribute(kInputForget);
+  const auto step = [=](const RecurrentParts& parts, const Expr& x, Expr& h, Expr& c) {
+    const RecurrentActivation &f = parts.activations[0], &g = parts.activations[1], &last = parts.activations[2];
+    const Exprs gates = gates_of(plus(x + op("MatMul", {h, parts.r}), parts.rb), kLstmGates);
+    const Exprs holes = parts.p ? gates_of(parts.p, kLstmPeepholes) : Exprs(static_cast<size_t>(kLstmPeepholes));
+    const auto looks = [&](size_t gate, size_t hole) { return holes[hole] ? gates[gate] + holes[hole] * c : gates[gate]; };
+    const Expr input = recurrent_activation(f, looks(0, 0));
+    const Expr forget = input_forget ? 1.0 - input : recurrent_activation(f, looks(2, 2));
+    c = forget * c + input * recurrent_activation(g, gates[3]);
+    h = recurrent_activation(f, looks(1, 1)) * recurrent_activation(last, c, false);
+  };
+  return unrolled(node, b, in, sizes, kLstmGates, 2, activations, step);
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "RNN",
@@ -126,6 +179,7 @@ constexpr List<Operator> definitions() {
        .attributes = attributes({}),
        .infer_shapes = rnn_shapes,
        .reference = rnn,
+       .gradient = MINNOW_GRADIENT(parts_gradient<rnn_parts>),
        .operations = operations,
        .wants_constants = true},
       {.name = "GRU",
@@ -141,6 +195,7 @@ constexpr List<Operator> definitions() {
        .attributes = attributes({kLinearBeforeReset}),
        .infer_shapes = gru_shapes,
        .reference = gru,
+       .gradient = MINNOW_GRADIENT(parts_gradient<gru_parts>),
        .operations = operations,
        .wants_constants = true},
       {.name = "LSTM",
@@ -159,6 +214,7 @@ constexpr List<Operator> definitions() {
        .attributes = attributes({kInputForget}),
        .infer_shapes = lstm_shapes,
        .reference = lstm,
+       .gradient = MINNOW_GRADIENT(parts_gradient<lstm_parts>),
        .operations = operations,
        .wants_constants = true},
   };

@@ -57,6 +57,20 @@ using RecurrentCell = FunctionRef<void(const RecurrentWeights&, std::span<double
 void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes& sizes, int64_t gates, bool has_cell_state,
                    std::span<const RecurrentActivation> activations, RecurrentCell cell);
 
+// The same as nodes, for gradients: all steps, one after the other.
+
+/// The weights of one direction.
+struct RecurrentParts {
+  Expr r, rb, p;  // [hidden, gates * hidden], [gates * hidden], [peepholes * hidden]; empty where absent
+  std::span<const RecurrentActivation> activations;
+};
+Expr recurrent_activation(const RecurrentActivation& activation, const Expr& x, bool clipped = true);
+/// One step of all sequences: `x` [batch, gates * hidden] is X W^T + wb; the states [batch, hidden] become the next ones.
+using RecurrentStep = FunctionRef<void(const RecurrentParts&, const Expr& x, Expr& h, Expr& c)>;
+/// Y, Y_h and, with two states, Y_c.
+Exprs unrolled(const NodeView& node, GraphBuilder& builder, const Exprs& inputs, const RecurrentSizes& sizes, int64_t gates, size_t states,
+               std::span<const RecurrentActivation> activations, RecurrentStep step);
+
 /// out[columns] += x[rows] * matrix[rows, columns]
 void add_product(std::span<const double> x, std::span<const double> matrix, std::span<double> out);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/gradient.h"
 #include "ops/recurrent.h"
 
 namespace minnow {
@@ -108,6 +109,85 @@ std::vector<RecurrentActivation> recurrent_activations(const NodeView& node, con
   }
   return activations;
 }
+
+#if MINNOW_GRADIENTS
+Expr recurrent_activation(const RecurrentActivation& activation, const Expr& given, bool clipped) {
+  GraphBuilder& b = given.builder();
+  const Expr x = clipped && std::isfinite(activation.clip)
+                     ? b.op("Clip", {given, b.scalar_like(-activation.clip, given), b.scalar_like(activation.clip, given)})
+                     : given;
+  const auto row = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                [&](const ActivationRow& r) { return r.function == activation.function; });
+  const double alpha = activation.alpha, beta = activation.beta;
+  if (row->name == "affine") return x * alpha + beta;
+  if (row->name == "scaledtanh") return op("Tanh", {x * beta}) * alpha;
+  if (row->name == "hardsigmoid") return b.op("Clip", {x * alpha + beta, b.scalar_like(0, x), b.scalar_like(1, x)});
+  if (row->name == "leakyrelu" || row->name == "elu")
+    return b.op(row->name == "elu" ? "Elu" : "LeakyRelu", {x}, {{"alpha", static_cast<float>(alpha)}});
+  if (row->name == "thresholdedrelu") return select(x >= alpha, x, x * 0.0);
+  static constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
+      {"relu", "Relu"}, {"tanh", "Tanh"}, {"sigmoid", "Sigmoid"}, {"softsign", "Softsign"}, {"softplus", "Softplus"}};
+  for (const auto& [name, op_name] : kOperators)
+    if (row->name == name) return op(op_name, {x});
+  throw InternalError("an activation has no operator");
+}
+
+Exprs unrolled(const NodeView& node, GraphBuilder& b, const Exprs& in, const RecurrentSizes& sizes, int64_t gates, size_t states,
+               std::span<const RecurrentActivation> activations, RecurrentStep step) {
+  const auto given = [&](size_t i) { return i < in.size() && in[i]; };
+  const int64_t hidden = sizes.hidden, width = gates * hidden;
+  const auto direction_of = [&](const Expr& x, int64_t d) { return b.op("Gather", {x, b.scalar(static_cast<double>(d), DType::i64)}); };
+  const auto turned = [&](const Expr& x) { return b.op("Transpose", {x}, {{"perm", Ints{1, 0, 2}}}); };  // batch and time, or directions
+  const Expr x = sizes.batch_first ? turned(in[0]) : in[0];
+  const auto state = [&](size_t i, int64_t d) {
+    if (given(i)) return direction_of(sizes.batch_first ? turned(in[i]) : in[i], d);
+    return b.constant(Tensor(node.input_dtype(0), Shape{sizes.batch, hidden}));
+  };
+  Exprs sequences;
+  std::array<Exprs, 2> last;
+  for (int64_t d = 0; d < sizes.directions; ++d) {
+    RecurrentParts parts;
+    Expr projected = b.op("MatMul", {x, op("Transpose", {direction_of(in[1], d)})});
+    parts.r = op("Transpose", {direction_of(in[2], d)});
+    if (given(3)) {
+      const Exprs biases = b.ops("Split", {direction_of(in[3], d), b.constant({width, width})}, 2);
+      projected = projected + biases[0];
+      parts.rb = biases[1];
+    }
+    if (given(7)) parts.p = direction_of(in[7], d);
+    parts.activations = activations.subspan(static_cast<size_t>(d) * activations.size() / static_cast<size_t>(sizes.directions));
+    Expr h = state(5, d), c = states > 1 ? state(6, d) : Expr();
+    Exprs steps(static_cast<size_t>(sizes.length));
+    const bool reversed = d == 1 || sizes.first_reversed;
+    for (int64_t k = 0; k < sizes.length; ++k) {
+      const int64_t t = reversed ? sizes.length - 1 - k : k;
+      Expr next_h = h, next_c = c;
+      step(parts, b.op("Gather", {projected, b.scalar(static_cast<double>(t), DType::i64)}), next_h, next_c);
+      Expr y = next_h;
+      if (given(4)) {  // what lies behind the end of a sequence leaves its states
+        const Expr runs =
+            b.op("Unsqueeze", {b.op("Greater", {in[4], b.scalar(static_cast<double>(t), DType::i32)}), b.constant({int64_t{-1}})});
+        y = where(runs, next_h);
+        next_h = select(runs, next_h, h);
+        if (next_c) next_c = select(runs, next_c, c);
+      }
+      h = next_h, c = next_c;
+      steps[static_cast<size_t>(t)] = b.op("Unsqueeze", {y, b.constant({int64_t{0}})});
+    }
+    sequences.push_back(b.op("Unsqueeze", {b.op("Concat", steps, {{"axis", int64_t{0}}}), b.constant({int64_t{1}})}));
+    last[0].push_back(b.op("Unsqueeze", {h, b.constant({int64_t{0}})}));
+    if (c) last[1].push_back(b.op("Unsqueeze", {c, b.constant({int64_t{0}})}));
+  }
+  Exprs results;
+  const Expr y = b.op("Concat", sequences, {{"axis", int64_t{1}}});
+  results.push_back(sizes.batch_first ? b.op("Transpose", {y}, {{"perm", Ints{2, 0, 1, 3}}}) : y);
+  for (size_t i = 0; i < states; ++i) {
+    const Expr all = b.op("Concat", last[i], {{"axis", int64_t{0}}});
+    results.push_back(sizes.batch_first ? turned(all) : all);
+  }
+  return results;
+}
+#endif
 
 void add_product(std::span<const double> x, std::span<const double> matrix, std::span<double> out) {
   for (size_t i = 0; i < x.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "base/numeric.h"
 #include "ops/batch.h"
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -178,8 +179,59 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 constexpr DTypes kReducible = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 constexpr DTypes kOrdered = kReducible | kBool | one_of({DType::i8, DType::u8});
 
+#if MINNOW_GRADIENTS
+/// A tensor of the reduced shape, such that it is broadcast to the input.
+Expr with_axes(const GradientContext& c, const Expr& reduced) {
+  if (c.node.attribute(kKeepDims)) return reduced;
+  if (!c.has_input(1))
+    return c.node.attribute(kNoopWithEmptyAxes) || !c.knows_shape(0)
+               ? reduced
+               : c.builder.op("Reshape", {reduced, c.builder.constant(Ints(c.node.input_shape(0).rank(), 1))});
+  if (c.node.is_constant(1) && c.node.contents(1).elements() == 0 && !c.node.attribute(kNoopWithEmptyAxes)) return reduced;  // a scalar
+  return c.builder.op("Unsqueeze", {reduced, c.input(1)});
+}
+Exprs spread(const GradientContext&, const Expr& gradient) { return {gradient, Expr()}; }
+Exprs sum_gradient(const GradientContext& c) {
+  return spread(c, c.builder.op("Expand", {with_axes(c, c.output_gradient(0)), c.shape_of(0)}));
+}
+Exprs mean_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  const auto size = [&](const Expr& x) {
+    const Expr made = b.op("Size", {x});
+    made.value()->type.dtype = DType::i64;
+    return cast(made, c.node.input_dtype(0));
+  };
+  const Expr g = c.output_gradient(0), share = g * size(c.output(0)) / size(c.input(0));
+  return spread(c, b.op("Expand", {with_axes(c, share), c.shape_of(0)}));
+}
+/// Those that are the largest (or smallest) share the gradient.
+Exprs chosen_gradient(const GradientContext& c) {
+  const Expr mask = cast(op("Equal", {c.input(0), with_axes(c, c.output(0))}), c.node.input_dtype(0));
+  Exprs axes{mask};
+  if (c.has_input(1)) axes.push_back(c.input(1));
+  const Expr count =
+      c.builder.op("ReduceSum", axes, {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", int64_t{c.node.attribute(kNoopWithEmptyAxes)}}});
+  return spread(c, with_axes(c, c.output_gradient(0)) * mask / count);
+}
+/// The product of all others. Where one element is zero it alone has a gradient; where two are, none has.
+Exprs product_gradient(const GradientContext& c) {
+  const Expr &x = c.input(0), zero = c.builder.scalar_like(0, x), is_zero = op("Equal", {x, zero});
+  is_zero.value()->type.dtype = DType::boolean;
+  const auto reduced = [&](const char* name, const Expr& of) {
+    Exprs inputs{of};
+    if (c.has_input(1)) inputs.push_back(c.input(1));
+    return c.builder.op(name, inputs, {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", int64_t{c.node.attribute(kNoopWithEmptyAxes)}}});
+  };
+  const Expr others = select(is_zero, zero + 1.0, x), product = reduced("ReduceProd", others),
+             zeros = reduced("ReduceSum", cast(is_zero, c.node.input_dtype(0)));
+  const Expr here = where(op("Equal", {zeros, zero + 1.0}), product), elsewhere = where(op("Equal", {zeros, zero}), product / others);
+  return spread(c, with_axes(c, c.output_gradient(0)) * select(is_zero, here, elsewhere));
+}
+#endif
+
 constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
-                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr, DTypes dtypes = kReducible) {
+                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr, DTypes dtypes = kReducible,
+                       Exprs (*gradient)(const GradientContext&) = nullptr) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -189,6 +241,7 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .infer_shapes = infer,
           .reference = reference,
           .decompose = parts,
+          .gradient = gradient,
           .batch = batch_apart,
           .axes = axis_list(1)};
 }
@@ -203,18 +256,21 @@ Size size_product(Size a, Size b) { return a * b; }
 
 constexpr List<Operator> definitions() {
   return {
-      with_contents(row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum),
+      with_contents(row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum,
+                        nullptr, kReducible, MINNOW_GRADIENT(sum_gradient)),
                     reduce_contents<size_sum>),
-      row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean),
-      with_contents(row("ReduceProd", 18, MINNOW_DOC("The product of the elements along the axes; 1 of none. Integers wrap around."), prod),
+      row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean, nullptr, kReducible,
+          MINNOW_GRADIENT(mean_gradient)),
+      with_contents(row("ReduceProd", 18, MINNOW_DOC("The product of the elements along the axes; 1 of none. Integers wrap around."), prod,
+                        nullptr, kReducible, MINNOW_GRADIENT(product_gradient)),
                     reduce_contents<size_product>),
       with_contents(row("ReduceMax", 20,
                         MINNOW_DOC("The largest element along the axes, NaN where one is NaN; of none the lowest value of the dtype."),
-                        min_or_max<true>, nullptr, kOrdered),
+                        min_or_max<true>, nullptr, kOrdered, MINNOW_GRADIENT(chosen_gradient)),
                     reduce_contents<larger>),
       with_contents(row("ReduceMin", 20,
                         MINNOW_DOC("The smallest element along the axes, NaN where one is NaN; of none the highest value of the dtype."),
-                        min_or_max<false>, nullptr, kOrdered),
+                        min_or_max<false>, nullptr, kOrdered, MINNOW_GRADIENT(chosen_gradient)),
                     reduce_contents<smaller>),
       row("ReduceL1", 18, MINNOW_DOC("The sum of the absolute values along the axes."), l1, parts<Form::l1>),
       row("ReduceL2", 18, MINNOW_DOC("The square root of the sum of the squares along the axes."), l2, parts<Form::l2>),

@@ -5,6 +5,7 @@
 
 #include "ops/batch.h"
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -125,6 +126,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = reshape_shape,
        .infer_contents = move_contents,
        .reference = copy,
+       .gradient = MINNOW_GRADIENT(reshape_gradient),
        .batch = batch_reshaped,
        .elements = Elements::kept},
       {.name = "Flatten",
@@ -136,6 +138,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = flatten_shape,
        .infer_contents = move_contents,
        .reference = copy,
+       .gradient = MINNOW_GRADIENT(reshape_gradient),
        .batch = batch_apart,
        .elements = Elements::kept},
       {.name = "Squeeze",
@@ -146,6 +149,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = squeeze_shape,
        .infer_contents = move_contents,
        .reference = copy,
+       .gradient = MINNOW_GRADIENT(reshape_gradient),
        .batch = batch_apart,
        .elements = Elements::kept},
       {.name = "Unsqueeze",
@@ -156,6 +160,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = unsqueeze_shape,
        .infer_contents = move_contents,
        .reference = copy,
+       .gradient = MINNOW_GRADIENT(reshape_gradient),
        .batch = batch_apart,
        .elements = Elements::kept},
   };

@@ -5,6 +5,7 @@
 
 #include "base/numeric.h"
 #include "ops/batch.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -135,6 +136,38 @@ Batch resize_batch(const NodeView& node) {
   return resize.scale[0] != 1 || resize.needs_region() ? Batch::mixed : Batch::reshaped;
 }
 
+#if MINNOW_GRADIENTS
+/// Along each axis the product with the transposed matrix of weights.
+Exprs resize_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  if (!c.knows_shape(0)) throw Unsupported("{}: the gradient of Resize needs the shape of its input before the run", c.node.where());
+  const ResizeGeometry resize = ResizeGeometry::of(c.node);
+  if (resize.needs_region()) throw Unsupported("{}: there is no gradient with tf_crop_and_resize", c.node.where());
+  const size_t rank = resize.input.rank();
+  const DType dtype = c.node.input_dtype(0);
+  Expr g = c.output_gradient(0);
+  for (size_t i = 0; i < rank; ++i) {
+    const ResizeAxis axis = resize.axis(i);
+    if (axis.is_identity()) continue;
+    Numbers<double> weights(static_cast<size_t>(axis.output * axis.input));
+    for (int64_t o = 0; o < axis.output; ++o)
+      for (int64_t t = o * axis.taps; t < (o + 1) * axis.taps; ++t)
+        weights[static_cast<size_t>(o * axis.input + axis.index[static_cast<size_t>(t)])] +=
+            axis.weight.empty() ? 1 : axis.weight[static_cast<size_t>(t)];
+    Tensor matrix(dtype, Shape{axis.output, axis.input});
+    narrow(dtype, weights.data(), weights.size(), matrix.writable().data());
+    Ints perm;
+    for (size_t k = 0; k < rank; ++k) perm.push_back(static_cast<int64_t>(k));
+    std::swap(perm[i], perm[rank - 1]);
+    const auto turned = [&](const Expr& x) { return i + 1 == rank ? x : b.op("Transpose", {x}, {{"perm", perm}}); };
+    g = turned(b.op("MatMul", {turned(g), b.constant(std::move(matrix))}));
+  }
+  Exprs made(c.inputs.size());
+  made[0] = g;
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Resize",
@@ -153,6 +186,7 @@ constexpr List<Operator> definitions() {
                       kTransformation, kCubicA, kExcludeOutside, kExtrapolation, kPolicy, kMode, kNearestMode},
        .infer_shapes = infer_shapes,
        .reference = reference,
+       .gradient = MINNOW_GRADIENT(resize_gradient),
        .batch = resize_batch}};
 }
 

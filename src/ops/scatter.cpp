@@ -5,6 +5,7 @@
 
 #include "ops/contents.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/indices.h"
 #include "ops/operator_table.h"
 
@@ -157,6 +158,23 @@ void tensor_scatter(const NodeView& node, KernelArgs& args) {
   }
 }
 
+#if MINNOW_GRADIENTS
+/// What was written over has no gradient; with reduction = add all have.
+template <bool kElements>
+Exprs scatter_gradient(const GradientContext& c) {
+  const std::string_view reduction = c.node.attribute(kReduction);
+  if (reduction != "none" && reduction != "add")
+    throw Unsupported("{}: there is no gradient with reduction = {}", c.node.where(), reduction);
+  const Expr& g = c.output_gradient(0);
+  Exprs made(3);
+  Attributes axis;
+  if (kElements) axis.set("axis", c.node.attribute(kAxis));
+  if (c.wants(0)) made[0] = reduction == "add" ? g : c.builder.op(c.node.op(), {g, c.input(1), c.zeros_like(2)}, axis);
+  if (c.wants(2)) made[2] = c.builder.op(kElements ? "GatherElements" : "GatherND", {g, c.input(1)}, axis);
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "ScatterElements",
@@ -168,7 +186,8 @@ constexpr List<Operator> definitions() {
        .attributes = {kAxis, kReduction},
        .infer_shapes = scatter_elements_shape,
        .infer_contents = move_contents,
-       .reference = scatter_elements},
+       .reference = scatter_elements,
+       .gradient = MINNOW_GRADIENT(scatter_gradient<true>)},
       {.name = "ScatterND",
        .since = 18,
        .doc = MINNOW_DOC("data, with each slice of `updates` written to the place that a tuple along the last axis of `indices` names. Of "
@@ -178,7 +197,8 @@ constexpr List<Operator> definitions() {
        .attributes = {kReduction},
        .infer_shapes = scatter_nd_shape,
        .infer_contents = move_contents,
-       .reference = scatter_nd},
+       .reference = scatter_nd,
+       .gradient = MINNOW_GRADIENT(scatter_gradient<false>)},
       {.name = "TensorScatter",
        .since = 24,
        .doc = MINNOW_DOC("A cache of sequences, with `update` written along `axis` from write_indices[b] on, for each sample b."),

@@ -6,6 +6,7 @@
 #include "ops/batch.h"
 #include "ops/contents.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -194,6 +195,25 @@ Exprs region_as_slice(const NodeView& node, GraphBuilder& builder, const Exprs& 
       "Slice", {inputs[0], builder.constant(starts), builder.constant(ends), builder.constant(axes), builder.constant(region.steps)})};
 }
 
+#if MINNOW_GRADIENTS
+/// With steps of 1 a border of zeros, else where the elements come from.
+Exprs slice_gradient(const GradientContext& c) {
+  for (size_t i = 1; i < c.inputs.size(); ++i)
+    if (c.inputs[i] && !c.node.is_constant(i)) return moved_gradient(c);
+  const Shape& shape = c.node.input_shape(0);
+  Ints pads(2 * shape.rank());
+  for (const Interval& interval : intervals_of(c.node, shape.rank())) {
+    if (interval.step != 1) return moved_gradient(c);
+    const Cut kept = cut(interval, shape[interval.axis]);
+    pads[interval.axis] = kept.start;
+    pads[shape.rank() + interval.axis] = shape[interval.axis] - kept.start - kept.extent;
+  }
+  Exprs made(c.inputs.size());
+  made[0] = c.builder.op("Pad", {c.output_gradient(0), c.builder.constant(pads)});
+  return made;
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {{.name = "minnow.Region",
            .doc = MINNOW_DOC("The places start + i * step, 0 <= i < size, along each axis: a Slice whose shape does not depend on where it "
@@ -203,7 +223,8 @@ constexpr List<Operator> definitions() {
            .attributes = {kSizes, kSteps},
            .infer_shapes = region_shape,
            .reference = region_reference,
-           .decompose = region_as_slice},
+           .decompose = region_as_slice,
+           .gradient = MINNOW_GRADIENT(moved_gradient)},
           {.name = "Slice",
            .since = 13,
            .doc = MINNOW_DOC("data[start:end:step] along each of `axes`, as NumPy: negative bounds count from the end, bounds beyond the "
@@ -213,6 +234,7 @@ constexpr List<Operator> definitions() {
            .infer_shapes = infer,
            .infer_contents = move_contents,
            .reference = reference,
+           .gradient = MINNOW_GRADIENT(slice_gradient),
            .batch = slice_batch,
            .elements = Elements::copied,
            .axes = axis_list(3)}};

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/batch.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -61,8 +62,17 @@ void hardmax(const NodeView& node, KernelArgs& args) {
   args.write(0, x);
 }
 
+#if MINNOW_GRADIENTS
+template <bool kLog>
+Exprs softmax_gradient(const GradientContext& c) {
+  const Expr &y = c.output(0), &g = c.output_gradient(0), axis = c.builder.constant({c.node.attribute(kAxis)});
+  const Expr sum = c.builder.op("ReduceSum", {kLog ? g : g * y, axis});
+  return {kLog ? g - op("Exp", {y}) * sum : y * (g - sum)};
+}
+#endif
+
 constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
-                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
+                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&), Exprs (*gradient)(const GradientContext&)) {
   return {.name = name,
           .since = 13,
           .doc = doc,
@@ -72,16 +82,20 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .infer_shapes = infer,
           .reference = reference,
           .decompose = parts,
+          .gradient = gradient,
           .batch = batch_apart_off_axis,
           .axes = kAxisAttribute};
 }
 
 constexpr List<Operator> definitions() {
   return {
-      with(row("Softmax", MINNOW_DOC("y = e^x / the sum of e^x along the axis."), softmax<false>, softmax_parts<false>),
+      with(row("Softmax", MINNOW_DOC("y = e^x / the sum of e^x along the axis."), softmax<false>, softmax_parts<false>,
+               MINNOW_GRADIENT(softmax_gradient<false>)),
            &Operator::never_negative),
-      row("LogSoftmax", MINNOW_DOC("y = x - ln(the sum of e^x along the axis)."), softmax<true>, softmax_parts<true>),
-      row("Hardmax", MINNOW_DOC("1 at the first largest element along the axis, 0 elsewhere."), hardmax),
+      row("LogSoftmax", MINNOW_DOC("y = x - ln(the sum of e^x along the axis)."), softmax<true>, softmax_parts<true>,
+          MINNOW_GRADIENT(softmax_gradient<true>)),
+      row("Hardmax", MINNOW_DOC("1 at the first largest element along the axis, 0 elsewhere."), hardmax, nullptr,
+          MINNOW_GRADIENT(zero_gradient)),
   };
 }
 

@@ -5,6 +5,7 @@
 #include "ops/batch.h"
 #include "ops/contents.h"
 #include "ops/copy_region.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -78,6 +79,16 @@ void reverse_sequence(const NodeView& node, KernelArgs& args) {
   }
 }
 
+#if MINNOW_GRADIENTS
+Exprs transpose_gradient(const GradientContext& c) {
+  const Ints* perm = c.node.find<Ints>("perm");
+  if (!perm) return {c.builder.op("Transpose", {c.output_gradient(0)})};
+  Ints inverse(perm->size());
+  for (size_t i = 0; i < perm->size(); ++i) inverse[c.node.normalize_axis((*perm)[i], perm->size())] = static_cast<int64_t>(i);
+  return {c.builder.op("Transpose", {c.output_gradient(0)}, {{"perm", inverse}})};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Transpose",
@@ -89,6 +100,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = transpose_shape,
        .infer_contents = move_contents,
        .reference = transpose,
+       .gradient = MINNOW_GRADIENT(transpose_gradient),
        .batch = batch_apart,
        .elements = Elements::permuted},
       {.name = "ReverseSequence",

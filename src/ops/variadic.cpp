@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/contents.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -99,7 +100,8 @@ Exprs clip_parts(const NodeView& node, GraphBuilder&, const Exprs& in) {
 }
 
 constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
-                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
+                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr,
+                       Exprs (*gradient)(const GradientContext&) = nullptr) {
   return {.name = name,
           .since = 13,
           .doc = doc,
@@ -108,10 +110,49 @@ constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtype
           .infer_shapes = broadcast,
           .reference = reference,
           .decompose = parts,
+          .gradient = gradient,
           .elementwise = true,
           .fusible = true,
           .commutative = true};
 }
+
+#if MINNOW_GRADIENTS
+/// The inputs that are the largest (or smallest) share the gradient.
+Exprs chosen_gradient(const GradientContext& c) {
+  const DType dtype = c.node.input_dtype(0);
+  Exprs masks, made(c.inputs.size());
+  for (const Expr& x : c.inputs) masks.push_back(cast(op("Equal", {x, c.output(0)}), dtype));
+  const Expr share = c.output_gradient(0) / join("Add", masks);
+  for (size_t i = 0; i < made.size(); ++i)
+    if (c.wants(i)) made[i] = c.sum_to(share * masks[i], i);
+  return made;
+}
+Exprs mean_gradient(const GradientContext& c) {
+  Exprs made(c.inputs.size());
+  const Expr share = c.output_gradient(0) / static_cast<double>(made.size());
+  for (size_t i = 0; i < made.size(); ++i)
+    if (c.wants(i)) made[i] = c.sum_to(share, i);
+  return made;
+}
+Exprs sum_gradient(const GradientContext& c) {
+  Exprs made(c.inputs.size());
+  for (size_t i = 0; i < made.size(); ++i)
+    if (c.wants(i)) made[i] = c.sum_to(c.output_gradient(0), i);
+  return made;
+}
+Exprs clip_gradient(const GradientContext& c) {
+  const Expr &x = c.input(0), &g = c.output_gradient(0), zero = c.builder.scalar_like(0, g);
+  Exprs made(c.inputs.size());
+  made[0] = g;
+  for (size_t i : {1, 2}) {
+    if (!c.has_input(i)) continue;
+    const Expr beyond = op(i == 1 ? "Less" : "Greater", {x, c.input(i)});
+    made[0] = select(beyond, zero, made[0]);
+    if (c.wants(i)) made[i] = c.shaped_like(c.builder.op("ReduceSum", {where(beyond, g)}, {{"keepdims", int64_t{0}}}), i);
+  }
+  return made;
+}
+#endif
 
 constexpr List<Operator> definitions() {
   Operator max_row =
@@ -120,13 +161,16 @@ constexpr List<Operator> definitions() {
   Operator min_row =
       row("Min", MINNOW_DOC("The smallest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
           min, min_or_max_parts<false>);
+  max_row.gradient = min_row.gradient = MINNOW_GRADIENT(chosen_gradient);
   max_row.infer_contents = map_contents<largest_size>;
   min_row.infer_contents = map_contents<smallest_size>;
   return {
       std::move(max_row),
       std::move(min_row),
-      row("Sum", MINNOW_DOC("The sum of the inputs, element by element, with NumPy's broadcasting."), kFloats, sum, sum_parts),
-      row("Mean", MINNOW_DOC("The mean of the inputs, element by element, with NumPy's broadcasting."), kFloats, mean),
+      row("Sum", MINNOW_DOC("The sum of the inputs, element by element, with NumPy's broadcasting."), kFloats, sum, sum_parts,
+          MINNOW_GRADIENT(sum_gradient)),
+      row("Mean", MINNOW_DOC("The mean of the inputs, element by element, with NumPy's broadcasting."), kFloats, mean, nullptr,
+          MINNOW_GRADIENT(mean_gradient)),
       {.name = "Clip",
        .since = 13,
        .doc = MINNOW_DOC("y = min(max(x, min), max); a bound that is absent does not bound, NaN stays NaN."),
@@ -137,6 +181,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = clip_shape,
        .reference = clip,
        .decompose = clip_parts,
+       .gradient = MINNOW_GRADIENT(clip_gradient),
        .elementwise = true,
        .fusible = true,
        .monotone = true,

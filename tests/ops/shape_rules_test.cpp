@@ -148,6 +148,8 @@ constexpr std::string_view kNodes[] = {
     "input a: f32[2, 3, 4]; input b: f32[4, 5]; y = minnow.FusedMatMul(a, b)",
     "input x: f32[6, 5]; const s = i64[2] [1, 0]; y = minnow.Region(x, s) {sizes = [2, 3], steps = [2, 1]}",
     "input x: f32[2, 4, 3]; y, u, v = minnow.Svd(x)",
+    "input x: f32[2, 4, 3]; y = minnow.StopGradient(x)",
+    "input x: f32[2, 4, 3]; const s = i64[2] [4, 1]; y = minnow.SumTo(x, s)",
 };
 
 /// Nodes of these run graphs, hold sequences or optionals, or are made by passes with many numbers: their own tests compare them, by

@@ -159,6 +159,18 @@ def gradient_of(outputs: Sequence[Var] | Var, output_gradients: Sequence[VarLike
     return _minnow.gradient_of(outputs, list(output_gradients))  # type: ignore[arg-type]
 
 
+def gradients(loss: Var, parameters: Sequence[Var] | Var) -> list[Var]:
+    """The gradients of a loss, one float, with respect to parameters: trainables, placeholders, or other values that the loss is made of. One
+    for each, of its shape and dtype; nothing is computed yet. Raises Unsupported, with the operator and the node, where one has no gradient,
+    InvalidArgument (a ValueError) where the loss does not depend on a parameter. minnow.grad() does the same for functions.
+
+    >>> w = expr.trainable([1.0, 2.0])
+    >>> expr.gradients((w * w).sum(), [w])
+    [Var([2., 4.], shape=(2,), dtype=float64)]
+    """
+    return _minnow.gradients(loss, [parameters] if isinstance(parameters, Var) else list(parameters))
+
+
 def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
     """Return the placeholders on which the expressions depend, in the order of their first use. Raises InvalidType (a TypeError) for other objects
     than Vars.
@@ -373,7 +385,7 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'minnow.expr' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 
-__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "gradient_of", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",
+__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "gradient_of", "gradients", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",
            "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]
 

@@ -258,7 +258,7 @@ def computed(x: Var) -> Var:
 
 
 def is_symbolic(x: Var) -> bool:
-    """True if x depends on a placeholder or a state; expressions of x then hold for later values too."""
+    """True if x depends on a placeholder, a state or a parameter; expressions of x then hold for later values, and have gradients."""
     return native.is_symbolic(x)  # type: ignore[no-any-return]
 
 

@@ -473,6 +473,8 @@ const std::vector<Documentation> kRows = {
     {"minnow.QuantizedConv", "that of Conv", "", "", {}},
     {"minnow.QuantizedMatMul", "that of MatMul", "", "", {}},
     {"minnow.Region", "sizes", "", "", {}},
+    {"minnow.StopGradient", "that of input", "", "", {}},
+    {"minnow.SumTo", "that `shape` holds", "", "", {}},
     {"minnow.Svd", "u: [..., M, K]; s: [..., K]; v: [..., K, N] or [..., N, K] as its documentation says; K = min(M, N)", "", "", {}},
 };
 

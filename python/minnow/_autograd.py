@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of functions: grad() and value_and_grad(), as in JAX."""
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from minnow import _minnow
+from minnow._minnow import InvalidArgument, InvalidType, Var
+
+
+def _leaves(tree: Any) -> list[Any]:
+    """The arrays of nested tuples, lists and dicts, in order."""
+    if isinstance(tree, dict):
+        return [leaf for key in tree for leaf in _leaves(tree[key])]
+    if isinstance(tree, (tuple, list)):
+        return [leaf for item in tree for leaf in _leaves(item)]
+    return [tree]
+
+
+def _rebuilt(tree: Any, leaves: Any) -> Any:
+    """The same nest with other leaves, taken from an iterator."""
+    if isinstance(tree, dict):
+        return {key: _rebuilt(tree[key], leaves) for key in tree}
+    if isinstance(tree, (tuple, list)):
+        items = [_rebuilt(item, leaves) for item in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+    return next(leaves)
+
+
+def _like(leaf: Any, gradient: Var) -> Any:
+    """An array of NumPy for an array of NumPy."""
+    if type(leaf).__module__ != "numpy":
+        return gradient
+    import numpy
+    return numpy.array(gradient)
+
+
+def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
+    """A function that gives the value of `fun`, one float, and its gradient with respect to the arguments of these numbers. They are arrays, or
+    nests of tuples, lists and dicts of arrays; the gradient has the same form: Vars, or arrays of NumPy for arrays of NumPy. `fun` gets Vars of
+    the same dtype and computes with minnow. has_aux: `fun` gives (value, anything), and the result is ((value, anything), gradient). Raises
+    InvalidArgument (a ValueError) for arguments that are no floats and values of several elements, and where the value does not depend on an
+    array; Unsupported, with the operator, where one has no gradient.
+
+    >>> minnow.value_and_grad(lambda x: (x * x).sum())(minnow.Var([1.0, 2.0, 3.0]))
+    (Var(14.0, shape=(), dtype=float64), Var([2., 4., 6.], shape=(3,), dtype=float64))
+    """
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def run(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+        given = list(args)
+        leaves: list[Any] = []
+        parameters: list[Var] = []
+        for number in numbers:
+            if not -len(args) <= number < len(args):
+                raise InvalidArgument(f"argument {number} is asked for; the function was called with {len(args)}")
+            own = _leaves(args[number])
+            variables = [_minnow.trainable(leaf) for leaf in own]
+            leaves += own
+            parameters += variables
+            given[number] = _rebuilt(args[number], iter(variables))
+        result = fun(*given, **keywords)
+        if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+            raise InvalidType("with has_aux the function gives a pair: its value and anything else")
+        value = result[0] if has_aux else result
+        if not isinstance(value, Var):
+            raise InvalidType(f"the function gives a Var of one float, not {type(value).__name__}")
+        gradients = _minnow.gradients(value, parameters)
+        _minnow.evaluate([value, *gradients])
+        found = iter(_like(leaf, gradient) for leaf, gradient in zip(leaves, gradients))
+        made = tuple(_rebuilt(args[number], found) for number in numbers)
+        return result, made[0] if isinstance(argnums, int) else made
+
+    return run
+
+
+def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of `fun` alone, or with has_aux (gradient, anything); see value_and_grad().
+
+    Raises what value_and_grad() raises.
+
+    >>> minnow.grad(lambda x: (x ** 3).sum())(minnow.Var([1.0, 2.0]))
+    Var([ 3., 12.], shape=(2,), dtype=float64)
+    """
+    both = value_and_grad(fun, argnums, has_aux)
+
+    def run(*args: Any, **keywords: Any) -> Any:
+        value, gradient = both(*args, **keywords)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return run
+
+
+def stop_gradient(x: Any) -> Var:
+    """x, which counts as a constant where gradients are computed. Raises InvalidType (a TypeError) for what is no array.
+
+    >>> minnow.grad(lambda x: (x * minnow.stop_gradient(x)).sum())(minnow.Var([2.0, 3.0]))
+    Var([2., 3.], shape=(2,), dtype=float64)
+    """
+    return _minnow.op("minnow.StopGradient", [x if isinstance(x, Var) else Var(x)], {})
+
+
+__all__ = ["grad", "value_and_grad", "stop_gradient"]
