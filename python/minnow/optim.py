@@ -6,14 +6,16 @@
                             schedule=optim.schedule("cosine", steps=1000))
     optimizer.step(gradients)                # a dict of arrays, or a list of them in the order of the parameters
 
-Parameters are Vars, or arrays of NumPy that may be written, of float32 or float64. The C++ side is <minnow/optimizer.h>.
+Parameters are Vars, or arrays of NumPy that may be written, of float32 or float64. TrainingStep computes gradients, too. The C++ side is
+<minnow/optimizer.h>.
 """
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from minnow import _minnow
-from minnow._minnow import InvalidArgument, Var
+from minnow._autograd import _leaves
+from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow.nn import Module
 
 _core = _minnow.optim
@@ -344,6 +346,44 @@ class Muon(Optimizer):
     _name = "muon"
 
 
+class TrainingStep:
+    """A step of training: step(*batch) computes loss(*batch), its gradients with respect to the optimizer's parameters, which are Vars, and
+    updates these.
+
+    loss: a function of arrays that gives one float, a Var, or a pair of it and anything that the step should give, too. Call the step with the
+    arguments of loss; it returns the loss, or the pair. seed: of the random numbers that layers draw. Raises InvalidType (a TypeError) where
+    loss gives something else, InvalidArgument (a ValueError) where it does not depend on a parameter, and Unsupported, with the operator, where
+    one has no gradient.
+
+    >>> w = minnow.expr.trainable([1.0, 2.0])
+    >>> step = optim.TrainingStep(lambda x: ((w - x) ** 2).sum(), optim.create("sgd", {"w": w}, lr=0.25))
+    >>> float(step(minnow.Var([0.0, 0.0])))
+    5.0
+    >>> w.tolist()
+    [0.5, 1.0]
+    """
+
+    def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0) -> None:
+        self._loss, self._optimizer, self._seed = loss, optimizer, seed
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer that updates the parameters."""
+        return self._optimizer
+
+    def __call__(self, *batch: Any) -> Any:
+        result = self._loss(*batch)
+        pair = isinstance(result, tuple) and len(result) == 2
+        value = result[0] if pair else result
+        if not isinstance(value, Var):
+            raise InvalidType(f"the loss gives a Var of one float, not {type(value).__name__}")
+        names, parameters = list(self._optimizer.parameters), list(self._optimizer.parameters.values())
+        gradients = _minnow.gradients(value, parameters)
+        _minnow.evaluate([value, *gradients, *[leaf for leaf in (_leaves(result[1]) if pair else []) if isinstance(leaf, Var)]])
+        self._optimizer.step(dict(zip(names, gradients)))
+        return result
+
+
 def _document(kind: type[Optimizer]) -> None:
     formula, settings = describe(kind._name)
     lines = [f"    {name}={default!r}: {meaning}" for name, default, meaning in settings]
@@ -355,5 +395,5 @@ for _kind in Optimizer.__subclasses__():
 
 __all__ = ["ADOPT", "ASGD", "AdEMAMix", "AdaBelief", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Adan", "LAMB",
            "LARS", "LBFGS", "Lion", "Muon", "NAdam", "NovoGrad", "Optimizer", "Prodigy", "RAdam", "RMSprop", "Rprop", "SGD", "SM3",
-           "Schedule", "ScheduleFree", "Sophia", "Yogi", "chained", "create", "describe", "lambda_schedule", "load", "names",
+           "Schedule", "ScheduleFree", "Sophia", "TrainingStep", "Yogi", "chained", "create", "describe", "lambda_schedule", "load", "names",
            "register", "schedule", "sequential"]
