@@ -6,7 +6,7 @@
     scores = model(image)                 # arrays in, arrays out
 
 minnow.Var is a value that is computed when it is read; minnow.expr has a function for every operator, minnow.numpy NumPy's names,
-minnow.cv OpenCV's, minnow.nn modules, minnow.optim optimizers, minnow.tools conversion and inspection.
+minnow.cv OpenCV's, minnow.nn modules, minnow.optim optimizers, minnow.data data sets and loaders, minnow.tools conversion and inspection.
 """
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from minnow._options import RunOptions
     from minnow._progress import Callback
     import builtins
-    from minnow import audio as audio, cv as cv, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
+    from minnow import audio as audio, cv as cv, data as data, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
     from minnow._autograd import grad as grad, stop_gradient as stop_gradient, value_and_grad as value_and_grad
     from minnow.nn import Module as Module
 
 # Submodules that are imported at their first use. minnow.compat is not among them: it redirects `import MNN`, so only an explicit import may load it.
-_SUBMODULES = ("audio", "cv", "expr", "nn", "numpy", "optim", "tools")
+_SUBMODULES = ("audio", "cv", "data", "expr", "nn", "numpy", "optim", "tools")
 
 _AUTOGRAD = ("grad", "stop_gradient", "value_and_grad")
 

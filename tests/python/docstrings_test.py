@@ -18,7 +18,7 @@ except ImportError as error:
     print(error)
     sys.exit(77)
 
-MODULES = ("minnow", "minnow.expr", "minnow.nn", "minnow.tools", "minnow.cv", "minnow.audio", "minnow.optim", "minnow.numpy", "minnow.numpy.linalg", "minnow.numpy.fft", "minnow.numpy.random")
+MODULES = ("minnow", "minnow.expr", "minnow.nn", "minnow.tools", "minnow.cv", "minnow.audio", "minnow.optim", "minnow.data", "minnow.data.transforms", "minnow.numpy", "minnow.numpy.linalg", "minnow.numpy.fft", "minnow.numpy.random")
 
 
 def functions():
@@ -94,7 +94,7 @@ class Docstrings(unittest.TestCase):
 
     def test_examples(self):
         finder, total = doctest.DocTestFinder(exclude_empty=True), 0
-        known = {"minnow": minnow, "expr": expr, "nn": minnow.nn, "tools": minnow.tools, "cv": minnow.cv, "audio": minnow.audio, "optim": minnow.optim, "np": mnp}
+        known = {"minnow": minnow, "expr": expr, "nn": minnow.nn, "tools": minnow.tools, "cv": minnow.cv, "audio": minnow.audio, "optim": minnow.optim, "data": minnow.data, "np": mnp}
         for name, value in functions().items():
             if ">>> " not in (inspect.getdoc(value) or ""):
                 continue

@@ -113,6 +113,7 @@ assert_type(expr.op("TopK", [x, [1]], outputs=2), list[minnow.Var])
 assert_type(expr.op("Relu", x), minnow.Var)
 assert_type(tools.bench("net.onnx").least, float)
 assert_type(minnow.optim.AdamW({"w": x}, lr=1e-3, clip_norm=1.0, schedule=minnow.optim.schedule("cosine", steps=10)).state_dict(), dict[str, minnow.Var])
+assert_type(minnow.data.DataLoader(minnow.data.FashionMNIST(), 8, shuffle=True, num_workers=2, seed=1).state_dict(), dict[str, Any])
 assert_type(minnow.convert("a.onnx", "b.minnow", optimize="none").bytes, int)
 try:
     minnow.load("a.onnx")
@@ -145,7 +146,9 @@ minnow.Var(1, dtyp="float32")
 x.astype(dtyp="float32")
 minnow.loadd("a.onnx")
 minnow.optim.SGD([x], lr="fast")
-minnow.optim.create("sgd", [x]).step(1)"""
+minnow.optim.create("sgd", [x]).step(1)
+minnow.data.DataLoader([1], batchsize=2)
+minnow.data.transforms.Resize("8")"""
 
 
 class Types(unittest.TestCase):
