@@ -136,6 +136,11 @@ class Pages(unittest.TestCase):
         model_with_custom_operators(self.folder / "custom.onnx", [("Swish", "act1", {"beta": 2.0}), ("Blur", "blur", {})])
         self.assertEqual(self.follow("converting.md"), 4)
 
+    def test_vision(self):
+        self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
+        self.needs("page.png", MODELS / "examples/page.png")
+        self.assertEqual(self.follow("vision.md"), 4)
+
     def test_command(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
         self.needs("page.png", MODELS / "examples/page.png")

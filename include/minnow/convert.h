@@ -30,6 +30,8 @@ struct ConvertOptions {
   /// then has to be given; others are constants.
   std::vector<std::string> keep_inputs = {};
   std::vector<std::string> labels = {};  // of classes, kept in the model
+  /// Kept in the model beside the properties that the file has; a property of the file with the same name is replaced.
+  std::map<std::string, std::string> properties = {};
   /// The signature to read, whose names inputs and outputs get; an error for formats without signatures. Empty: in a TensorFlow SavedModel
   /// "serving_default", or the only one; in a TFLite file the first graph, with the names of its tensors.
   std::string signature = {};

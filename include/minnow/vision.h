@@ -14,5 +14,6 @@
 #include <minnow/vision/drawing.h>
 #include <minnow/vision/filters.h>
 #include <minnow/vision/geometry.h>
+#include <minnow/vision/model_input.h>
 #include <minnow/vision/preprocess.h>
 #include <minnow/vision/structure.h>

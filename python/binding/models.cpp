@@ -388,7 +388,7 @@ void define_models(nb::module_& m) {
   m.def(
       "read_model",
       [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
-         nb::handle signature, nb::handle format, bool verify, nb::handle memory_limit, nb::object progress) {
+         nb::handle properties, nb::handle signature, nb::handle format, bool verify, nb::handle memory_limit, nb::object progress) {
         const bool in_memory = !PyList_Check(files.ptr());
         const Tensor memory = in_memory ? bytes_of_buffer(files) : Tensor();
         const auto paths = in_memory ? std::vector<std::string>() : argument<std::vector<std::string>>(files, "path", "texts");
@@ -397,6 +397,7 @@ void define_models(nb::module_& m) {
         options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
         options.keep_inputs = argument<std::vector<std::string>>(keep_inputs, "keep_inputs", "a list of names");
         options.labels = argument<std::vector<std::string>>(labels, "labels", "a list of names");
+        options.properties = argument<std::map<std::string, std::string>>(properties, "properties", "texts by name");
         options.signature = argument<std::string>(signature, "signature", "a text");
         options.format = argument<std::string>(format, "format", "a text"), options.verify = verify;
         options.memory_limit = argument<size_t>(memory_limit, "memory_limit", "a number of bytes");
@@ -416,8 +417,9 @@ void define_models(nb::module_& m) {
         return nb::make_tuple(std::move(model), texts(warnings), texts(passes));
       },
       nb::arg("source").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
-      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("format").none(), nb::arg("verify"),
-      nb::arg("memory_limit").none(), nb::arg("progress").none(), "From a list of paths, or from bytes that nobody changes.");
+      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("properties").none(), nb::arg("signature").none(),
+      nb::arg("format").none(), nb::arg("verify"), nb::arg("memory_limit").none(), nb::arg("progress").none(),
+      "From a list of paths, or from bytes that nobody changes.");
   m.def(
       "optimized",
       [](const Model& model, nb::handle optimize) {

@@ -17,7 +17,7 @@ from minnow._minnow import (Cancelled, Error, FileNotFound, InternalError, Inval
                             OutOfMemory, PermissionDenied, TimeLimitReached, Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, nearest, promote,
                             uint8, uint16, uint32, uint64)
 from minnow import _arrays, _var  # noqa: F401
-from minnow._files import ModelPath
+from minnow._files import ModelPath, Preprocessing
 from minnow._functions import suggesting
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (
 
 @suggesting
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard", shapes: Mapping[str, Sequence[int | None]] | None = None,
-            rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "",
-            verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32",
+            rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), preprocess: Preprocessing | None = None,
+            signature: str = "", format: str = "", verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32",
             memory_limit: int = 0, progress: Callback | None = None) -> tools.Conversion:
     """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options and errors."""
     from minnow import tools
-    return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format,
+    return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, preprocess=preprocess, signature=signature, format=format,
                          verify=verify, external_data=external_data, opset=opset, weights=weights, memory_limit=memory_limit,
                          progress=progress)
 

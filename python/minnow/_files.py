@@ -24,6 +24,9 @@ ModelPart = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[byte
 #: A model: such a file, or several for formats with several (Caffe: .prototxt and .caffemodel).
 ModelPath = Union[ModelPart, Sequence[ModelPart]]
 
+#: How a picture becomes a model's input: keys with their values, or a TOML file of them (docs/vision.md).
+Preprocessing = Union[Mapping[str, Union[str, float, Sequence[Union[str, float]]]], str, "os.PathLike[str]"]
+
 
 def _part_of(source: Any) -> str | bytes:
     """A path, or the bytes of a file."""
@@ -103,8 +106,8 @@ class Read(NamedTuple):
 
 
 def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None,
-               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, memory_limit: int = 0,
-               progress: Callable[[float], object] | None = None) -> Read:
+               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), preprocess: Preprocessing | None = None, signature: str = "", format: str = "",
+               verify: bool = False, memory_limit: int = 0, progress: Callable[[float], object] | None = None) -> Read:
     """Read a model of any format. A UserWarning at the line that calls the public function tells which parts are read differently than stored.
 
     optimize: None keeps a .minnow file as convert() wrote it, and optimizes others by the standard. progress: called with the finished part.
@@ -112,7 +115,9 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
     for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    given = (optimize, shapes_of(shapes), dict(rename or {}), list(keep_inputs), list(labels), signature, format, verify, memory_limit, progress)
+    keys, where = _preprocessing(preprocess)
+    properties = {f"preprocess.{key}": value for key, value in keys.items()}
+    given = (optimize, shapes_of(shapes), dict(rename or {}), list(keep_inputs), list(labels), properties, signature, format, verify, memory_limit, progress)
     parts = _parts_of(source)
     if len(parts) == 1 and isinstance(parts[0], bytes):
         model, messages, passes = _minnow.read_model(parts[0], *given)
@@ -120,9 +125,27 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
         model, messages, passes = _read_several(parts, given)
     else:
         model, messages, passes = _minnow.read_model([str(part) for part in parts], *given)
+    if keys:
+        _minnow.vision.check_preprocessing(model, keys, where)
     for message in messages:
         warn(message)
     return Read(model, passes)
+
+
+def _preprocessing(given: Preprocessing | None) -> tuple[dict[str, str], str]:
+    """The keys of a model's preprocessing as texts, and the beginning of errors about them."""
+    if given is None:
+        return {}, ""
+    if not isinstance(given, Mapping):
+        path = path_of(given)
+        return _minnow.vision.read_preprocessing(path), f"{path}: "
+    keys = {}
+    for key, value in given.items():
+        items = value if isinstance(value, (list, tuple)) else [value]
+        if not all(isinstance(item, (str, int, float)) for item in items):
+            raise InvalidType(f"preprocess: {key} is a text, a number or a list of numbers, not {value!r:.80}")
+        keys[str(key)] = ", ".join(map(str, items))
+    return keys, "preprocess: "
 
 
 def _read_several(parts: list[str | bytes], given: tuple[Any, ...]) -> Any:
@@ -159,4 +182,4 @@ def _depth() -> int:
     return depth
 
 
-__all__ = ["ModelPart", "ModelPath", "Read", "dims_of", "shapes_of", "read_model", "warn"]
+__all__ = ["ModelPart", "ModelPath", "Preprocessing", "Read", "dims_of", "shapes_of", "read_model", "warn"]

@@ -2,14 +2,14 @@
 """Modules: functions on Vars with parameters, loaded from a file or written as classes."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, overload
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence, overload
 
 from minnow import _minnow
 from minnow._functions import all_suggesting, methods_suggesting
 from minnow._minnow import InvalidArgument, InvalidType, Var, gives_arrays, to_arrays
 from minnow._files import ModelPath, dims_of, read_model
 from minnow._options import check
-from minnow._repr import screen
+from minnow._repr import of_fields, screen
 from minnow._typing import VarLike
 
 if TYPE_CHECKING:
@@ -42,6 +42,14 @@ class Description(str):
 
     def __repr__(self) -> str:
         return f"Description({self.name!r}, {self.type})"
+
+
+class Label(NamedTuple):
+    """A class that classify() found."""
+    label: str
+    probability: float
+    index: int
+    __repr__ = of_fields
 
 
 class States(Mapping[str, Var]):
@@ -351,6 +359,33 @@ class LoadedModule(Module):
         """Further data stored in the model, such as "character" for a text recognizer."""
         return dict(self._loaded.model.properties)
 
+    def preprocess(self, picture: VarLike, format: str = "bgr") -> Any:
+        """Return the input that the model's own preprocessing makes of a picture, an array [height, width, channels] or a frame of a camera.
+
+        format: how its pixels lie: bgr (as cv.imread gives them), rgb, rgba, bgra, gray, nv12, nv21, i420, yv12, yuyv, yvyu, uyvy, bgr565, rgb565 or bgr555.
+        Raises InvalidArgument (a ValueError) if the model carries no preprocessing (see convert(preprocess=)), or the picture does not fit its format.
+        """
+        from minnow.cv._color import _format
+        made = _minnow.vision.picture_input(self._loaded.model, picture, _format(format))[1]
+        return to_arrays([made])[0] if gives_arrays([picture]) else made
+
+    def classify(self, picture: VarLike, count: int = 5, format: str = "bgr") -> list[Label]:
+        """Return the likeliest classes of a picture, best first. The model carries its preprocessing and the names of its classes.
+
+            for name, probability, index in minnow.load("classifier.minnow").classify(cv.imread("cat.jpg")): ...
+
+        If the outputs do not add up to 1, they become probabilities by softmax. Raises InvalidArgument (a ValueError) if the model carries no preprocessing
+        or labels, takes other inputs besides, or has no output with a number for each label; for format see preprocess().
+        """
+        from minnow.cv._color import _format
+        index, made = _minnow.vision.picture_input(self._loaded.model, picture, _format(format))
+        if len(self._input_names) != 1:
+            raise InvalidArgument(f"classify() runs models of one input; this one has {len(self._input_names)} ({', '.join(self._input_names)})")
+        best = _minnow.vision.top_labels(self._loaded.model, [value for value in self._run([made], False) if isinstance(value, Var)], count)
+        if not best and count > 0:
+            raise InvalidArgument(f"the model carries {len(self.labels)} labels, and no output has a number for each" if self.labels else "the model carries no labels; convert(labels=) stores them")
+        return [Label(*row) for row in best]
+
     @property
     def states(self) -> States:
         """The values that the module keeps from call to call, by name, to read and to write."""
@@ -526,6 +561,6 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'minnow.nn' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
-__all__ = ["Description", "States", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]
+__all__ = ["Description", "Label", "States", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]
 
 all_suggesting(globals(), __all__)

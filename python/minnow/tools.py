@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
 from minnow._functions import all_suggesting
-from minnow._files import ModelPath, dims_of, label_of, new_file, path_of, read_model
+from minnow._files import ModelPath, Preprocessing, dims_of, label_of, new_file, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._options import check
 from minnow._progress import Callback, Progress
@@ -45,13 +45,14 @@ class Conversion(NamedTuple):
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
             shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
-            labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
-            weights: str = "f32", memory_limit: int = 0, progress: Callback | None = None) -> Conversion:
+            labels: Sequence[str] = (), preprocess: Preprocessing | None = None, signature: str = "", format: str = "", verify: bool = False,
+            external_data: bool = False, opset: int = 0, weights: str = "f32", memory_limit: int = 0, progress: Callback | None = None) -> Conversion:
     """Write a model of any format that Minnow reads as a .minnow file, or as ONNX if the destination ends in ".onnx".
 
     source: a file, a SavedModel's folder, or several files for formats with several. optimize: "standard", "none" or "train".
     shapes: fixed dimensions of inputs (-1: stays open). rename: new names of inputs and outputs. keep_inputs: initializers that the
-    file also lists as inputs and that stay inputs. labels: names of classes, kept in the model. signature: of a SavedModel or a TFLite file.
+    file also lists as inputs and that stay inputs. labels: names of classes, kept in the model. preprocess: how a picture becomes the input, kept in
+    the model: keys and values, {"color": "rgb", "mean": 127.5, "scale": "1/127.5"} say, or a TOML file of them (docs/vision.md). signature: of a SavedModel or a TFLite file.
     format: "onnx", "tflite" ..., for a file whose content is not recognized; "" recognizes it by content.
     verify: runs the graph before and after optimization on random inputs, and raises if the results differ.
     external_data, opset: for ONNX files: large constants in a file beside the model; the operator set, 21 to 28 (0: 26, or newer if an operator needs it).
@@ -64,7 +65,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     start = time.monotonic()
     path = os.fspath(destination)
     with Progress(f"converting {label_of(source)}", progress) as line:
-        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format, verify=verify,
+        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, preprocess=preprocess, signature=signature, format=format, verify=verify,
                                    memory_limit=memory_limit, progress=lambda part: line.tell(0.9 * part))
         kept = _minnow.write_model(model, path, external_data, opset, weights)
         line.tell(1.0)

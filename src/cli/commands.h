@@ -113,15 +113,25 @@ InputArgument parse_input(const std::string& text);
 
 /// How a JPEG or PNG file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
 struct PictureOptions {
-  std::string size, fit = "stretch", color = "auto", layout = "auto", mean, scale;
   std::vector<const CLI::Option*> options;  // that add_to() added
   void add_to(CLI::App& command);
-  /// Throws UsageError if one of them is given although no input is a picture.
-  void check_not_given() const;
+  /// Throws UsageError with the option's name and this reason if one of them is given.
+  void check_not_given(const std::string& why) const;
+  /// The given ones without the dashes: keys of vision::PictureInput.
+  std::map<std::string, std::string> keys() const;
 };
 bool is_picture(std::span<const std::byte> bytes);
-/// The tensor for an input; `wanted`: the shape that is given for it, empty if none is. Throws IoError, InvalidModel, InvalidArgument.
-Tensor read_picture(const std::string& path, const ValueDescription& input, std::span<const int64_t> wanted, const PictureOptions& options);
+/// The tensor for an input, by the preprocessing that the model carries for it, else by the options; `wanted`: the shape that is given for
+/// it, empty if none is. Throws IoError, InvalidModel, InvalidArgument.
+Tensor read_picture(const std::string& path, const Model& model, size_t input, std::span<const int64_t> wanted,
+                    const PictureOptions& options);
+/// The likeliest classes of a model that carries labels: label, index and probability of each; empty if no output has a number for each.
+Json labels_of(const Model& model, const std::vector<Datum>& outputs);
+/// The keys of a file of preprocessing, as text: TOML without tables, whose values are texts, numbers or arrays of these. Throws IoError,
+/// and InvalidArgument for anything else.
+std::map<std::string, std::string> read_preprocessing(const std::string& path);
+/// Throws InvalidArgument, naming the file, if the model cannot carry this preprocessing.
+void check_preprocessing(const std::map<std::string, std::string>& keys, const Model& model, const std::string& path);
 
 /// Inputs for a model, from "name=FILE" or "FILE" arguments: .npy, .npz, JPEG or PNG. With `fill_random` the others are random (floats
 /// N(0,1), integers 0 or 1; symbolic dimensions are 1 unless `shapes` sets them), else they are an error. `open` gets the names of inputs

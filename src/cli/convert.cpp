@@ -13,7 +13,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> paths;
-  std::string optimize = "standard", labels, signature, from, weights = "f32";
+  std::string optimize = "standard", labels, preprocess, signature, from, weights = "f32";
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false, external_data = false;
@@ -71,6 +71,9 @@ void convert_command(const Arguments& arguments) {
   }
   options.renames = parse_pairs("--rename", arguments.renames);
   if (!arguments.labels.empty()) options.labels = read_labels(arguments.labels);
+  std::map<std::string, std::string> preprocessing;
+  if (!arguments.preprocess.empty()) preprocessing = read_preprocessing(arguments.preprocess);
+  for (const auto& [key, value] : preprocessing) options.properties.emplace("preprocess." + key, value);
   for (const std::string& name : arguments.keep_inputs)
     if (std::count(arguments.keep_inputs.begin(), arguments.keep_inputs.end(), name) > 1)
       throw UsageError("--keep-input: \"{}\" is given twice", name);
@@ -95,6 +98,7 @@ void convert_command(const Arguments& arguments) {
     options.progress = [&](double part) { progress.tell(part); };
     return convert(in, options);
   }();
+  if (!preprocessing.empty()) check_preprocessing(preprocessing, model, arguments.preprocess);
   Json kept = Json::array();
   const auto keep = [&](std::string_view message) {
     kept.push_back(message);
@@ -158,6 +162,10 @@ void add_convert(CLI::App& app) {
       ->type_name("MB")
       ->capture_default_str();
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model")->type_name("FILE");
+  command
+      ->add_option("--preprocess", arguments->preprocess,
+                   "a TOML file that says how a picture becomes the input, kept in the model (docs/vision.md)")
+      ->type_name("FILE");
   command->add_flag(
       "--verify", arguments->verify,
       "run it before and after optimization and fail, naming the pass, where results differ by more than 1e-4 (in a quantized graph: "

@@ -129,7 +129,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
       has_picture = true;
       put(argument.name, argument.file, [&](size_t i) {
         const auto wanted = given.find(i);
-        return read_picture(argument.file, inputs[i], wanted == given.end() ? std::span<const int64_t>() : wanted->second, pictures);
+        return read_picture(argument.file, model, i, wanted == given.end() ? std::span<const int64_t>() : wanted->second, pictures);
       });
     } else if (is_zip(file->bytes())) {
       const auto arrays = read_npz(argument.file);
@@ -148,7 +148,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
       put(argument.name, argument.file, take(parse_npy(file->bytes(), argument.file)));
     }
   }
-  if (!has_picture) pictures.check_not_given();
+  if (!has_picture) pictures.check_not_given("applies to pictures, and no input is one: pass a picture file to --input");
   // Inputs that share a symbol share its size.
   std::map<std::string, int64_t> sizes;
   const auto note_sizes = [&](const ValueDescription& input, std::span<const int64_t> dims) {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <set>
@@ -69,9 +70,17 @@ void run_command(const Arguments& arguments) {
   Json list = Json::array();
   std::set<std::string> taken;
   for (size_t k = 0; k < outputs.size(); ++k) write_output(outputs[k], model.outputs()[k].name, arguments, taken, list);
+  const Json labels = labels_of(model, outputs);
   if (arguments.json) {
-    print_json({{"outputs", list}});
+    Json json = {{"outputs", list}};
+    if (!labels.empty()) json["labels"] = labels;
+    print_json(json);
     return;
+  }
+  for (const Json& row : labels) {
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%5.1f%%", 100 * row["probability"].get<double>());
+    std::cout << percent << "  " << row["label"].get<std::string>() << '\n';
   }
   for (const Json& row : list)
     std::cout << row["name"].get<std::string>() << ": " << row["dtype"].get<std::string>() << row["shape"].dump() << " in "
@@ -105,7 +114,7 @@ void add_run(CLI::App& app) {
   command->footer(
       "Each output is written as DIR/NAME.npy; in its name every character but letters, digits, '.', '_' and '-' becomes '_', and a very\n"
       "long name is shortened. With --json stdout holds {\"outputs\": [{\"name\", \"file\", \"dtype\", \"shape\"}, ...]} in the model's "
-      "order.\n\n"
+      "order. If the model carries labels, the five likeliest come first.\n\n"
       "  minnow run model.minnow --input x.npy --output-dir out\n"
       "  minnow run model.onnx --input image=a.npy --input scale=b.npy --threads 2 --json\n"
       "  minnow run classifier.onnx --input cat.jpg --fit crop --mean 123.7,116.3,103.5 --scale 0.0171,0.0175,0.0174\n"

@@ -309,6 +309,7 @@ Model finish(Imported imported, const ConvertOptions& options) {
   fix_shapes(*graph, options, operators, imported.was_converted);
   rename(*graph, options);
   if (!options.labels.empty()) graph->metadata.labels = options.labels;
+  for (const auto& [name, value] : options.properties) graph->metadata.properties[name] = value;
   const std::unique_ptr<Graph> before = options.verify ? graph->clone() : nullptr;
   OptimizeOptions optimize_options;
   optimize_options.level = options.optimize != Optimize::once ? options.optimize

@@ -306,7 +306,8 @@ Tensor preprocess(const ImageView& image, const PreprocessOptions& options) try 
           for (int64_t c = 0; c < (frame.channels == 4 ? channels : std::min<int64_t>(channels, 3)); ++c)
             loops.pad(const_cast<float*>(made[c]), work->outside, static_cast<float>(*options.padding), n);
         for (size_t c = 0; c < static_cast<size_t>(channels); ++c) {
-          const float mean = static_cast<float>(options.mean[c]), scale = static_cast<float>(options.scale[c]);
+          const double mean = options.mean[c];
+          const float scale = static_cast<float>(options.scale[c]);
           if (planes_first) {
             std::byte* to = out + ((static_cast<int64_t>(c) * height + y) * width + start) * static_cast<int64_t>(size);
             if (options.dtype == DType::f32) {

@@ -2,6 +2,7 @@
 #include "vision/preprocess_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "vision/targets.h"
 
@@ -94,8 +95,10 @@ void pad(float* HWY_RESTRICT plane, const uint8_t* HWY_RESTRICT outside, float p
   for (size_t i = 0; i < n; ++i) plane[i] = outside[i] ? padding : plane[i];
 }
 
-void finish(const float* HWY_RESTRICT plane, float mean, float scale, float* HWY_RESTRICT out, size_t n) {
-  for (size_t i = 0; i < n; ++i) out[i] = (plane[i] - mean) * scale;
+void finish(const float* HWY_RESTRICT plane, double mean, float scale, float* HWY_RESTRICT out, size_t n) {
+  // Next to the mean, its rounding to f32 would be most of the result: the first difference is exact for bytes.
+  const float most = static_cast<float>(std::nearbyint(mean * 256) / 256), rest = static_cast<float>(mean - static_cast<double>(most));
+  for (size_t i = 0; i < n; ++i) out[i] = ((plane[i] - most) - rest) * scale;
 }
 
 }  // namespace

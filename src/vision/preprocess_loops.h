@@ -20,7 +20,7 @@ struct PreprocessLoops {
   /// Where `outside` is not 0: the padding.
   void (*pad)(float* plane, const uint8_t* outside, float padding, size_t n);
   /// (plane - mean) * scale.
-  void (*finish)(const float* plane, float mean, float scale, float* out, size_t n);
+  void (*finish)(const float* plane, double mean, float scale, float* out, size_t n);
 };
 const PreprocessLoops& preprocess_loops();
 

@@ -295,6 +295,7 @@ void define_detection(nb::module_& m);
 void define_drawing(nb::module_& m);
 void define_filters(nb::module_& m);
 void define_geometry(nb::module_& m);
+void define_model_input(nb::module_& m);
 void define_structure(nb::module_& m);
 
 }  // namespace minnow::python

@@ -14,6 +14,7 @@ void define_vision(nb::module_& m) {
   define_drawing(vision);
   define_filters(vision);
   define_geometry(vision);
+  define_model_input(vision);
   define_structure(vision);
 }
 
