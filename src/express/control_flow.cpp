@@ -7,31 +7,23 @@
 
 #include "base/no_memory.h"
 #include "express/lower.h"
+#include "express/recording.h"
 #include "express/state.h"
 #include "ops/infer.h"
 
 namespace minnow {
 
-using namespace express;
+namespace express {
 
 namespace {
-
 constexpr int64_t kMostEmbedded = 64;  // elements of a constant that becomes part of the subgraph; larger ones are captured
+}
 
-/// The nodes and results that a function of control flow made.
-struct Recording {
-  uint64_t first = 0;  // the id of the first node inside
-  std::vector<LazyValue> results;
-  std::vector<const LazyNode*> inside;  // in the order in which they were made, which is that of their use
-  std::vector<LazyValue> states;        // that it changes
-};
-
-/// Calls the function; nodes that are made meanwhile are inside.
-Recording record(FunctionRef<Vars()> function) {
+Recording record(FunctionRef<Vars()> function, uint64_t first) {
   Recording made;
   {
     const RecordingScope scope;
-    made.first = scope.first();
+    made.first = first ? first : scope.first();
     for (const Var& result : function()) made.results.push_back(required_value(result));
   }
   std::vector<const LazyNode*> stack;
@@ -54,21 +46,16 @@ Recording record(FunctionRef<Vars()> function) {
   return made;
 }
 
-/// A subgraph and the values that it captures.
-struct Recorded {
-  std::shared_ptr<Graph> graph;
-  std::shared_ptr<const OperatorSet> operators;  // with the custom ones inside
-  std::vector<LazyValue> captured;
-};
-
-/// The subgraph of a recording. After the first `carried` results, its outputs include the next values of `states`.
-Recorded body_of(const Recording& recording, const std::vector<LazyValue>& formals, const std::vector<LazyValue>& states, size_t carried) {
+Recorded body_of(const Recording& recording, std::span<const LazyValue> formals, std::span<const LazyValue> states, size_t carried) {
   Recorded body;
   body.graph = std::make_shared<Graph>();
   Graph& graph = *body.graph;
   std::unordered_map<const LazyNode*, std::vector<Value*>> values;
-  for (size_t i = 0; i < formals.size(); ++i)
-    values[formals[i].node.get()] = {&graph.add_input(format("in{}", i), type_of(output_of(formals[i])))};
+  for (size_t i = 0; i < formals.size(); ++i) {
+    std::vector<Value*>& known = values[formals[i].node.get()];
+    known.resize(formals[i].node->outputs.size());
+    known[formals[i].output] = &graph.add_input(format("in{}", i), type_of(output_of(formals[i])));
+  }
   size_t names = 0;
   const auto fresh = [&] { return format("v{}", names++); };
   const auto capture = [&](const LazyValue& value) -> Value* {
@@ -126,17 +113,30 @@ Recorded body_of(const Recording& recording, const std::vector<LazyValue>& forma
   return body;
 }
 
-// The argument with which a function of control flow is recorded; without `shape`, its rank is open.
-LazyValue formal(const std::string& name, DType dtype, const std::optional<Shape>& shape) {
+LazyValue formal(const std::string& name, DType dtype, const Shape* shape) {
   LazyValue made =
       value_of(shape ? expr::placeholder(name, dtype, std::vector<int64_t>(shape->begin(), shape->end())) : expr::placeholder(name, dtype));
   made.node->is_formal = true;
   return made;
 }
 
+bool keeps_shapes(std::span<const LazyValue> formals, std::span<const LazyValue> results) {
+  for (size_t i = 0; i < formals.size(); ++i) {
+    const Shape* before = known_shape(formals[i]);
+    const Shape* after = known_shape(results[i]);
+    if (before && !(after && *after == *before)) return false;
+  }
+  return true;
+}
+
+}  // namespace express
+
+using namespace express;
+
+namespace {
+
 LazyValue formal_like(const LazyValue& like, const std::string& name, bool with_shape) {
-  const Shape* shape = with_shape ? known_shape(like) : nullptr;
-  return formal(name, output_of(like).dtype, shape ? std::optional(*shape) : std::nullopt);
+  return formal(name, output_of(like).dtype, with_shape ? known_shape(like) : nullptr);
 }
 
 void check_one_bool(const LazyValue& condition) {
@@ -151,16 +151,6 @@ void check_same(std::span<const LazyValue> initial, const Vars& results) {
   for (size_t i = 0; i < initial.size(); ++i)
     if (const DType from = output_of(initial[i]).dtype, to = results[i].dtype(); from != to)
       throw InvalidArgument("carried value {} is {} at first, the body gives {}", i, from, to);
-}
-
-// True if every carried value keeps its initial shape, as far as that is known.
-bool keeps_shapes(std::span<const LazyValue> formals, std::span<const LazyValue> results) {
-  for (size_t i = 0; i < formals.size(); ++i) {
-    const Shape* before = known_shape(formals[i]);
-    const Shape* after = known_shape(results[i]);
-    if (before && !(after && *after == *before)) return false;
-  }
-  return true;
 }
 
 // Calls the operator as a step of `states`; its outputs from number `carried` on are the states' next values.
@@ -213,13 +203,14 @@ Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const 
 }
 
 Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& body, const Vars& initial, int64_t most) try {
+  const Shape kScalar;
   std::vector<LazyValue> values;
   for (const Var& x : initial) values.push_back(required_value(x));
   const size_t count = values.size();
   const LazyValue starts = required_value(condition(initial));
   check_one_bool(starts);
   for (const bool with_shapes : {true, false}) {
-    std::vector<LazyValue> formals{formal("iteration", DType::i64, Shape()), formal("running", DType::boolean, Shape())};
+    std::vector<LazyValue> formals{formal("iteration", DType::i64, &kScalar), formal("running", DType::boolean, &kScalar)};
     Vars carried;
     for (size_t i = 0; i < count; ++i) {
       formals.push_back(formal_like(values[i], format("carried {}", i), with_shapes));
@@ -262,9 +253,9 @@ Vars scan(const Body& body, const Vars& initial, const Vars& sequences) try {
       } else {
         const Shape* shape = known_shape(values[i]);
         if (shape && shape->empty()) throw InvalidArgument("sequence {} is a scalar, it should have an axis to walk along", i - count);
-        std::optional<Shape> element;
-        if (with_shapes && shape) element = Shape(std::span(shape->begin() + 1, shape->end()));
-        formals.push_back(formal(format("element {}", i - count), output_of(values[i]).dtype, element));
+        Shape element;
+        if (shape) element = Shape(std::span(shape->begin() + 1, shape->end()));
+        formals.push_back(formal(format("element {}", i - count), output_of(values[i]).dtype, with_shapes && shape ? &element : nullptr));
       }
       arguments.push_back(var_of(formals.back()));
     }

@@ -3,9 +3,10 @@
 #include <unordered_map>
 
 #include "base/no_memory.h"
+#include "express/backward.h"
 #include "express/graph.h"
 #include "express/lower.h"
-#include "ops/gradient.h"
+#include "express/state.h"
 
 namespace minnow {
 
@@ -27,70 +28,76 @@ void check(const LazyNode& node, const LazyValue& gradient, const LazyValue& of,
                           described(of));
 }
 
-/// The graph that rules write, whose inputs are values of the expression.
-class RuleGraph {
- public:
-  Graph graph;
-  GraphBuilder builder{graph};
-  std::vector<LazyValue> values;  // of the inputs
-
-  Expr wrap(const LazyValue& value) {
-    if (!value || output_of(value).kind == ValueInfo::Kind::absent) return {};
-    Expr& made = inputs_[{value.node.get(), value.output}];
-    if (!made) {
-      made = builder.wrap(&graph.add_input(graph.fresh_name("value"), type_of(output_of(value))));
-      values.push_back(value);
-    }
-    return made;
-  }
-  Exprs wrap(std::span<const LazyValue> given) {
-    Exprs made;
-    for (const LazyValue& value : given) made.push_back(wrap(value));
-    return made;
-  }
-
-  /// The gradients of the node's inputs.
-  Exprs go_back(const LazyNode& node, const Exprs& output_gradients, const std::vector<bool>& wanted) {
-    const Exprs inputs = wrap(node.inputs);
-    std::vector<ValueInfo> infos(node.inputs.size());
-    std::vector<const ValueInfo*> known;
-    for (size_t i = 0; i < infos.size(); ++i) {
-      if (inputs[i]) infos[i] = info_of(node.inputs[i], true);
-      known.push_back(inputs[i] ? &infos[i] : nullptr);
-    }
-    // For the rule to look at; the values of the expression stand for its outputs.
-    Graph own;
-    std::vector<Value*> arguments(infos.size());
-    for (size_t i = 0; i < infos.size(); ++i)
-      if (inputs[i]) arguments[i] = &own.add_input(inputs[i].value()->name(), inputs[i].value()->type);
-    std::vector<std::string> names;
-    Exprs outputs;
-    for (uint32_t i = 0; i < node.outputs.size(); ++i) {
-      const bool is_there = node.outputs[i].kind != ValueInfo::Kind::absent;
-      names.push_back(is_there ? own.fresh_name("output") : std::string());
-      outputs.push_back(is_there ? wrap(LazyValue{shared(node), i}) : Expr());
-    }
-    const Node& looked_at = own.add_node(node.op->name, arguments, names, node.attributes, node.name);
-    const NodeView view(looked_at, known, {}, node.op);
-    const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
-    return input_gradients(operators, *node.op, {view, builder, inputs, outputs, output_gradients, wanted});
-  }
-
-  /// Nodes that stand in the expression: their outputs may be wrapped.
-  void hold(const std::shared_ptr<LazyNode>& node) { nodes_[node.get()] = node; }
-
- private:
-  std::shared_ptr<LazyNode> shared(const LazyNode& node) { return nodes_.at(&node); }
-  struct Hash {
-    size_t operator()(const std::pair<const LazyNode*, uint32_t>& key) const noexcept {
-      return std::hash<const void*>()(key.first) * 31 + key.second;
-    }
-  };
-  std::unordered_map<std::pair<const LazyNode*, uint32_t>, Expr, Hash> inputs_;
-  std::unordered_map<const LazyNode*, std::shared_ptr<LazyNode>> nodes_;
-};
-
 }  // namespace
+
+namespace express {
+
+Expr RuleGraph::wrap(const LazyValue& value) {
+  if (!value || output_of(value).kind == ValueInfo::Kind::absent) return {};
+  Expr& made = inputs_[value];
+  if (!made) {
+    made = builder.wrap(&graph.add_input(graph.fresh_name("value"), type_of(output_of(value))));
+    values.push_back(value);
+  }
+  return made;
+}
+
+Exprs RuleGraph::wrap(std::span<const LazyValue> given) {
+  Exprs made;
+  for (const LazyValue& value : given) made.push_back(wrap(value));
+  return made;
+}
+
+Exprs RuleGraph::call(const LazyNode& described, const Exprs& inputs, std::span<const DType> dtypes) {
+  std::vector<Value*> values;
+  for (const Expr& input : inputs) values.push_back(input.value());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < dtypes.size(); ++i) names.push_back(graph.fresh_name("gradient"));
+  const Node& node = emit(graph, described, values, names, described.name);
+  Exprs made;
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    node.output(i)->type.dtype = dtypes[i];
+    made.push_back(builder.wrap(node.output(i)));
+  }
+  return made;
+}
+
+Expr RuleGraph::zeros_like(const LazyValue& value) {
+  const Shape* known = known_shape(value);
+  const Expr shape = known ? builder.constant(Ints(known->begin(), known->end())) : builder.op("Shape", {wrap(value)});
+  const Expr made = builder.op("ConstantOfShape", {shape}, {{"value", Tensor(output_of(value).dtype, Shape{1})}});
+  made.value()->type.dtype = output_of(value).dtype;
+  return made;
+}
+
+Exprs RuleGraph::go_back(LazyNode& node, const Exprs& output_gradients, const std::vector<bool>& wanted) {
+  if (!node.closures.empty()) return control_flow_gradients(*this, node, output_gradients, wanted);
+  const Exprs inputs = wrap(node.inputs);
+  std::vector<ValueInfo> infos(node.inputs.size());
+  std::vector<const ValueInfo*> known;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (inputs[i]) infos[i] = info_of(node.inputs[i], true);
+    known.push_back(inputs[i] ? &infos[i] : nullptr);
+  }
+  // For the rule to look at; the values of the expression stand for its outputs.
+  Graph own;
+  std::vector<Value*> arguments(infos.size());
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (inputs[i]) arguments[i] = &own.add_input(inputs[i].value()->name(), inputs[i].value()->type);
+  std::vector<std::string> names;
+  Exprs outputs;
+  for (uint32_t i = 0; i < node.outputs.size(); ++i) {
+    const bool is_there = node.outputs[i].kind != ValueInfo::Kind::absent;
+    names.push_back(is_there ? own.fresh_name("output") : std::string());
+    outputs.push_back(is_there ? wrap(LazyValue{shared(node), i}) : Expr());
+  }
+  const Node& looked_at = own.add_node(node.op->name, arguments, names, node.attributes, node.name);
+  const NodeView view(looked_at, known, {}, node.op);
+  const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
+  return input_gradients(operators, *node.op, {view, builder, inputs, outputs, output_gradients, wanted});
+}
+
+}  // namespace express
 
 Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) try {
   if (outputs.empty() || outputs.size() != output_gradients.size())
@@ -133,12 +140,12 @@ Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) try {
 
 namespace {
 
-/// An expression from the parameters to the loss, and the gradients that arrive at its values.
+/// An expression from the parameters to the outputs, and the gradients that arrive at its values.
 class Backward {
  public:
-  Backward(const LazyValue& loss, std::span<const LazyValue> parameters) : parameters_(parameters) {
+  Backward(std::span<const LazyValue> outputs, std::span<const LazyValue> parameters) : parameters_(parameters) {
     for (const LazyValue& parameter : parameters) reaches_[parameter.node.get()] = true;
-    walk({&loss, 1}, [&](const std::shared_ptr<LazyNode>& node) {
+    walk(outputs, [&](const std::shared_ptr<LazyNode>& node) {
       bool reaches = reaches_.contains(node.get());
       for (const LazyValue& input : node->inputs) reaches = reaches || reaches_.contains(input.node.get());
       if (!reaches) return;
@@ -148,13 +155,13 @@ class Backward {
     });
   }
 
-  std::vector<LazyValue> run(const LazyValue& loss) {
-    if (order_.empty()) return std::vector<LazyValue>(parameters_.size());
-    const Shape* shape = known_shape(loss);
-    const DType dtype = output_of(loss).dtype;
-    Expr seed = rule_.builder.scalar(1, dtype);
-    if (shape && shape->rank() > 0) seed = rule_.builder.op("Expand", {seed, rule_.builder.constant(Ints(shape->begin(), shape->end()))});
-    add(loss, seed);
+  RuleGraph& rules() { return rule_; }
+  void add(const LazyValue& value, const Expr& gradient) {
+    Expr& sum = arrived(value);
+    sum = sum ? sum + gradient : gradient;
+  }
+
+  std::vector<LazyValue> run() {
     for (size_t i = order_.size(); i-- > 0;) go_back(*order_[i]);
     std::vector<size_t> places;
     for (size_t i = 0; i < parameters_.size(); ++i)
@@ -162,7 +169,12 @@ class Backward {
         places.push_back(i), rule_.graph.add_output(*rule_.builder.op("Identity", {gradient}).value());
     std::vector<LazyValue> made = instantiate(rule_.graph, operators_, rule_.values), gradients(parameters_.size());
     for (size_t k = 0; k < places.size(); ++k) {
-      output_of(made[k]).name.clear();
+      Output& output = output_of(made[k]);
+      output.name.clear();
+      if (const Shape* shape = known_shape(parameters_[places[k]]); shape && !output.shape_known) {
+        output.shape_known = true;
+        output.shape = *shape;
+      }
       gradients[places[k]] = std::move(made[k]);
     }
     return gradients;
@@ -174,14 +186,15 @@ class Backward {
     gradients.resize(value.node->outputs.size());
     return gradients[value.output];
   }
-  void add(const LazyValue& value, const Expr& gradient) {
-    Expr& sum = arrived(value);
-    sum = sum ? sum + gradient : gradient;
-  }
-
-  void go_back(const LazyNode& node) {
+  void go_back(LazyNode& node) {
     const auto at = sums_.find(&node);
-    if (node.kind != LazyNode::Kind::call || at == sums_.end()) return;
+    if (at == sums_.end()) return;
+    if (node.kind == LazyNode::Kind::step) {  // its outputs are its first inputs
+      const Exprs gradients = at->second;
+      for (size_t i = 0; i < gradients.size(); ++i)
+        if (gradients[i] && reaches_.contains(node.inputs[i].node.get())) add(node.inputs[i], gradients[i]);
+    }
+    if (node.kind != LazyNode::Kind::call) return;
     std::vector<bool> wanted(node.inputs.size());
     bool asked = false;
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -207,6 +220,14 @@ class Backward {
 
 }  // namespace
 
+std::vector<LazyValue> express::differentiate(std::span<const LazyValue> outputs, std::span<const LazyValue> output_gradients,
+                                              std::span<const LazyValue> parameters) {
+  Backward backward(outputs, parameters);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (output_gradients[i]) backward.add(outputs[i], backward.rules().wrap(output_gradients[i]));
+  return backward.run();
+}
+
 Vars expr::gradients(const Var& loss, const Vars& parameters) try {
   const LazyValue root = required_value(loss);
   const Output& output = output_of(root);
@@ -220,8 +241,13 @@ Vars expr::gradients(const Var& loss, const Vars& parameters) try {
     if (!is_float(output_of(values.back()).dtype))
       throw InvalidArgument("the gradient of {} is asked for; there are gradients of floats", described(values.back()));
   }
-  Backward backward(root, values);
-  const std::vector<LazyValue> made = backward.run(root);
+  Backward backward({&root, 1}, values);
+  RuleGraph& rules = backward.rules();
+  Expr seed = rules.builder.scalar(1, output.dtype);
+  if (const Shape* shape = known_shape(root); shape && shape->rank() > 0)
+    seed = rules.builder.op("Expand", {seed, rules.builder.constant(Ints(shape->begin(), shape->end()))});
+  backward.add(root, seed);
+  const std::vector<LazyValue> made = backward.run();
   Vars results;
   for (size_t i = 0; i < made.size(); ++i) {
     if (!made[i])

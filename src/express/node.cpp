@@ -268,6 +268,14 @@ struct Inference {
       break;
     }
   }
+  if (!node.closures.empty()) {
+    std::unordered_map<const Value*, ValueInfo> known;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i]) known.emplace(inputs[i], info_of(node.inputs[i], false));
+    const auto outside = [&](const Value& value) { return known.at(&value); };
+    infer_branches(operators, made, outside, outputs);
+    infer_iterations(operators, made, outside, outputs);
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = node.outputs[i];
     if (output.kind == ValueInfo::Kind::absent) continue;

@@ -21,6 +21,10 @@ struct LazyValue {
   friend bool operator==(const LazyValue&, const LazyValue&) = default;
 };
 
+struct HashOfValue {
+  size_t operator()(const LazyValue& value) const noexcept { return std::hash<const void*>()(value.node.get()) * 31 + value.output; }
+};
+
 /// One output of a node: its type as far as it is known, and the value once it is computed.
 struct Output {
   std::string name;
@@ -96,6 +100,8 @@ struct LazyNode {
     return computed_ && (!fed_by_others || epoch == current_epoch.load(std::memory_order_relaxed));
   }
   void set_computed() noexcept { computed_ = true; }
+  /// The node has to be computed again.
+  void set_pending() noexcept { computed_ = false; }
   /// Called when a placeholder or a state gets another value: every node that depends on it must be computed again.
   void set_given() noexcept { epoch = next_epoch(); }
   static uint64_t next_epoch() noexcept { return current_epoch.fetch_add(1, std::memory_order_relaxed) + 1; }

@@ -258,6 +258,7 @@ class ShapeInference {
   ShapeInference(const OperatorSet& operators, SizeTable& table) : operators_(operators), table_(table) {}
 
   void set(const Value& value, ValueInfo info) { known_[&value] = std::move(info); }
+  void follow_iterations() { follows_iterations_ = true; }
   const std::unordered_map<const Value*, ValueInfo>& known() const noexcept { return known_; }
 
   void run(const Graph& graph) {
@@ -292,6 +293,11 @@ class ShapeInference {
     if (node.op() == "If" && !inputs.empty())
       join_branches(
           node, inputs[0].contents, [this](const Value& value) { return info_about(value); }, outputs);
+#if MINNOW_EXPRESS
+    if (follows_iterations_)
+      infer_iterations(
+          operators_, node, [this](const Value& value) { return info_about(value); }, outputs);
+#endif
     for (size_t i = 0; i < outputs.size(); ++i) {
       name_unknown(outputs[i], table_);
       if (node.output(i)) set(*node.output(i), std::move(outputs[i]));
@@ -311,6 +317,7 @@ class ShapeInference {
 
   const OperatorSet& operators_;
   SizeTable& table_;
+  bool follows_iterations_ = false;
   std::unordered_map<const Value*, ValueInfo> known_;
 };
 
@@ -369,6 +376,73 @@ void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<
   for (size_t i = 0; i < outputs.size(); ++i)
     if (joined[i].extent == ValueInfo::Extent::exact && !joined[i].symbolic) outputs[i] = joined[i];  // symbols die with the table
 }
+
+#if MINNOW_EXPRESS
+
+void infer_iterations(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
+                      std::span<ValueInfo> outputs) {
+  const bool is_loop = node.op() == "Loop";
+  const Subgraph* body = is_loop || node.op() == "Scan" ? node.attributes.get<Subgraph>("body") : nullptr;
+  if (!body || !*body) return;
+  const int64_t* scanned = node.attributes.get<int64_t>("num_scan_inputs");
+  const size_t lead = is_loop ? 2 : 0, elements = node.input_count() - static_cast<size_t>(scanned ? *scanned : 0);
+  const auto axis_of = [&](const char* attribute, size_t i, size_t rank) {
+    const Ints* list = node.attributes.get<Ints>(attribute);
+    const int64_t axis = list ? (*list)[i] : 0;
+    return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+  };
+  std::vector<ValueInfo> inputs(node.input_count());
+  int64_t length = -1;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.input(i)) inputs[i] = outside(*node.input(i));
+    ValueInfo& info = inputs[i];
+    info.contents = {};
+    if (info.extent == ValueInfo::Extent::exact && i < lead) info.shape = Shape();
+    if (info.extent != ValueInfo::Extent::exact || i < elements) continue;
+    const size_t axis = axis_of("scan_input_axes", i - elements, info.shape.rank());
+    length = info.shape[axis];
+    info.shape.erase(axis);
+  }
+  for (bool all_keep = false; !all_keep;) {
+    SizeTable table;
+    ShapeInference inference(operators, table);
+    inference.follow_iterations();
+    for (const Value* value : captured_values(**body)) {
+      ValueInfo info = outside(*value);
+      info.contents = {};
+      inference.set(*value, std::move(info));
+    }
+    for (size_t i = lead; i < inputs.size(); ++i) inference.set(*(*body)->inputs()[i], inputs[i]);
+    try {
+      inference.run(**body);
+    } catch (const Error&) {
+      return;  // a body that may never run must not make the whole fail
+    }
+    const auto result = [&](size_t i) { return inference.info_about(*(*body)->outputs()[is_loop ? i + 1 : i]); };
+    all_keep = true;
+    for (size_t i = lead; i < elements; ++i) {
+      const ValueInfo after = result(i - lead);
+      if (inputs[i].extent != ValueInfo::Extent::exact || (after.extent == ValueInfo::Extent::exact && after.shape == inputs[i].shape))
+        continue;
+      inputs[i].extent = ValueInfo::Extent::unknown;
+      all_keep = false;
+    }
+    if (!all_keep) continue;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const bool is_carried = i + lead < elements;
+      ValueInfo info = is_carried ? inputs[i + lead] : result(i);
+      info.contents = {};
+      if (info.kind != ValueInfo::Kind::tensor || info.extent != ValueInfo::Extent::exact || info.symbolic) continue;
+      if (!is_carried) {
+        if (length < 1 || info.shape.rank() == kMaxRank) continue;
+        info.shape.insert(axis_of("scan_output_axes", i - (elements - lead), info.shape.rank() + 1), length);
+      }
+      outputs[i] = info;
+    }
+  }
+}
+
+#endif
 
 namespace {
 

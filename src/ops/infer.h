@@ -31,6 +31,11 @@ void infer_static_types(const OperatorSet& operators, const Graph& graph, const 
 void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
                     std::span<ValueInfo> outputs);
 
+/// The same of a Loop or a Scan: carried values whose shapes an iteration keeps, and the elements that are stacked. Numbers of iterations
+/// that are not known, or zero, leave stacked outputs as they are. For builds with expressions.
+void infer_iterations(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
+                      std::span<ValueInfo> outputs);
+
 /// Shapes of all values in terms of the inputs' symbols. Dimensions that only a run tells have no symbol.
 /// False where a node does not fit; dtypes and kinds are filled in then too.
 bool infer_symbolic_types(const OperatorSet& operators, const Graph& graph);
