@@ -182,6 +182,9 @@ class Pages(unittest.TestCase):
     def test_optimizers(self):
         self.assertEqual(self.follow("optimizers.md"), 5)
 
+    def test_training(self):
+        self.assertEqual(self.follow("training.md"), 1)
+
     def test_migrating(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
         self.assertEqual(self.follow("migrating.md"), 2)

@@ -6,7 +6,8 @@
 namespace minnow {
 
 /// Turns on the fusion of elementwise operators in expressions: later chains are computed as one, without writing intermediate results to
-/// memory. Forms that already have plans keep them. Applies to the whole process; may be called at any time.
+/// memory. Steps of training get all passes. Forms that already have plans keep them. Applies to the whole process; may be called at any
+/// time.
 MINNOW_API void optimize_expressions(bool on = true);
 
 }  // namespace minnow

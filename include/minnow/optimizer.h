@@ -101,6 +101,13 @@ class MINNOW_API Optimizer {
   /// One step. Makes the state at the first call.
   virtual void on_execute(std::span<const Trainable> tensors) = 0;
 
+  /// The same step with gradients that come one at a time: begin(), update() of each tensor once, in any order, end(). Only where
+  /// takes_one_at_a_time(): not with clip_norm, sharpness, or rules that look at all tensors together.
+  virtual bool takes_one_at_a_time() const noexcept { return false; }
+  virtual void begin(std::span<const Trainable> tensors);
+  virtual void update(size_t tensor, const TensorView& gradient);
+  virtual void end();
+
   /// Everything that the next step depends on beside weights and gradients, under names such as "layer.weight.m". The tensors are copies.
   virtual std::vector<NamedTensor> state() const = 0;
   /// Goes on from a state. The first time, before or after on_get_parameters(). InvalidArgument where names, dtypes or shapes differ.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // minnow._minnow.optim, of which minnow.optim is made: optimizers, schedules, and optimizers that are written in Python.
-#include <minnow/optimizer.h>
+#include <minnow/train.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
@@ -91,8 +91,62 @@ struct BoundOptimizer {
     const std::lock_guard guard(lock);
     f(*optimizer, std::span<const Trainable>(tensors.tensors));
   }
-  std::unique_ptr<Optimizer> optimizer;
+  std::shared_ptr<Optimizer> optimizer;
   std::mutex lock;
+};
+
+/// The arrays of a batch.
+class Batch {
+ public:
+  explicit Batch(const nb::list& arrays) {
+    const Guard guard;
+    for (nb::handle array : arrays)
+      views_.push_back(kept_.emplace_back(tensor_from(array, DType::undefined, Sharing::where_possible)).view());
+  }
+  std::span<const TensorView> views() const { return views_; }
+
+ private:
+  std::deque<Tensor> kept_;
+  std::vector<TensorView> views_;
+};
+
+struct BoundStep {
+  BoundStep(const nb::object& loss, const std::vector<std::string>& names, const Vars& parameters, const nb::object& optimizer,
+            uint64_t seed)
+      : bound(nb::cast<BoundOptimizer&>(optimizer)), owner(keep(nb::object(optimizer))) {
+    std::vector<std::pair<std::string, Var>> named;
+    for (size_t i = 0; i < names.size(); ++i) named.emplace_back(names[i], parameters[i]);
+    const auto record = [kept = keep(nb::object(loss))](const Vars& batch) {
+      nb::list arrays;
+      for (const Var& x : batch) arrays.append(nb::cast(x));
+      Vars results;
+      for (nb::handle result : (*static_cast<const nb::object*>(kept.get()))(arrays)) results.push_back(var_of(result));
+      return results;
+    };
+    step.emplace(record, std::move(named), bound.optimizer, seed);
+  }
+  nb::list run(const nb::list& arrays) {
+    const Batch batch(arrays);
+    if (!step->is_prepared(batch.views())) {
+      const Guard guard;
+      std::vector<std::pair<DType, Shape>> types;
+      for (const TensorView& view : batch.views()) types.emplace_back(view.dtype(), view.shape());
+      step->prepare(types);  // calls the loss function
+    }
+    std::vector<Tensor> results;
+    {
+      const SignalWatch watch;
+      const nb::gil_scoped_release release;
+      const std::lock_guard lock(bound.lock);
+      for (const Tensor& result : step->run(batch.views())) results.push_back(result.clone());
+    }
+    nb::list vars;
+    for (Tensor& result : results) vars.append(nb::cast(Var(std::move(result))));
+    return vars;
+  }
+  BoundOptimizer& bound;
+  std::shared_ptr<const void> owner;  // of the bound optimizer
+  std::optional<TrainingStep> step;
 };
 
 struct PythonOptimizer {
@@ -254,6 +308,22 @@ void define_optim(nb::module_& m) {
       .def("factor", [](BoundOptimizer& self) { return self.optimizer->schedule().at(self.optimizer->steps()); })
       .def_prop_ro("steps", [](const BoundOptimizer& self) { return self.optimizer->steps(); })
       .def_prop_ro("gradient_norm", [](const BoundOptimizer& self) { return self.optimizer->gradient_norm(); });
+  nb::class_<BoundStep>(optim, "TrainingStep")
+      .def(nb::init<const nb::object&, const std::vector<std::string>&, const Vars&, const nb::object&, uint64_t>())
+      .def("run", &BoundStep::run)
+      .def("reset", [](BoundStep& self) { self.step->reset(); })
+      .def_prop_rw(
+          "calls", [](const BoundStep& self) { return self.step->calls(); },
+          [](BoundStep& self, int64_t calls) { self.step->set_calls(calls); })
+      .def_prop_ro("arena_bytes", [](const BoundStep& self) { return self.step->arena_bytes(); });
+  optim.def(
+      "update_buffer",
+      [](const Var& buffer, const nb::object& next) {
+        nn::update_buffer(buffer, [&](const Var& now) { return var_from(next(nb::cast(now))); });
+      },
+      nb::call_guard<Guard>());
+  optim.def("random_key", nn::random_key, nb::call_guard<Guard>());
+  optim.def("seed", nn::seed);
 }
 
 }  // namespace minnow::python

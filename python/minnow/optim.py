@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from minnow import _minnow
-from minnow._autograd import _leaves
+from minnow._autograd import _leaves, _rebuilt
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow.nn import Module
 
@@ -347,13 +347,18 @@ class Muon(Optimizer):
 
 
 class TrainingStep:
-    """A step of training: step(*batch) computes loss(*batch), its gradients with respect to the optimizer's parameters, which are Vars, and
-    updates these.
+    """A step of training: step(*batch) computes loss(*batch) and its gradients with respect to the optimizer's parameters, and updates these, all
+    in one plan.
 
-    loss: a function of arrays that gives one float, a Var, or a pair of it and anything that the step should give, too. Call the step with the
-    arguments of loss; it returns the loss, or the pair. seed: of the random numbers that layers draw. Raises InvalidType (a TypeError) where
-    loss gives something else, InvalidArgument (a ValueError) where it does not depend on a parameter, and Unsupported, with the operator, where
-    one has no gradient.
+    loss: a function of the batch that gives one float, a Var, or a pair of it and a nest of Vars that the step should give, too. A batch is made
+    of arrays, and tuples, lists and dicts of them. loss is called with Vars without values, once for each dtypes and shapes of a batch, to record
+    what it computes; what it reads beside the batch, the parameters and buffers stays as it was then, until reset(). Parameters are
+    expr.trainable()s. Each gradient is applied as soon as it is there, unless the optimizer wants all together (clip_norm, sharpness). seed: of the
+    random numbers that layers draw.
+
+    Raises InvalidType (a TypeError) where loss gives something else; InvalidArgument (a ValueError) where it does not depend on a parameter, and
+    where it is infinite or NaN: then nothing is updated, and the error names the first value that is not finite; Unsupported, with the operator,
+    where one has no gradient.
 
     >>> w = minnow.expr.trainable([1.0, 2.0])
     >>> step = optim.TrainingStep(lambda x: ((w - x) ** 2).sum(), optim.create("sgd", {"w": w}, lr=0.25))
@@ -364,24 +369,58 @@ class TrainingStep:
     """
 
     def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0) -> None:
-        self._loss, self._optimizer, self._seed = loss, optimizer, seed
+        self._loss, self._optimizer = loss, optimizer
+        self._batch: Any = None  # the nest of the present call
+        self._results: dict[str, Any] = {}  # nests of what the loss gives beside, by the form of the batch
+        for name, parameter in optimizer.parameters.items():
+            if not isinstance(parameter, Var):
+                raise InvalidType(f'parameter "{name}" is {type(parameter).__name__}; a training step updates Vars, of expr.trainable')
+        self._core: Any = _core.TrainingStep(self._record, list(optimizer.parameters), list(optimizer.parameters.values()), optimizer._core, seed)
+
+    def _record(self, arrays: list[Var]) -> list[Var]:
+        form, batch = self._batch
+        result = self._loss(*_rebuilt(batch, iter(arrays)))
+        pair = isinstance(result, tuple) and len(result) == 2
+        value, more = result if pair else (result, ())
+        if not isinstance(value, Var):
+            raise InvalidType(f"the loss gives a Var of one float, not {type(value).__name__}")
+        leaves = [leaf if isinstance(leaf, Var) else Var(leaf) for leaf in _leaves(more)]
+        self._results[form] = (more,) if pair else None
+        return [value, *leaves]
+
+    def __call__(self, *batch: Any) -> Any:
+        leaves = _leaves(batch)
+        form = str([(str(getattr(leaf, "dtype", type(leaf))), tuple(getattr(leaf, "shape", ()))) for leaf in leaves])
+        self._batch = form, batch
+        value, *rest = self._core.run(leaves)
+        more = self._results.get(form)
+        return value if more is None else (value, _rebuilt(more[0], iter(rest)))
+
+    def reset(self) -> None:
+        """Forget what was recorded, for a loss that now computes something else."""
+        self._core.reset()
+        self._results.clear()
+
+    def state_dict(self) -> dict[str, Var]:
+        """The optimizer's state, and the number of the next step, on which random numbers depend."""
+        return {**self._optimizer.state_dict(), "training_step.calls": Var(int(self._core.calls))}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state. Raises InvalidArgument (a ValueError) and changes nothing where names, dtypes or shapes differ."""
+        if "training_step.calls" not in state:
+            raise InvalidArgument('the state of a training step has "training_step.calls", this one does not')
+        self._optimizer.load_state_dict({name: value for name, value in state.items() if name != "training_step.calls"})
+        self._core.calls = int(state["training_step.calls"])
 
     @property
     def optimizer(self) -> Optimizer:
         """The optimizer that updates the parameters."""
         return self._optimizer
 
-    def __call__(self, *batch: Any) -> Any:
-        result = self._loss(*batch)
-        pair = isinstance(result, tuple) and len(result) == 2
-        value = result[0] if pair else result
-        if not isinstance(value, Var):
-            raise InvalidType(f"the loss gives a Var of one float, not {type(value).__name__}")
-        names, parameters = list(self._optimizer.parameters), list(self._optimizer.parameters.values())
-        gradients = _minnow.gradients(value, parameters)
-        _minnow.evaluate([value, *gradients, *[leaf for leaf in (_leaves(result[1]) if pair else []) if isinstance(leaf, Var)]])
-        self._optimizer.step(dict(zip(names, gradients)))
-        return result
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes for activations and gradients, of the largest batch so far."""
+        return int(self._core.arena_bytes)
 
 
 def _document(kind: type[Optimizer]) -> None:

@@ -165,8 +165,11 @@ class Backward {
     for (size_t i = order_.size(); i-- > 0;) go_back(*order_[i]);
     std::vector<size_t> places;
     for (size_t i = 0; i < parameters_.size(); ++i)
-      if (const Expr gradient = arrived(parameters_[i]))
-        places.push_back(i), rule_.graph.add_output(*rule_.builder.op("Identity", {gradient}).value());
+      if (const Expr gradient = arrived(parameters_[i])) {
+        // A value of the expression itself keeps its name.
+        const bool is_made = gradient.value()->producer() != nullptr;
+        places.push_back(i), rule_.graph.add_output(*(is_made ? gradient : rule_.builder.op("Identity", {gradient})).value());
+      }
     std::vector<LazyValue> made = instantiate(rule_.graph, operators_, rule_.values), gradients(parameters_.size());
     for (size_t k = 0; k < places.size(); ++k) {
       Output& output = output_of(made[k]);

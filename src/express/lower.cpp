@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "express/lower.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace minnow::express {
@@ -46,6 +47,55 @@ void walk(std::span<const LazyValue> roots, FunctionRef<void(const std::shared_p
       if (input && seen.insert(input.node.get()).second) stack.emplace_back(&input.node, 0);
     }
   }
+}
+
+std::unique_ptr<Graph> graph_of(std::span<const LazyValue> roots, std::span<const LazyValue> inputs,
+                                std::shared_ptr<const OperatorSet>& operators) {
+  auto graph = std::make_unique<Graph>();
+  graph->source = "expression";
+  GraphValues values;
+  const auto fresh = [&](const std::string& name, std::string_view otherwise) {
+    return graph->fresh_name(name.empty() ? otherwise : std::string_view(name));
+  };
+  for (const LazyValue& input : inputs) {
+    const Shape* shape = known_shape(input);
+    const Output& output = output_of(input);
+    values[input.node.get()] = {
+        &graph->add_input(fresh(output.name, "input"), shape ? ValueType::tensor(output.dtype, *shape) : type_of(output))};
+  }
+  std::vector<const LazyNode*> nodes;
+  walk(roots, [&](const std::shared_ptr<LazyNode>& node) { nodes.push_back(node.get()); });
+  std::sort(nodes.begin(), nodes.end(), [](const LazyNode* a, const LazyNode* b) { return a->id < b->id; });
+  for (const LazyNode* node : nodes) {
+    if (values.contains(node)) continue;
+    if (node->kind == LazyNode::Kind::placeholder)
+      throw InvalidArgument("the expression depends on the placeholder \"{}\", which is not among the inputs", node->outputs[0].name);
+    if (node->kind == LazyNode::Kind::state || node->kind == LazyNode::Kind::step)
+      throw Unsupported("the expression depends on states of a model, which would change when it is computed");
+    std::vector<Value*>& made = values[node];
+    if (node->kind == LazyNode::Kind::constant || (node->is_computed() && !node->keeps_inputs)) {
+      for (const Output& output : node->outputs) {
+        const bool is_there = output.kind != ValueInfo::Kind::absent;
+        if (is_there && !output.tensor) throw Unsupported("the expression depends on a sequence or an optional that is computed already");
+        made.push_back(is_there ? &graph->add_constant(output.tensor, fresh(output.name, "constant")) : nullptr);
+      }
+      continue;
+    }
+    if (node->operators) operators = joined(operators, node->operators);
+    std::vector<Value*> arguments;
+    for (const LazyValue& input : node->inputs) arguments.push_back(input ? values.at(input.node.get())[input.output] : nullptr);
+    std::vector<std::string> names;
+    for (const Output& output : node->outputs)
+      names.push_back(output.kind == ValueInfo::Kind::absent ? std::string() : fresh(output.name, node->op->name));
+    const Node& emitted = emit(*graph, *node, arguments, names, node->name);
+    for (size_t i = 0; i < node->outputs.size(); ++i) made.push_back(emitted.output(i));
+  }
+  for (const LazyValue& root : roots) {
+    Value* value = values.at(root.node.get())[root.output];
+    const bool is_free = value->producer() && !value->is_graph_output();
+    graph->add_output(is_free ? *value : *graph->add_node("Identity", {value}).output(0));
+  }
+  return graph;
 }
 
 namespace {

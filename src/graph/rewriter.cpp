@@ -8,4 +8,9 @@ std::atomic<GraphRewriter>& expression_rewriter() noexcept {
   return rewriter;
 }
 
+std::atomic<GraphRewriter>& step_rewriter() noexcept {
+  static std::atomic<GraphRewriter> rewriter{nullptr};
+  return rewriter;
+}
+
 }  // namespace minnow

@@ -9,8 +9,12 @@ namespace minnow {
 void find_lifetimes(PlanParts& plan) {
   const uint32_t end = static_cast<uint32_t>(plan.steps.size());
   for (PlanValue& value : plan.values) value.first = value.last = 0, value.alias = kNone, value.alias_offset = 0;
-  for (uint32_t v : plan.outputs)
-    if (v != kNone && plan.values[v].place == PlanValue::Place::arena && plan.values[v].info.extent == ValueInfo::Extent::exact)
+  std::vector<bool> handed(plan.outputs.size());
+  if (plan.remaining.empty())
+    for (const HandedOver& each : plan.handed_over) handed[each.output] = true;
+  for (size_t k = 0; k < plan.outputs.size(); ++k)
+    if (const uint32_t v = plan.outputs[k]; v != kNone && !handed[k] && plan.values[v].place == PlanValue::Place::arena &&
+                                            plan.values[v].info.extent == ValueInfo::Extent::exact)
       plan.values[v].place = PlanValue::Place::output;
   const auto use = [&](uint32_t v, uint32_t s) {
     if (v != kNone) plan.values[v].last = std::max(plan.values[v].last, s);
@@ -22,7 +26,17 @@ void find_lifetimes(PlanParts& plan) {
     for (uint32_t v : plan.steps[s].captured) use(v, s);
   }
   for (uint32_t v : plan.exports) use(v, end);
-  for (uint32_t v : plan.outputs) use(v, end);
+  plan.handing.clear();
+  for (const HandedOver& each : plan.handed_over) {
+    if (!handed[each.output]) continue;
+    const uint32_t v = plan.outputs[each.output];
+    const uint32_t step = std::max(plan.values[v].first, each.after == kNone ? 0 : plan.values[each.after].last);
+    plan.handing.emplace_back(step, each.output);
+    use(v, step);
+  }
+  std::sort(plan.handing.begin(), plan.handing.end());
+  for (size_t k = 0; k < plan.outputs.size(); ++k)
+    if (!handed[k]) use(plan.outputs[k], end);
   share_memory(plan.steps, plan.values);
 }
 

@@ -46,6 +46,13 @@ struct LiveIn {
   bool contents_required = false;  // shapes depend on its contents, which are part of the plan's key
 };
 
+/// An output that is handed over during the run, as soon as it is computed and no later step reads live-in `after`, whose memory may change
+/// then. It lies in the arena, where other values follow it.
+struct HandedOver {
+  size_t output;
+  uint32_t after = kNone;
+};
+
 /// One value of a plan.
 struct PlanValue {
   enum class Place : uint8_t { live_in, constant, arena, output, dynamic };
@@ -98,7 +105,8 @@ struct PlanRequest {
   const Plan* like = nullptr;
   /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
   bool may_split_batch = false, may_tile_rows = false;
-  size_t memory_limit = SIZE_MAX;  // bytes of the arena, by which a batch is split; the plan may need more
+  std::vector<HandedOver> handed_over;  // outputs
+  size_t memory_limit = SIZE_MAX;       // bytes of the arena, by which a batch is split; the plan may need more
   /// Contents of a live-in if they can be read now (while a run waits for its plan), else null data.
   std::function<TensorView(size_t live_in)> contents;
   /// Where not null: how the scheme of every node was chosen.
@@ -114,7 +122,9 @@ struct PlanParts {
   std::vector<uint32_t> outputs, exports;
   std::vector<const Node*> remaining;
   std::shared_ptr<ValueAliases> aliases;
-  std::vector<std::unique_ptr<Graph>> graphs;  // decompositions, and the nodes of conversions
+  std::vector<std::unique_ptr<Graph>> graphs;        // decompositions, and the nodes of conversions
+  std::vector<HandedOver> handed_over;               // as the request says
+  std::vector<std::pair<uint32_t, size_t>> handing;  // steps, in order, and the outputs that are handed over behind them
   size_t arena_bytes = 0, arena_lower_bound = 0;
   int64_t batch_parts = 1;
   bool tiles_rows = false;
@@ -143,6 +153,9 @@ class Plan {
     const uint32_t v = outputs()[i];
     return v != kNone && values()[v].place == PlanValue::Place::output;
   }
+
+  /// Steps, in order, and the outputs that are handed over behind them. None in a plan with a cut.
+  const std::vector<std::pair<uint32_t, size_t>>& handing() const noexcept { return parts_.handing; }
 
   /// Whether nodes remain to be planned after this plan has run.
   bool is_cut() const noexcept { return !parts_.remaining.empty(); }

@@ -32,6 +32,7 @@ class StepMaker {
   StepMaker(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft)
       : environment_(environment), request_(request), draft_(draft), plan_(draft.plan) {
     plan_.aliases = request.aliases ? std::make_shared<ValueAliases>(*request.aliases) : std::make_shared<ValueAliases>();
+    plan_.handed_over = request.handed_over;
     if (request.like)
       for (const Step& step : request.like->steps()) earlier_.emplace(step.node, step.scheme);
   }

@@ -182,7 +182,16 @@ class Subgraphs final : public SubgraphRunner {
     request.live_ins.push_back(std::move(live_in));
   }
   request.outputs = wanted_;
+  request.handed_over = handed_over_;
   return request;
+}
+
+[[gnu::cold]] void Executor::hand_over(std::vector<HandedOver> outputs, Receive receive) {
+  handed_over_ = std::move(outputs);
+  receive_ = std::move(receive);
+  received_.resize(wanted_.size());
+  last_.clear();
+  plans_.clear();
 }
 
 Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins,
@@ -341,12 +350,16 @@ Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Dest
   last_.clear();
   std::fill(output_slots_.begin(), output_slots_.end(), nullptr);
   std::fill(output_memory_.begin(), output_memory_.end(), nullptr);
+  std::fill(received_.begin(), received_.end(), false);
   Entry& entry = find(plans_, live_ins, [&] { return first_request(); });
   if (before && before != &entry && has_own_limit()) release();
   const Outcome outcome =
       entry.plan().batch_parts() > 1 ? run_parts(entry, live_ins, destination) : run_plan(entry, live_ins, 0, destination);
   if (outcome.status == Status::done)
     for (size_t k = 0; k < wanted_.size(); ++k) MINNOW_CHECK(output_slots_[k], "every output is computed");
+  if (outcome.status == Status::done)
+    for (const HandedOver& each : handed_over_)
+      if (!received_[each.output]) receive_(each.output, output_slots_[each.output]->view);
   return outcome;
 }
 
@@ -423,7 +436,7 @@ Executor::Outcome Executor::run_plan(Entry& entry, std::span<const Slot* const> 
     const uint32_t v = plan.outputs()[k];
     Slot& slot = state.slots()[v];
     output_slots_[k] = &slot;
-    if (plan.values()[v].info.kind != ValueInfo::Kind::tensor) continue;
+    if (plan.values()[v].info.kind != ValueInfo::Kind::tensor || (!received_.empty() && received_[k])) continue;
     if (!plan.writes_output(k)) output_memory_[k] = destination(k, slot.view.dtype(), slot.view.shape());
     // Not written in place: shared with another output, an input, a constant, or of a shape that only the run told.
     if (output_memory_[k] && output_memory_[k] != slot.view.data())
@@ -441,6 +454,8 @@ Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
   Watch* const watch = Watch::current();
   const Watch::Interruptible may_stop;
   const std::vector<Step>& steps = state.plan().steps();
+  auto handing = state.plan().handing().begin();
+  const auto handing_end = state.plan().handing().end();
   for (size_t number = 0; number < steps.size(); ++number) {
     const Step& step = steps[number];
     StepState& own = state.steps()[number];
@@ -482,6 +497,11 @@ Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
       const ChargeTo nobody;
       StepEvent event(state, number, StepEvent::Moment::after);
       if (!session_.after(event)) throw Cancelled("a callback stopped the run after {}", step.node->where());
+    }
+    for (; handing != handing_end && handing->first == number; ++handing) {
+      const size_t output = handing->second;
+      receive_(output, state.slots()[state.plan().outputs()[output]].view);
+      received_[output] = true;
     }
   }
   return {};

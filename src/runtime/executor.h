@@ -45,6 +45,10 @@ class Executor {
   /// If the sums of a scheme overflow (RunContext::overflowed) although its inputs are finite, new plans exclude the scheme, the log hook
   /// gets the node's name, and the run is repeated.
   void run(std::span<const Slot* const> live_ins, Destination destination);
+  /// Later runs hand these outputs over as HandedOver says, instead of keeping them; their destination should be null. `receive` is called
+  /// once per output and run, on the thread that runs, and may throw.
+  using Receive = std::function<void(size_t output, const TensorView& value)>;
+  void hand_over(std::vector<HandedOver> outputs, Receive receive);
   /// Allows later runs to compute a large batch in parts, and large images some rows at a time.
   void allow_parts() noexcept { allows_parts_ = true; }
   /// The number of parts in the last run.
@@ -106,6 +110,9 @@ class Executor {
   std::vector<Entry*> last_;
   uint64_t clock_ = 0;
   bool allows_parts_ = false;
+  std::vector<HandedOver> handed_over_;
+  Receive receive_;
+  std::vector<bool> received_;
   NodeProfile* profile_owner_ = nullptr;
   std::string profile_attribute_;
 };

@@ -37,6 +37,9 @@ Optimizer::Parameters& Optimizer::Parameters::operator=(Parameters&& other) noex
 
 double Optimizer::gradient_norm() const noexcept { return std::nan(""); }
 void Optimizer::evaluate(std::span<const Trainable>, bool) {}
+void Optimizer::begin(std::span<const Trainable>) { throw Unsupported("this optimizer takes all gradients together; call on_execute()"); }
+void Optimizer::update(size_t, const TensorView&) { throw Unsupported("this optimizer takes all gradients together; call on_execute()"); }
+void Optimizer::end() {}
 
 namespace train {
 namespace {

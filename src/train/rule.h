@@ -156,6 +156,7 @@ struct Rule {
   void (*together)(std::span<const Member> tensors) = nullptr;
   double (*whole_operations)(const Shape& shape) = nullptr;
   size_t (*scratch)(const Shape& shape) = nullptr;  // elements; null: none
+  bool joint = false;                               // coefficients depend on sums over all tensors
   const minnow_custom_optimizer* table = nullptr;   // of another library: its update serves
   bool table_threads = true;                        // ... and may be called from several threads at once
 };

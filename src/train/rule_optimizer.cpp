@@ -24,8 +24,6 @@ std::vector<SettingRow> all_settings(const Rule& rule) {
 
 namespace {
 
-constexpr int64_t kWorthThreads = 1 << 16;  // elements: below, waking the workers costs more than it gains
-
 /// `*`: any characters, `?`: one.
 bool fits(std::string_view pattern, std::string_view name) {
   size_t p = 0, n = 0, star = std::string_view::npos, behind = 0;
@@ -235,10 +233,12 @@ void RuleOptimizer::make_state(std::span<const Trainable> tensors) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const int64_t count = static_cast<int64_t>(slots[i].count),
                   part = rule_.whole.empty() && !rule_.table ? kChunk : std::max<int64_t>(count, 1);
+    slots[i].first_task = tasks_.size();
     for (int64_t first = 0; first < count; first += part) tasks_.push_back({i, first, std::min(part, count - first), {}});
+    slots[i].tasks = tasks_.size() - slots[i].first_task;
     total += count;
   }
-  threads_ = config_.threads > 0 ? config_.threads : total < kWorthThreads ? 1 : os::available_cores();
+  threads_ = config_.threads > 0 ? config_.threads : static_cast<size_t>(total) < kWorthThreads ? 1 : os::available_cores();
   if (threads_ > 1) ThreadPool::process().reserve(threads_);
   slots_ = std::move(slots), needs_ = std::move(needs), parameters_ = std::move(parameters), typed_ = std::move(typed);
   failures_.resize(slots_.size());

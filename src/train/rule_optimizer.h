@@ -12,6 +12,7 @@
 
 namespace minnow::train {
 
+inline constexpr size_t kWorthThreads = 1 << 16;  // elements: below, waking the workers costs more than it gains
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Settings of all optimizers, before the row's own.
@@ -27,6 +28,7 @@ struct Slot {
   std::vector<double> settings;  // the common ones, then the row's own
   size_t variant = 0;            // bit i: switch i is on
   const Loop* loops[3] = {};
+  size_t first_task = 0, tasks = 0;
   struct Place {
     void* memory;
     size_t multiply, divide;  // element i is at byte i * multiply / divide; 0: Trainable::curvature
@@ -78,6 +80,10 @@ class RuleOptimizer final : public Optimizer {
   Schedule& schedule() override { return config_.schedule; }
   void set(std::string_view setting, const Setting& value) override;
   void evaluate(std::span<const Trainable> tensors, bool on) override;
+  bool takes_one_at_a_time() const noexcept override;
+  void begin(std::span<const Trainable> tensors) override;
+  void update(size_t tensor, const TensorView& gradient) override;
+  void end() override;
 
  private:
   std::string where() const { return format("optimizer \"{}\"", rule_.name); }
@@ -95,14 +101,19 @@ class RuleOptimizer final : public Optimizer {
   bool accumulate();
   void clip_adaptively();
   bool climb();
-  void update();
+  void update_now();
   void update_by_table();
+  bool step();
 
   const Rule& rule_;
   Config config_;
   std::vector<SettingRow> rows_;
   std::vector<Slot> slots_;
   std::vector<Task> tasks_;
+  // Those that the present call updates, and its threads.
+  std::span<Slot> now_;
+  std::span<Task> tasks_now_;
+  int threads_now_ = 1;
   std::vector<Need> needs_;  // of slots_
   std::unique_ptr<Parameters> parameters_;
   std::vector<Tensor> typed_;

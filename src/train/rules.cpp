@@ -210,7 +210,8 @@ std::vector<Rule> table() {
                     flag("safeguard", false, "for warm-up of lr")},
        .states = {{"m"}, {"v"}, {"sum"}, {"begin", "", "weights"}},
        .phases = {{coefficients::prodigy_estimate, {"prodigy_estimate"}}, {coefficients::prodigy, {"prodigy"}}},
-       .scalars = {"d", "numerator", "rate"}},
+       .scalars = {"d", "numerator", "rate"},
+       .joint = true},
       {.name = "schedule_free",
        .formula = "gradients at y = beta1 x + (1 - beta1) z; z descends as adamw without momentum (adam) or sgd; x is the average of z, "
                   "which evaluate() shows. "

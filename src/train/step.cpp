@@ -24,10 +24,10 @@ void RuleOptimizer::prelude(Slot& slot, double scale) const {
 
 /// Runs a loop with the one state that is named, or the row's loops of a phase, over all active tensors, and adds up the sums.
 void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
-  for (Slot& slot : slots_)
+  for (Slot& slot : now_)
     for (size_t i = 0; i < kMostCoefficients; ++i) slot.narrow[i] = static_cast<float>(slot.c[i]);
-  ThreadPool::process().run(tasks_.size(), threads_, [&](size_t i) {
-    Task& task = tasks_[i];
+  ThreadPool::process().run(tasks_now_.size(), threads_now_, [&](size_t i) {
+    Task& task = tasks_now_[i];
     Slot& slot = slots_[task.slot];
     if (!slot.active) return;
     const size_t first = static_cast<size_t>(task.first), offset = first * size_of(slot.dtype);
@@ -57,16 +57,16 @@ void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
     (narrow ? used.f32 : used.f64)(chunk);
   });
   // In the order of the tasks, whatever thread ran them.
-  for (Slot& slot : slots_) std::fill_n(slot.sums, kMostSums, 0.0);
+  for (Slot& slot : now_) std::fill_n(slot.sums, kMostSums, 0.0);
   std::fill_n(all_sums_, kMostSums, 0.0);
-  for (const Task& task : tasks_)
+  for (const Task& task : tasks_now_)
     if (slots_[task.slot].active)
       for (size_t k = 0; k < kMostSums; ++k) slots_[task.slot].sums[k] += task.sums[k], all_sums_[k] += task.sums[k];
 }
 
 /// The norm of all gradients, clipped by value.
 double RuleOptimizer::norm() {
-  for (Slot& slot : slots_) {
+  for (Slot& slot : now_) {
     prelude(slot, scale_);
     slot.c[kDecay] = 0;
   }
@@ -77,7 +77,7 @@ double RuleOptimizer::norm() {
 /// Adds the gradients to those of calls before; false where more are to come.
 bool RuleOptimizer::accumulate() {
   const int64_t position = (calls_ - 1) % config_.accumulate;
-  for (Slot& slot : slots_) {
+  for (Slot& slot : now_) {
     if (position == 0) {
       slot.is_accumulated = false;
       if (slot.count > 0) std::memset(slot.accumulated, 0, slot.count * size_of(slot.dtype));
@@ -90,7 +90,7 @@ bool RuleOptimizer::accumulate() {
   }
   run(accumulate_, 0, &Slot::accumulated);
   if (position + 1 < config_.accumulate) return false;
-  for (Slot& slot : slots_) slot.active = slot.is_accumulated, slot.g = slot.accumulated;
+  for (Slot& slot : now_) slot.active = slot.is_accumulated, slot.g = slot.accumulated;
   return true;
 }
 
@@ -118,8 +118,8 @@ void clip_rows(const Slot& slot, double scale, double high, double share) {
 
 void RuleOptimizer::clip_adaptively() {
   const double high = config_.clip_value > 0 ? config_.clip_value : kInfinity;
-  ThreadPool::process().run(slots_.size(), threads_, [&](size_t i) {
-    Slot& slot = slots_[i];
+  ThreadPool::process().run(now_.size(), threads_now_, [&](size_t i) {
+    Slot& slot = now_[i];
     if (!slot.active) return;
     (slot.dtype == DType::f32 ? clip_rows<float> : clip_rows<double>)(slot, scale_, high, config_.clip_adaptive);
     slot.g = slot.prepared;
@@ -132,24 +132,24 @@ void RuleOptimizer::clip_adaptively() {
 bool RuleOptimizer::climb() {
   if (!climbed_) {
     const double size = norm();
-    for (Slot& slot : slots_) {
+    for (Slot& slot : now_) {
       prelude(slot, scale_);
       slot.c[kDecay] = slot.c[kShrink] = 0;
       slot.c[kOwn] = config_.sharpness / (size + 1e-12);
     }
     run(climb_, 0, &Slot::before_climb);
-    for (Slot& slot : slots_) slot.is_high = slot.active;
+    for (Slot& slot : now_) slot.is_high = slot.active;
   } else {
-    for (Slot& slot : slots_)
+    for (Slot& slot : now_)
       if (slot.is_high && slot.count > 0) std::memcpy(slot.w, slot.before_climb, slot.count * size_of(slot.dtype));
   }
   climbed_ = !climbed_;
   return climbed_;
 }
 
-void RuleOptimizer::update() {
+void RuleOptimizer::update_now() {
   const double factor = config_.schedule.at(steps_);
-  for (Slot& slot : slots_) {
+  for (Slot& slot : now_) {
     if (!slot.active) continue;
     ++*slot.t;
     slot.step = {.settings = std::span(slot.settings).subspan(kCommonSettings),
@@ -166,7 +166,7 @@ void RuleOptimizer::update() {
   if (rule_.table) return update_by_table();
   if (rule_.together) {
     members_.clear();
-    for (Slot& slot : slots_) {
+    for (Slot& slot : now_) {
       if (!slot.active) continue;
       prelude(slot, scale_);
       Member& member = members_.emplace_back(Member{&slot.step, slot.dtype, slot.count, slot.w, slot.g, {}});
@@ -176,7 +176,7 @@ void RuleOptimizer::update() {
     return;
   }
   for (size_t phase = 0; phase < rule_.phases.size(); ++phase) {
-    for (Slot& slot : slots_) {
+    for (Slot& slot : now_) {
       if (!slot.active) continue;
       prelude(slot, scale_);
       rule_.phases[phase].coefficients(slot.step);
@@ -185,12 +185,13 @@ void RuleOptimizer::update() {
   }
 }
 
-void RuleOptimizer::on_execute(std::span<const Trainable> tensors) try {
+void RuleOptimizer::begin(std::span<const Trainable> tensors) try {
   if (!made_) make_state(tensors);
   check_same(tensors);
   if (is_average_)
     throw InvalidArgument("{}: the parameters are averages now; call evaluate(tensors, false) before the next step", where());
   ++calls_;
+  scale_ = 1;
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.w = tensors[i].values.data();
@@ -199,33 +200,68 @@ void RuleOptimizer::on_execute(std::span<const Trainable> tensors) try {
     slot.active = tensors[i].gradient && slot.count > 0;
     slot.is_prepared = false;
   }
-  scale_ = 1;
-  if (config_.accumulate > 1 && !accumulate()) return;
+} catch (...) {
+  throw_as_error();
+}
+
+/// The step of the tensors in now_; false where gradients were only added up, or the weights moved uphill.
+bool RuleOptimizer::step() {
+  if (config_.accumulate > 1 && !accumulate()) return false;
   if (config_.clip_norm > 0) {
     norm_ = norm();
     scale_ = std::min(1.0, config_.clip_norm / (norm_ + 1e-6));
     if (std::isnan(norm_)) scale_ = norm_;
   }
-  if (config_.sharpness > 0 && climb()) return;
+  if (config_.sharpness > 0 && climb()) return false;
   if (config_.clip_adaptive > 0) clip_adaptively();
-  update();
+  update_now();
   if (config_.average > 0) {
-    for (Slot& slot : slots_) {
+    for (Slot& slot : now_) {
       prelude(slot, 1);
       slot.c[kDecay] = slot.c[kShrink] = 0;
       slot.c[kOwn] = config_.average, slot.c[kOwn + 1] = 1 - config_.average;
     }
     run(average_, 0, &Slot::average);
   }
-  ++steps_;
+  return true;
+}
+
+void RuleOptimizer::on_execute(std::span<const Trainable> tensors) try {
+  begin(tensors);
+  now_ = slots_, tasks_now_ = tasks_, threads_now_ = threads_;
+  if (step()) ++steps_;
 } catch (...) {
   throw_as_error();
 }
 
+bool RuleOptimizer::takes_one_at_a_time() const noexcept {
+  return config_.clip_norm == 0 && config_.sharpness == 0 && !rule_.together && !rule_.joint;
+}
+
+void RuleOptimizer::update(size_t tensor, const TensorView& gradient) try {
+  Slot& slot = slots_.at(tensor);
+  if (gradient.dtype() != slot.dtype || !(gradient.shape() == slot.shape))
+    throw InvalidArgument("{}: parameter \"{}\" is {}{}, its gradient {}{}", where(), slot.name, slot.dtype, slot.shape, gradient.dtype(),
+                          gradient.shape());
+  slot.g = gradient.data();
+  slot.active = slot.count > 0;
+  now_ = std::span(slots_).subspan(tensor, 1);
+  tasks_now_ = std::span(tasks_).subspan(slot.first_task, slot.tasks);
+  threads_now_ = slot.count < kWorthThreads ? 1 : threads_;
+  step();
+  slot.active = false;
+} catch (...) {
+  throw_as_error();
+}
+
+void RuleOptimizer::end() {
+  if (calls_ % config_.accumulate == 0) ++steps_;
+}
+
 void RuleOptimizer::update_by_table() {
   for (std::string& failure : failures_) failure.clear();
-  ThreadPool::process().run(slots_.size(), rule_.table_threads ? threads_ : 1, [&](size_t i) {
-    Slot& slot = slots_[i];
+  ThreadPool::process().run(now_.size(), rule_.table_threads ? threads_now_ : 1, [&](size_t i) {
+    Slot& slot = now_[i];
     if (!slot.active) return;
     prelude(slot, scale_);
     void* states[kMostStates];
@@ -233,8 +269,8 @@ void RuleOptimizer::update_by_table() {
     failures_[i] = run_custom(*rule_.table, slot.dtype, slot.shape, slot.w, slot.g, slot.scratch,
                               std::span<void* const>(states, slot.states.size()), slot.step);
   });
-  for (size_t i = 0; i < slots_.size(); ++i)
-    if (slots_[i].active && !failures_[i].empty()) throw InvalidArgument("{}: parameter \"{}\": {}", where(), slots_[i].name, failures_[i]);
+  for (size_t i = 0; i < now_.size(); ++i)
+    if (now_[i].active && !failures_[i].empty()) throw InvalidArgument("{}: parameter \"{}\": {}", where(), now_[i].name, failures_[i]);
 }
 
 }  // namespace minnow::train

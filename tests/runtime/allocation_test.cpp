@@ -3,33 +3,21 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <new>
 
 #include "graph/expr.h"
 #include "passes/pipeline.h"
 #include "runtime/backends.h"
+#include "support/allocations.h"
 #include "support/networks.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MINNOW_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MINNOW_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef MINNOW_COUNTS_ALLOCATIONS
-#define MINNOW_COUNTS_ALLOCATIONS 1
-#endif
 
 #if MINNOW_COUNTS_ALLOCATIONS
 
 namespace {
-std::atomic<bool> g_counting{false};
-std::atomic<int> g_allocations{0};
 void* count(void* memory) {
-  if (g_counting.load(std::memory_order_relaxed)) g_allocations.fetch_add(1, std::memory_order_relaxed);
+  using namespace minnow::test;
+  if (counts_allocations.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
@@ -72,11 +60,10 @@ TEST(Allocation, a_planned_run_makes_none) {
       const TensorView inputs[] = {input};
       const MutableTensorView outputs[] = {output.writable()};
       session.run(inputs, outputs);
-      g_allocations = 0;
-      g_counting = true;
-      for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
-      g_counting = false;
-      EXPECT_EQ(g_allocations, 0) << backend << ", " << threads << " threads";
+      const int count = test::allocations_of([&] {
+        for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
+      });
+      EXPECT_EQ(count, 0) << backend << ", " << threads << " threads";
     }
   }
 }
@@ -96,11 +83,10 @@ TEST(Allocation, planned_runs_of_whole_networks_make_none) {
       options.threads = threads;
       Session session(model, options);
       session.run(inputs, outputs);
-      g_allocations = 0;
-      g_counting = true;
-      for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
-      g_counting = false;
-      EXPECT_EQ(g_allocations, 0) << name << ", " << threads << " threads";
+      const int count = test::allocations_of([&] {
+        for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
+      });
+      EXPECT_EQ(count, 0) << name << ", " << threads << " threads";
     }
   }
 }

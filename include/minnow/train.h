@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training: a step that computes a loss and its gradients and updates the parameters, all in one plan. The library is Minnow::train.
+//
+//   using namespace minnow;
+//   const Var w = expr::trainable(Tensor(DType::f32, {4, 1}), "w");
+//   TrainingStep step([&](const Vars& batch) -> Vars {
+//     const Var error = expr::matmul(batch[0], w) - batch[1];
+//     return {expr::reduce_mean(error * error)};
+//   }, {{"w", w}}, Optimizer::create({.name = "adamw", .settings = {{"lr", 0.01}}}));
+//   for (...) const float loss = step({x, y})[0].data<float>()[0];
+//
+// Functions throw Error.
+#pragma once
+#include <minnow/express.h>
+#include <minnow/optimizer.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace minnow {
+
+/// A step is recorded once for each dtype and shape of a batch: the loss function is called with placeholders, its result is
+/// differentiated, and one plan is made. Later steps run that plan. Where the optimizer takes gradients one at a time, each is applied as
+/// soon as it is there, so that they never exist together; a step allocates nothing then. Other values that the function reads, beside the
+/// batch, the parameters and buffers (nn::update_buffer), stay as they were when it was recorded.
+///
+/// Parameters are updated in their memory, unless somebody else holds it: then they move to memory of their own first. A step that fails
+/// before the update changes nothing; one that is stopped during the run may have updated some parameters.
+class MINNOW_API TrainingStep {
+ public:
+  /// Gives the loss, one float, and any values that the step returns behind it.
+  using Loss = std::function<Vars(const Vars& batch)>;
+  /// `parameters`: expr::trainable()s with the names that the optimizer's groups and state go by. `seed`: of nn::random_key(). Threads,
+  /// precision and memory are those of the expr::Scope in which a step is recorded. Throws InvalidArgument for values that are not
+  /// trainable.
+  TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> parameters, std::shared_ptr<Optimizer> optimizer, uint64_t seed = 0);
+  ~TrainingStep();
+  TrainingStep(TrainingStep&&) noexcept;
+  TrainingStep& operator=(TrainingStep&&) noexcept;
+
+  /// One step. The results stay until the next. Throws InvalidArgument where the loss is no float of one element, does not depend on a
+  /// parameter, or is infinite or NaN: then nothing was updated, and the error names the first value that is not finite. Throws
+  /// Unsupported, with the operator, where one has no gradient.
+  std::span<const Tensor> run(std::span<const TensorView> batch);
+  std::span<const Tensor> operator()(std::initializer_list<Tensor> batch);
+  /// Records and plans a step for such batches, without data.
+  void prepare(std::span<const std::pair<DType, Shape>> batch);
+  /// Whether a step for such batches is recorded.
+  bool is_prepared(std::span<const TensorView> batch) const noexcept;
+  /// Forgets what was recorded, for a loss that now computes something else.
+  void reset();
+
+  /// Steps that were run; the random numbers of a step depend on it.
+  int64_t calls() const noexcept;
+  void set_calls(int64_t calls) noexcept;
+  /// Bytes for values between operators: activations and gradients, of the largest batch so far.
+  size_t arena_bytes() const noexcept;
+  Optimizer& optimizer() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+namespace nn {
+
+/// For layers that keep values from step to step, such as running means: `buffer` becomes next(its value now). In a TrainingStep that is
+/// part of the plan and happens at the end of each step; outside, at once. `buffer` is a Var that holds a computed tensor of constant
+/// shape.
+MINNOW_API void update_buffer(const Var& buffer, const std::function<Var(const Var& now)>& next);
+/// A key, u32[2], for operators that draw random numbers. Each call gives another one; in a TrainingStep each step does, too.
+MINNOW_API Var random_key();
+/// Sets the sequence of keys outside of steps.
+MINNOW_API void seed(uint64_t seed) noexcept;
+
+}  // namespace nn
+}  // namespace minnow

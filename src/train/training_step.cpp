@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording a step of training, and running it.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "base/no_memory.h"
+#include "base/numeric.h"
+#include "express/lower.h"
+#include "express/scope.h"
+#include "graph/rewriter.h"
+#include "ops/infer.h"
+#include "runtime/executor.h"
+#include "runtime/model.h"
+#include "train/trace.h"
+
+namespace minnow {
+
+using namespace express;
+
+namespace {
+
+bool is_finite(const TensorView& x) {
+  const size_t count = static_cast<size_t>(x.elements());
+  if (x.dtype() == DType::f32) return std::all_of(x.data<float>(), x.data<float>() + count, [](float v) { return std::isfinite(v); });
+  if (x.dtype() == DType::f64) return std::all_of(x.data<double>(), x.data<double>() + count, [](double v) { return std::isfinite(v); });
+  return true;
+}
+
+double scalar_of(const TensorView& x) {
+  double value = 0;
+  widen(x.dtype(), x.data(), 1, &value);
+  return value;
+}
+
+/// The step for batches of some dtypes and shapes.
+struct Recorded {
+  std::vector<std::pair<DType, Shape>> batch;
+  std::unique_ptr<Graph> graph;
+  std::shared_ptr<const OperatorSet> operators;  // null: the built-in ones
+  std::shared_ptr<const Runtime> runtime;
+  PackedWeights packed;
+  SessionContext context;
+  std::shared_ptr<MemoryAccount> account;
+  std::optional<Executor> executor;
+
+  // Live-ins: batch, parameters, buffers, keys. Outputs: results, gradients, next values of buffers.
+  std::vector<Slot> slots;
+  std::vector<const Slot*> live_ins;
+  std::vector<Var> buffers;
+  std::vector<Tensor> next;
+  std::vector<Tensor> keys, results, gradients;  // gradients: where the optimizer takes all together
+  bool one_at_a_time = false;
+  bool is_rerun = false;
+
+  // In the present run.
+  bool has_begun = false, is_bad = false;
+  uint64_t last_used = 0;
+
+  bool is_for(std::span<const TensorView> given) const {
+    if (given.size() != batch.size()) return false;
+    for (size_t i = 0; i < batch.size(); ++i)
+      if (given[i].dtype() != batch[i].first || !(given[i].shape() == batch[i].second)) return false;
+    return true;
+  }
+};
+
+constexpr size_t kMostRecorded = 16;
+
+}  // namespace
+
+struct TrainingStep::Impl {
+  struct Parameter {
+    std::string name;
+    Var variable;
+    std::shared_ptr<LazyNode> node;  // whose memory is ours
+  };
+
+  Loss loss;
+  std::vector<Parameter> parameters;
+  std::vector<Trainable> tensors;
+  std::shared_ptr<Optimizer> optimizer;
+  uint64_t seed = 0;
+  int64_t calls = 0;
+  std::vector<std::unique_ptr<Recorded>> recorded;
+  uint64_t clock = 0;
+
+  /// Gives a parameter memory that nobody else holds.
+  void own(size_t i) {
+    Parameter& parameter = parameters[i];
+    LazyValue now = value_of(parameter.variable);
+    // Held by the variable, by the parameter and here.
+    if (now.node != parameter.node || now.node.use_count() != 3 || output_of(now).tensor.owner().use_count() != 1) {
+      const Tensor& given = tensor_of_constant(parameter, now);
+      const TensorView& values = tensors[i].values;
+      if (given.dtype() != values.dtype() || !(given.shape() == values.shape()))
+        throw InvalidArgument("the parameter \"{}\" was {}{}, and now is {}{}", parameter.name, values.dtype(), values.shape(),
+                              given.dtype(), given.shape());
+      parameter.variable.assign(Var(given.clone()));
+      now = value_of(parameter.variable);
+      parameter.node = now.node;
+    }
+    const Tensor& tensor = output_of(now).tensor;
+    tensors[i].values = MutableTensorView(tensor.dtype(), tensor.shape(), const_cast<void*>(tensor.data()));
+  }
+
+  static const Tensor& tensor_of_constant(const Parameter& parameter, const LazyValue& value) {
+    if (value.node->kind != LazyNode::Kind::constant || !value.node->trainable || !output_of(value).tensor)
+      throw InvalidArgument("the parameter \"{}\" is no parameter; make it by expr::trainable", parameter.name);
+    return output_of(value).tensor;
+  }
+
+  Recorded* find(std::span<const TensorView> batch) const noexcept {
+    for (const auto& each : recorded)
+      if (each->is_for(batch)) return each.get();
+    return nullptr;
+  }
+
+  [[gnu::cold]] Recorded& record(std::vector<std::pair<DType, Shape>> batch) {
+    auto made = std::make_unique<Recorded>();
+    Vars inputs, results, gradients;
+    train::Trace trace;
+    for (size_t i = 0; i < batch.size(); ++i)
+      inputs.push_back(
+          expr::placeholder(format("batch{}", i), batch[i].first, std::vector<int64_t>(batch[i].second.begin(), batch[i].second.end())));
+    results = loss(inputs);
+    if (results.empty() || !results[0].has_value()) throw InvalidArgument("the loss function gives no loss");
+    if (results[0].is_computed())
+      throw InvalidArgument("the loss does not depend on a parameter: it was computed when the step was recorded");
+    Vars wanted;
+    for (const Parameter& parameter : parameters) wanted.push_back(parameter.variable);
+    try {
+      gradients = expr::gradients(results[0], wanted);
+    } catch (const InvalidArgument&) {
+      rethrow_with_name(results[0]);
+      throw;
+    }
+    made->batch = std::move(batch);
+    made->runtime = current_runtime();
+    lower(*made, trace, inputs, results, gradients);
+    results = gradients = inputs = wanted = {};  // lets go of the parameters
+    if (recorded.size() >= kMostRecorded)
+      recorded.erase(
+          std::min_element(recorded.begin(), recorded.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
+    recorded.push_back(std::move(made));
+    return *recorded.back();
+  }
+
+  /// The error about a parameter that the loss does not reach, with the parameter's name.
+  void rethrow_with_name(const Var& loss_value) {
+    for (const Parameter& parameter : parameters) {
+      try {
+        expr::gradients(loss_value, {parameter.variable});
+      } catch (const InvalidArgument&) {
+        const Shape* shape = known_shape(value_of(loss_value));
+        if (shape && shape->elements() == 1 && is_float(loss_value.dtype()))
+          throw InvalidArgument(
+              "the loss does not depend on the parameter \"{}\" by operators that have derivatives; leave it out of the optimizer",
+              parameter.name);
+      }
+    }
+  }
+
+  void lower(Recorded& made, const train::Trace& trace, const Vars& inputs, const Vars& results, const Vars& gradients) {
+    std::vector<LazyValue> roots, leaves;
+    for (const Var& x : results) roots.push_back(required_value(x));
+    for (const Var& x : gradients) roots.push_back(required_value(x));
+    for (const train::Trace::Buffer& buffer : trace.buffers) roots.push_back(required_value(buffer.next));
+    for (const Var& x : inputs) leaves.push_back(value_of(x));
+    for (const Parameter& parameter : parameters) leaves.push_back(value_of(parameter.variable));
+    for (const train::Trace::Buffer& buffer : trace.buffers)
+      leaves.push_back(value_of(buffer.symbol)), made.buffers.push_back(buffer.variable);
+    for (const Var& x : trace.keys) leaves.push_back(value_of(x)), made.keys.push_back(Tensor(DType::u32, {2}));
+    made.graph = graph_of(roots, leaves, made.operators);
+    const OperatorSet& operators = made.operators ? *made.operators : OperatorSet::builtin();
+    if (const GraphRewriter rewrite = step_rewriter().load()) {
+      infer_static_types(operators, *made.graph);
+      rewrite(operators, *made.graph);
+    }
+    infer_types(operators, *made.graph);
+    made.context.threads = made.runtime->threads;
+    made.account = std::make_shared<MemoryAccount>(made.runtime->options.memory_limit);
+    made.context.plan_with(operators, made.runtime->backends, made.packed, made.runtime->options.memory_limit);
+    made.executor.emplace(*made.graph, made.context);
+    made.slots.resize(leaves.size());
+    for (const Slot& slot : made.slots) made.live_ins.push_back(&slot);
+    made.results.resize(results.size());
+    made.gradients.resize(gradients.size());
+    made.next.resize(trace.buffers.size());
+    made.one_at_a_time = optimizer->takes_one_at_a_time();
+    std::vector<HandedOver> handed{{0, kNone}};
+    if (made.one_at_a_time)
+      for (size_t i = 0; i < gradients.size(); ++i) handed.push_back({results.size() + i, static_cast<uint32_t>(inputs.size() + i)});
+    made.executor->hand_over(std::move(handed), [this, &made](size_t output, const TensorView& value) { receive(made, output, value); });
+  }
+
+  /// The loss, or a gradient.
+  void receive(Recorded& step, size_t output, const TensorView& value) {
+    if (output == 0) {
+      keep(step.results[0], value.dtype(), value.shape());
+      std::memcpy(const_cast<void*>(step.results[0].data()), value.data(), value.bytes());
+      step.is_bad = !std::isfinite(scalar_of(value));
+    } else if (!step.is_bad && !step.is_rerun) {
+      if (!step.has_begun) optimizer->begin(tensors), step.has_begun = true;
+      optimizer->update(output - step.results.size(), value);
+    }
+  }
+
+  static void* keep(Tensor& tensor, DType dtype, const Shape& shape) {
+    if (!tensor || tensor.dtype() != dtype || !(tensor.shape() == shape)) {
+      const ChargeTo nobody;
+      tensor = Tensor(dtype, shape);
+    }
+    return const_cast<void*>(tensor.data());
+  }
+
+  void execute(Recorded& step) {
+    const ChargeTo session(step.account);
+    const size_t results = step.results.size(), gradients = step.gradients.size();
+    step.executor->run(step.live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
+      if (k == 0) return nullptr;
+      if (k < results) return keep(step.results[k], dtype, shape);
+      if (k < results + gradients) return step.one_at_a_time ? nullptr : keep(step.gradients[k - results], dtype, shape);
+      return keep(step.next[k - results - gradients], dtype, shape);
+    });
+  }
+
+  void run(Recorded& step, std::span<const TensorView> batch) {
+    step.last_used = ++clock;
+    size_t slot = 0;
+    for (const TensorView& view : batch) step.slots[slot++].view = view;
+    for (size_t i = 0; i < parameters.size(); ++i) own(i), step.slots[slot++].view = tensors[i].values;
+    for (const Var& buffer : step.buffers) step.slots[slot++].view = buffer.tensor().view();
+    for (size_t i = 0; i < step.keys.size(); ++i) {
+      train::fill_key(static_cast<uint32_t*>(const_cast<void*>(step.keys[i].data())), seed, static_cast<uint64_t>(calls), i);
+      step.slots[slot++].view = step.keys[i].view();
+    }
+    step.has_begun = step.is_bad = false;
+    execute(step);
+    if (step.is_bad) complain(step, batch);
+    if (step.one_at_a_time) {
+      if (step.has_begun) optimizer->end();
+    } else {
+      for (size_t i = 0; i < tensors.size(); ++i) tensors[i].gradient = step.gradients[i].view();
+      optimizer->on_execute(tensors);
+      for (Trainable& tensor : tensors) tensor.gradient = {};
+    }
+    for (size_t i = 0; i < step.buffers.size(); ++i) update_buffer(step.buffers[i], step.next[i]);
+    ++calls;
+  }
+
+  void update_buffer(const Var& buffer, Tensor& next) {
+    const TensorView now = buffer.tensor().view();
+    if (now.dtype() != next.dtype() || !(now.shape() == next.shape()))
+      throw InvalidArgument("the buffer \"{}\" is {}{}, its next value is {}{}", buffer.name(), now.dtype(), now.shape(), next.dtype(),
+                            next.shape());
+    const LazyValue value = value_of(buffer);
+    Output& output = output_of(value);
+    if (value.node->kind == LazyNode::Kind::constant && value.node.use_count() == 2 && output.tensor.owner().use_count() == 1 &&
+        next.owner().use_count() == 1)
+      std::swap(output.tensor, next);
+    else
+      buffer.assign(Var(next.clone()));
+  }
+
+  /// Computes the step again, to find the first value that is not finite.
+  [[noreturn, gnu::cold]] void complain(Recorded& step, std::span<const TensorView> batch) {
+    const double value = scalar_of(step.results[0]);
+    std::string first;
+    for (size_t i = 0; i < batch.size() && first.empty(); ++i)
+      if (!is_finite(batch[i])) first = format("array {} of the batch", i);
+    for (size_t i = 0; i < tensors.size() && first.empty(); ++i)
+      if (!is_finite(tensors[i].values)) first = format("the parameter \"{}\"", tensors[i].name);
+    if (first.empty()) {
+      step.context.after = [&](NodeEvent& event) {
+        for (size_t i = 0; i < event.output_count() && first.empty(); ++i)
+          if (!event.output_name(i).empty() && !is_finite(event.output(i)))
+            first = format("the result of {} \"{}\"", event.op(), event.name().empty() ? event.output_name(i) : event.name());
+        return first.empty();
+      };
+      step.is_rerun = true;
+      try {
+        execute(step);
+      } catch (const Error&) {}
+      step.is_rerun = false;
+      step.context.after = nullptr;
+    }
+    throw InvalidArgument("the loss is {} in step {}, and nothing was updated; the first value that is not finite is {}",
+                          std::isnan(value) ? std::nan("") : value, calls, first.empty() ? std::string("the loss itself") : first);
+  }
+};
+
+TrainingStep::TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> parameters, std::shared_ptr<Optimizer> optimizer,
+                           uint64_t seed) try
+    : impl_(std::make_unique<Impl>()) {
+  if (!loss || !optimizer) throw InvalidArgument("a training step is made of a loss function and an optimizer; one is missing");
+  if (parameters.empty()) throw InvalidArgument("a training step has no parameters; give it those that should be trained");
+  impl_->loss = std::move(loss);
+  impl_->optimizer = std::move(optimizer);
+  impl_->seed = seed;
+  for (auto& [name, variable] : parameters) {
+    impl_->parameters.push_back({name, variable, nullptr});
+    const LazyValue value = required_value(variable);
+    const Tensor& tensor = Impl::tensor_of_constant(impl_->parameters.back(), value);
+    impl_->tensors.push_back({name, MutableTensorView(tensor.dtype(), tensor.shape(), nullptr), {}, {}});
+  }
+} catch (...) {
+  throw_as_error();
+}
+TrainingStep::~TrainingStep() = default;
+TrainingStep::TrainingStep(TrainingStep&&) noexcept = default;
+TrainingStep& TrainingStep::operator=(TrainingStep&&) noexcept = default;
+
+std::span<const Tensor> TrainingStep::run(std::span<const TensorView> batch) try {
+  Recorded* step = impl_->find(batch);
+  if (!step) {
+    std::vector<std::pair<DType, Shape>> types;
+    for (const TensorView& view : batch) types.emplace_back(view.dtype(), view.shape());
+    step = &impl_->record(std::move(types));
+  }
+  impl_->run(*step, batch);
+  return step->results;
+} catch (...) {
+  throw_as_error();
+}
+
+std::span<const Tensor> TrainingStep::operator()(std::initializer_list<Tensor> batch) {
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : batch) views.push_back(tensor.view());
+  return run(views);
+}
+
+void TrainingStep::prepare(std::span<const std::pair<DType, Shape>> batch) try {
+  std::vector<TensorView> views;
+  for (const auto& [dtype, shape] : batch) views.emplace_back(dtype, shape, nullptr);
+  if (!impl_->find(views)) impl_->record({batch.begin(), batch.end()});
+} catch (...) {
+  throw_as_error();
+}
+
+bool TrainingStep::is_prepared(std::span<const TensorView> batch) const noexcept { return impl_->find(batch) != nullptr; }
+void TrainingStep::reset() { impl_->recorded.clear(); }
+int64_t TrainingStep::calls() const noexcept { return impl_->calls; }
+void TrainingStep::set_calls(int64_t calls) noexcept { impl_->calls = calls; }
+size_t TrainingStep::arena_bytes() const noexcept {
+  size_t most = 0;
+  for (const auto& each : impl_->recorded) most = std::max(most, each->executor->arena_bytes());
+  return most;
+}
+Optimizer& TrainingStep::optimizer() const noexcept { return *impl_->optimizer; }
+
+}  // namespace minnow

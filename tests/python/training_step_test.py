@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.optim.TrainingStep: the same updates as gradients and an optimizer one after the other; batches, buffers, states and faults."""
+import unittest
+
+import numpy as np
+
+import minnow
+from minnow import expr, optim
+
+
+def network():
+    """Parameters, and a loss with logits beside it."""
+    random = np.random.default_rng(0)
+    sizes = [12, 16, 5]
+    parameters = {}
+    for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
+        parameters[f"w{i}"] = expr.trainable((random.standard_normal((a, b)) / np.sqrt(a)).astype("float32"))
+        parameters[f"b{i}"] = expr.trainable(np.zeros(b, "float32"))
+
+    def loss(batch):
+        hidden = expr.tanh(batch["x"] @ parameters["w0"] + parameters["b0"])
+        logits = hidden @ parameters["w1"] + parameters["b1"]
+        return -(expr.log_softmax(logits) * batch["y"]).sum() / batch["x"].shape[0], {"logits": logits}
+
+    return parameters, loss
+
+
+def batch_of(count, seed=1):
+    random = np.random.default_rng(seed)
+    return {"x": random.standard_normal((count, 12)).astype("float32"), "y": np.eye(5, dtype="float32")[random.integers(0, 5, count)]}
+
+
+class Steps(unittest.TestCase):
+    def test_equal_gradients_and_an_optimizer(self):
+        for name, options in (("sgd", {"lr": 0.1, "momentum": 0.9}), ("adamw", {}), ("adamw", {"clip_norm": 0.5}), ("lion", {"accumulate": 2}),
+                              ("sgd", {"sharpness": 0.05}), ("lbfgs", {}), ("muon", {"average": 0.9})):
+            with self.subTest(name, **options):
+                ours, loss = network()
+                theirs, other_loss = network()
+                step, other = optim.TrainingStep(loss, optim.create(name, ours, **options)), optim.create(name, theirs, **options)
+                for i in range(5):
+                    batch = batch_of(8 if i < 3 else 3, seed=i)
+                    value, more = step(batch)
+                    expected, expected_more = other_loss({key: minnow.Var(array) for key, array in batch.items()})
+                    other.step(minnow._minnow.gradients(expected, list(theirs.values())))
+                    self.assertEqual(float(value), float(expected))
+                    np.testing.assert_array_equal(more["logits"], expected_more["logits"])
+                    for key in ours:
+                        np.testing.assert_array_equal(ours[key], theirs[key], err_msg=key)
+                self.assertEqual(step.optimizer.steps, other.steps)
+
+    def test_lower_the_loss(self):
+        parameters, loss = network()
+        step, batch = optim.TrainingStep(loss, optim.AdamW(parameters, lr=0.01)), batch_of(16)
+        losses = [float(step(batch)[0]) for _ in range(100)]
+        self.assertLess(losses[-1], 0.3 * losses[0])
+        self.assertGreater(step.arena_bytes, 0)
+
+    def test_go_on_from_a_state(self):
+        def run(steps, state=None, values=None):
+            parameters, loss = network()
+            if values:
+                for name, value in values.items():
+                    parameters[name].assign(value)
+            step = optim.TrainingStep(lambda batch: (loss(batch)[0], minnow._minnow.optim.random_key()), optim.AdamW(parameters), seed=3)
+            if state:
+                step.load_state_dict(state)
+            keys = [step(batch_of(4, seed=i))[1].tolist() for i in steps]
+            return {name: minnow.Var(np.array(value)) for name, value in parameters.items()}, step.state_dict(), keys
+
+        whole, _, keys = run(range(6))
+        values, state, first = run(range(3))
+        self.assertEqual(int(state["training_step.calls"]), 3)
+        resumed, _, second = run(range(3, 6), state, values)
+        self.assertEqual(first + second, keys)
+        self.assertEqual(len({tuple(key) for key in keys}), 6)
+        for name, value in whole.items():
+            np.testing.assert_array_equal(resumed[name], value)
+        with self.assertRaisesRegex(minnow.InvalidArgument, "training_step.calls"):
+            run([], optim.AdamW(network()[0]).state_dict())
+
+    def test_buffers(self):
+        w, mean = expr.trainable(np.ones(2, "float32")), minnow.Var(np.zeros(2, "float32"))
+
+        def loss(x):
+            minnow._minnow.optim.update_buffer(mean, lambda now: 0.5 * now + 0.5 * x)
+            return (w * x).sum()
+
+        step = optim.TrainingStep(loss, optim.SGD({"w": w}, lr=0.5))
+        for _ in range(2):
+            step(np.array([2, 4], "float32"))
+        self.assertEqual(mean.tolist(), [1.5, 3.0])
+        self.assertEqual(w.tolist(), [-1.0, -3.0])
+
+    def test_faults_lose_nothing(self):
+        parameters, loss = network()
+        step, batch = optim.TrainingStep(loss, optim.AdamW(parameters)), batch_of(4)
+        step(batch)
+        before = {name: np.array(value) for name, value in parameters.items()}
+        batch["x"][0, 0] = np.nan
+        with self.assertRaisesRegex(minnow.InvalidArgument, "the loss is nan in step 1, and nothing was updated.*array 0 of the batch"):
+            step(batch)
+        for name, value in parameters.items():
+            np.testing.assert_array_equal(value, before[name])
+        for bad, kind, sentence in (
+                (lambda batch: 3, minnow.InvalidType, "a Var of one float, not int"),
+                (lambda batch: loss(batch)[1]["logits"], minnow.InvalidArgument, "a loss of one element"),
+                (lambda batch: (parameters["w0"] * 2).sum(), minnow.InvalidArgument, 'does not depend on the parameter "b0"'),
+                (lambda batch: 1 / 0, ZeroDivisionError, "division")):
+            with self.assertRaisesRegex(kind, sentence):
+                optim.TrainingStep(bad, optim.AdamW(parameters))(batch_of(4))
+        with self.assertRaisesRegex(minnow.InvalidType, "ndarray; a training step updates Vars"):
+            optim.TrainingStep(loss, optim.AdamW({"w": np.zeros(2)}))
+        with self.assertRaisesRegex(minnow.InvalidArgument, '"w" is no parameter'):
+            optim.TrainingStep(loss, optim.AdamW({"w": minnow.Var([1.0])}))
+
+
+if __name__ == "__main__":
+    unittest.main()

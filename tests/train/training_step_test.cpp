@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training step computes what gradients and an optimizer compute one after the other, to the bit, allocates nothing, and loses nothing.
+#include <gmock/gmock.h>
+#include <minnow/train.h>
+
+#include <cmath>
+#include <random>
+
+#include "support/allocations.h"
+
+namespace minnow {
+namespace {
+
+using testing::HasSubstr;
+
+template <class F>
+std::string sentence_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Tensor random(const Shape& shape, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal(0, 0.5f);
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
+  return tensor;
+}
+
+/// Two layers whose first weight is used twice, and a convolution.
+struct Network {
+  Var kernel = expr::trainable(random({3, 2, 3, 3}, 1), "kernel"), w = expr::trainable(random({48, 48}, 2), "w"),
+      v = expr::trainable(random({48, 5}, 3), "v"), bias = expr::trainable(Tensor(DType::f32, {5}), "bias");
+  std::vector<std::pair<std::string, Var>> parameters() const { return {{"kernel", kernel}, {"w", w}, {"v", v}, {"bias", bias}}; }
+  Vars vars() const { return {kernel, w, v, bias}; }
+  Vars loss(const Vars& batch) const {
+    const Var seen = expr::relu(expr::op("Conv", {batch[0], kernel}));
+    const Var flat = expr::op("Flatten", {seen});
+    const Var hidden = expr::relu(expr::matmul(expr::relu(expr::matmul(flat, w)), w));
+    const Var y = expr::matmul(hidden, v) + bias, error = y - batch[1];
+    return {expr::reduce_mean(error * error), y};
+  }
+};
+
+Optimizer::Config config_of(const std::string& name, double clip_norm = 0, int accumulate = 1) {
+  Optimizer::Config config{.name = name, .settings = {{"lr", 0.01}}};
+  config.clip_norm = clip_norm;
+  config.accumulate = accumulate;
+  config.average = 0.9;
+  return config;
+}
+
+TEST(TrainingStep, equals_gradients_and_an_optimizer) {
+  const Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+  for (const Optimizer::Config& config : {config_of("sgd"), config_of("adamw"), config_of("adamw", 0.1), config_of("adam", 0, 3),
+                                          config_of("prodigy"), config_of("lbfgs"), config_of("muon"), config_of("adafactor")}) {
+    const Network one, other;
+    const std::shared_ptr<Optimizer> optimizer = Optimizer::create(config);
+    TrainingStep step([&](const Vars& batch) { return one.loss(batch); }, one.parameters(), optimizer);
+    const std::unique_ptr<Optimizer> apart = Optimizer::create(config);
+    for (int i = 0; i < 6; ++i) {
+      const std::span<const Tensor> results = step({x, y});
+      const Vars expected = other.loss({Var(x), Var(y)});
+      const Vars gradients = expr::gradients(expected[0], other.vars());
+      std::vector<Tensor> values;
+      std::vector<Trainable> tensors;
+      for (const Var& parameter : other.vars()) values.push_back(parameter.tensor().clone());
+      for (size_t k = 0; k < values.size(); ++k)
+        tensors.push_back({other.parameters()[k].first, values[k].writable(), gradients[k].tensor().view(), {}});
+      EXPECT_EQ(results[0].data<float>()[0], static_cast<float>(expected[0].item())) << config.name << ", step " << i;
+      ASSERT_EQ(results[1].elements(), 20);
+      for (int64_t k = 0; k < 20; ++k) EXPECT_EQ(results[1].data<float>()[k], expected[1].data<float>()[k]);
+      apart->on_execute(tensors);
+      for (size_t k = 0; k < values.size(); ++k) other.vars()[k].assign(Var(std::move(values[k])));
+      for (size_t k = 0; k < 4; ++k)
+        for (int64_t e = 0; e < one.vars()[k].elements(); ++e)
+          ASSERT_EQ(one.vars()[k].data<float>()[e], other.vars()[k].data<float>()[e])
+              << config.name << ", step " << i << ", " << one.parameters()[k].first;
+    }
+    EXPECT_EQ(optimizer->steps(), apart->steps());
+    EXPECT_EQ(step.calls(), 6);
+  }
+}
+
+TEST(TrainingStep, allocates_nothing) {
+  const Network network;
+  for (const char* name : {"sgd", "adamw", "lamb"}) {
+    TrainingStep step([&](const Vars& batch) { return network.loss(batch); }, network.parameters(), Optimizer::create(config_of(name)));
+    const Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+    const TensorView batch[] = {x, y};
+    for (int i = 0; i < 3; ++i) step.run(batch);
+    EXPECT_EQ(test::allocations_of([&] {
+                for (int i = 0; i < 10; ++i) step.run(batch);
+              }),
+              0)
+        << name;
+  }
+}
+
+TEST(TrainingStep, gradients_never_exist_together) {
+  // 12 layers of 64 x 64 weights, whose activations are small: all gradients would take 196,608 bytes.
+  std::vector<std::pair<std::string, Var>> parameters;
+  for (unsigned i = 0; i < 12; ++i) parameters.emplace_back("w" + std::to_string(i), expr::trainable(random({64, 64}, i)));
+  TrainingStep step(
+      [&](const Vars& batch) -> Vars {
+        Var h = batch[0];
+        for (const auto& [name, w] : parameters) h = expr::tanh(expr::matmul(h, w));
+        return {expr::reduce_mean(h)};
+      },
+      parameters, Optimizer::create(config_of("adamw")));
+  step({random({1, 64}, 20)});
+  EXPECT_LT(step.arena_bytes(), 12u * 64 * 64 * 4 / 2);
+}
+
+TEST(TrainingStep, parameters_that_others_hold_keep_their_values_there) {
+  const Var w = expr::trainable(Tensor::of_f32({2}, std::vector<float>{1, 2}), "w");
+  TrainingStep step([&](const Vars& batch) -> Vars { return {expr::reduce_sum(w * w * batch[0])}; }, {{"w", w}},
+                    Optimizer::create({.name = "sgd", .settings = {{"lr", 0.25}}}));
+  const Tensor x = Tensor::of_f32({2}, std::vector<float>{1, 1});
+  step({x});
+  const Tensor held = w.tensor();
+  const Var later = w + w;  // not computed yet
+  EXPECT_EQ(held.data<float>()[1], 1);
+  step({x});
+  EXPECT_EQ(held.data<float>()[1], 1);
+  EXPECT_EQ(later.data<float>()[1], 2);
+  EXPECT_EQ(w.data<float>()[1], 0.5f);
+  w.assign(Var(Tensor::of_f32({2}, std::vector<float>{8, 16})));
+  step({x});
+  EXPECT_EQ(w.data<float>()[1], 8);
+  const Tensor long_x = Tensor::of_f32({3, 2}, std::vector<float>(6, 1));  // another plan
+  step({long_x});
+  EXPECT_EQ(w.data<float>()[1], 8 - 0.25f * 3 * 16);
+}
+
+TEST(TrainingStep, buffers_and_keys_are_part_of_the_plan) {
+  const Var w = expr::trainable(Tensor::of_f32({2}, std::vector<float>{1, 2}), "w");
+  const Var mean = Var(Tensor(DType::f32, {2}));
+  TrainingStep step(
+      [&](const Vars& batch) -> Vars {
+        nn::update_buffer(mean, [&](const Var& now) { return now * 0.5 + batch[0]; });
+        nn::update_buffer(mean, [&](const Var& now) { return now + 1; });
+        return {expr::reduce_sum(w * batch[0]), nn::random_key(), nn::random_key()};
+      },
+      {{"w", w}}, Optimizer::create({.name = "sgd"}), 7);
+  const Tensor x = Tensor::of_f32({2}, std::vector<float>{1, 3});
+  std::vector<uint32_t> drawn;
+  for (int i = 0; i < 2; ++i)
+    for (const Tensor& key : step({x}).subspan(1)) drawn.insert(drawn.end(), key.data<uint32_t>(), key.data<uint32_t>() + 2);
+  EXPECT_EQ(mean.data<float>()[0], 3);
+  EXPECT_EQ(mean.data<float>()[1], 6);
+  std::vector<uint32_t> sorted = drawn;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  step.set_calls(1);  // the same keys again
+  EXPECT_EQ(step({x})[1].data<uint32_t>()[0], drawn[4]);
+  nn::update_buffer(mean, [](const Var& now) { return now * 2; });
+  EXPECT_EQ(mean.data<float>()[0], 7);
+}
+
+TEST(TrainingStep, a_loss_that_is_not_finite_updates_nothing) {
+  const Network network;
+  TrainingStep step([&](const Vars& batch) { return network.loss(batch); }, network.parameters(), Optimizer::create(config_of("adamw")));
+  Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+  step({x, y});
+  const Tensor before = network.w.tensor().clone();
+  x.writable().data<float>()[0] = std::nanf("");
+  EXPECT_THAT(sentence_of([&] { step({x, y}); }), HasSubstr("the loss is nan in step 1, and nothing was updated"));
+  for (int64_t i = 0; i < before.elements(); ++i) ASSERT_EQ(network.w.data<float>()[i], before.data<float>()[i]);
+  x.writable().data<float>()[0] = 3e38f;
+  EXPECT_THAT(sentence_of([&] { step({x, y}); }), HasSubstr("the first value that is not finite is the result of"));
+  EXPECT_EQ(step.optimizer().steps(), 1);
+}
+
+TEST(TrainingStep, faults_are_named) {
+  const Network network;
+  const Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+  const auto sentence = [&](const TrainingStep::Loss& loss) {
+    TrainingStep step(loss, network.parameters(), Optimizer::create({}));
+    return sentence_of([&] { step({x, y}); });
+  };
+  EXPECT_THAT(sentence([&](const Vars& batch) { return Vars{network.loss(batch)[1]}; }), HasSubstr("a loss of one element"));
+  EXPECT_THAT(sentence([&](const Vars& batch) { return Vars{expr::reduce_sum(network.w) + expr::reduce_sum(batch[0])}; }),
+              HasSubstr("does not depend on the parameter \"kernel\""));
+  EXPECT_THAT(sentence([](const Vars&) { return Vars{}; }), HasSubstr("gives no loss"));
+  EXPECT_THAT(sentence_of([&] {
+                TrainingStep([](const Vars& b) { return b; }, {{"x", Var(x)}}, Optimizer::create({}));
+              }),
+              HasSubstr("\"x\" is no parameter"));
+  EXPECT_THAT(sentence_of([&] { TrainingStep([](const Vars& b) { return b; }, {}, Optimizer::create({})); }), HasSubstr("no parameters"));
+}
+
+}  // namespace
+}  // namespace minnow
