@@ -26,7 +26,7 @@ namespace minnow {
 /// A step is recorded once for each dtype and shape of a batch: the loss function is called with placeholders, its result is
 /// differentiated, and one plan is made. Later steps run that plan. Where the optimizer takes gradients one at a time, each is applied as
 /// soon as it is there, so that they never exist together; a step allocates nothing then. Other values that the function reads, beside the
-/// batch, the parameters and buffers (nn::update_buffer), stay as they were when it was recorded.
+/// batch, the parameters and buffers (nn::read_buffer), stay as they were when it was recorded.
 ///
 /// Parameters are updated in their memory, unless somebody else holds it: then they move to memory of their own first. A step that fails
 /// before the update changes nothing; one that is stopped during the run may have updated some parameters.
@@ -68,10 +68,13 @@ class MINNOW_API TrainingStep {
 
 namespace nn {
 
-/// For layers that keep values from step to step, such as running means: `buffer` becomes next(its value now). In a TrainingStep that is
-/// part of the plan and happens at the end of each step; outside, at once. `buffer` is a Var that holds a computed tensor of constant
-/// shape.
-MINNOW_API void update_buffer(const Var& buffer, const std::function<Var(const Var& now)>& next);
+// For layers that keep values from step to step, such as running means, in buffers: Vars that hold computed tensors.
+
+/// The value of a buffer for a computation; while a TrainingStep is recorded, a value that each step takes from the buffer.
+MINNOW_API Var read_buffer(const Var& buffer);
+/// Gives a buffer another value of its dtype and shape: at once, or, while a TrainingStep is recorded, at the end of each step. Throws
+/// InvalidArgument for another dtype or shape.
+MINNOW_API void update_buffer(const Var& buffer, const Var& value);
 /// A key, u32[2], for operators that draw random numbers. Each call gives another one; in a TrainingStep each step does, too.
 MINNOW_API Var random_key();
 /// Sets the sequence of keys outside of steps.

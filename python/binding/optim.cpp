@@ -316,12 +316,8 @@ void define_optim(nb::module_& m) {
           "calls", [](const BoundStep& self) { return self.step->calls(); },
           [](BoundStep& self, int64_t calls) { self.step->set_calls(calls); })
       .def_prop_ro("arena_bytes", [](const BoundStep& self) { return self.step->arena_bytes(); });
-  optim.def(
-      "update_buffer",
-      [](const Var& buffer, const nb::object& next) {
-        nn::update_buffer(buffer, [&](const Var& now) { return var_from(next(nb::cast(now))); });
-      },
-      nb::call_guard<Guard>());
+  optim.def("read_buffer", nn::read_buffer, nb::call_guard<Guard>());
+  optim.def("update_buffer", nn::update_buffer, nb::call_guard<Guard>());
   optim.def("random_key", nn::random_key, nb::call_guard<Guard>());
   optim.def("seed", nn::seed);
 }

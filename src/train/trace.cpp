@@ -29,31 +29,35 @@ namespace {
 
 std::atomic<uint64_t> global_seed{0}, keys_drawn{0};
 
-Vars::value_type symbol_like(const Var& x) {
-  const Shape shape = x.shape();
-  return expr::placeholder(x.name(), x.dtype(), std::vector<int64_t>(shape.begin(), shape.end()));
+train::Trace::Buffer& known(train::Trace& trace, const Var& buffer) {
+  for (train::Trace::Buffer& each : trace.buffers)
+    if (express::Access::cell(each.variable) == express::Access::cell(buffer)) return each;
+  const Shape shape = buffer.shape();
+  Var symbol = expr::placeholder(buffer.name(), buffer.dtype(), std::vector<int64_t>(shape.begin(), shape.end()));
+  return trace.buffers.emplace_back(train::Trace::Buffer{buffer, std::move(symbol), {}});
 }
 
 }  // namespace
 
-void update_buffer(const Var& buffer, const std::function<Var(const Var& now)>& next) try {
+Var read_buffer(const Var& buffer) try {
   train::Trace* const trace = train::Trace::current();
-  if (!trace) {
-    const Var value = next(buffer);
-    if (value.dtype() != buffer.dtype() || !(value.shape() == buffer.shape()))
-      throw InvalidArgument("the buffer \"{}\" is {}{}, its next value is {}{}", buffer.name(), buffer.dtype(), buffer.shape(),
-                            value.dtype(), value.shape());
+  if (!trace) return buffer;
+  const train::Trace::Buffer& is = known(*trace, buffer);
+  return is.next.has_value() ? is.next : is.symbol;
+} catch (...) {
+  throw_as_error();
+}
+
+void update_buffer(const Var& buffer, const Var& value) try {
+  const auto is = buffer.shape();
+  const auto given = value.known_shape();
+  if (value.dtype() != buffer.dtype() || (given && !(*given == is)))
+    throw InvalidArgument("the buffer \"{}\" is {}{}, its next value is {}{}", buffer.name(), buffer.dtype(), is, value.dtype(),
+                          given ? *given : Shape());
+  if (train::Trace* const trace = train::Trace::current())
+    known(*trace, buffer).next = value;
+  else
     buffer.assign(Var(value.tensor()));
-    return;
-  }
-  for (train::Trace::Buffer& known : trace->buffers)
-    if (express::Access::cell(known.variable) == express::Access::cell(buffer)) {
-      known.next = next(known.next);
-      return;
-    }
-  Var symbol = symbol_like(buffer);
-  Var value = next(symbol);
-  trace->buffers.push_back({buffer, std::move(symbol), std::move(value)});
 } catch (...) {
   throw_as_error();
 }

@@ -17,7 +17,7 @@ class Trace {
   static Trace* current() noexcept { return innermost; }
 
   struct Buffer {
-    Var variable, symbol, next;  // symbol: stands for the value at the beginning of the step
+    Var variable, symbol, next;  // symbol: stands for the value at the beginning of the step; next: absent where it stays
   };
   std::vector<Buffer> buffers;
   Vars keys;

@@ -48,8 +48,12 @@ struct Recorded {
   // Live-ins: batch, parameters, buffers, keys. Outputs: results, gradients, next values of buffers.
   std::vector<Slot> slots;
   std::vector<const Slot*> live_ins;
-  std::vector<Var> buffers;
-  std::vector<Tensor> next;
+  struct Buffer {
+    Var variable;
+    bool changes;
+  };
+  std::vector<Buffer> buffers;
+  std::vector<Tensor> next;                      // of those that change
   std::vector<Tensor> keys, results, gradients;  // gradients: where the optimizer takes all together
   bool one_at_a_time = false;
   bool is_rerun = false;
@@ -166,11 +170,13 @@ struct TrainingStep::Impl {
     std::vector<LazyValue> roots, leaves;
     for (const Var& x : results) roots.push_back(required_value(x));
     for (const Var& x : gradients) roots.push_back(required_value(x));
-    for (const train::Trace::Buffer& buffer : trace.buffers) roots.push_back(required_value(buffer.next));
+    for (const train::Trace::Buffer& buffer : trace.buffers) {
+      made.buffers.push_back({buffer.variable, buffer.next.has_value()});
+      if (buffer.next.has_value()) roots.push_back(required_value(buffer.next));
+    }
     for (const Var& x : inputs) leaves.push_back(value_of(x));
     for (const Parameter& parameter : parameters) leaves.push_back(value_of(parameter.variable));
-    for (const train::Trace::Buffer& buffer : trace.buffers)
-      leaves.push_back(value_of(buffer.symbol)), made.buffers.push_back(buffer.variable);
+    for (const train::Trace::Buffer& buffer : trace.buffers) leaves.push_back(value_of(buffer.symbol));
     for (const Var& x : trace.keys) leaves.push_back(value_of(x)), made.keys.push_back(Tensor(DType::u32, {2}));
     made.graph = graph_of(roots, leaves, made.operators);
     const OperatorSet& operators = made.operators ? *made.operators : OperatorSet::builtin();
@@ -187,7 +193,7 @@ struct TrainingStep::Impl {
     for (const Slot& slot : made.slots) made.live_ins.push_back(&slot);
     made.results.resize(results.size());
     made.gradients.resize(gradients.size());
-    made.next.resize(trace.buffers.size());
+    made.next.resize(roots.size() - results.size() - gradients.size());
     made.one_at_a_time = optimizer->takes_one_at_a_time();
     std::vector<HandedOver> handed{{0, kNone}};
     if (made.one_at_a_time)
@@ -231,7 +237,7 @@ struct TrainingStep::Impl {
     size_t slot = 0;
     for (const TensorView& view : batch) step.slots[slot++].view = view;
     for (size_t i = 0; i < parameters.size(); ++i) own(i), step.slots[slot++].view = tensors[i].values;
-    for (const Var& buffer : step.buffers) step.slots[slot++].view = buffer.tensor().view();
+    for (const auto& buffer : step.buffers) step.slots[slot++].view = buffer.variable.tensor().view();
     for (size_t i = 0; i < step.keys.size(); ++i) {
       train::fill_key(static_cast<uint32_t*>(const_cast<void*>(step.keys[i].data())), seed, static_cast<uint64_t>(calls), i);
       step.slots[slot++].view = step.keys[i].view();
@@ -246,7 +252,9 @@ struct TrainingStep::Impl {
       optimizer->on_execute(tensors);
       for (Trainable& tensor : tensors) tensor.gradient = {};
     }
-    for (size_t i = 0; i < step.buffers.size(); ++i) update_buffer(step.buffers[i], step.next[i]);
+    size_t changed = 0;
+    for (const auto& buffer : step.buffers)
+      if (buffer.changes) update_buffer(buffer.variable, step.next[changed++]);
     ++calls;
   }
 

@@ -84,7 +84,7 @@ class Steps(unittest.TestCase):
         w, mean = expr.trainable(np.ones(2, "float32")), minnow.Var(np.zeros(2, "float32"))
 
         def loss(x):
-            minnow._minnow.optim.update_buffer(mean, lambda now: 0.5 * now + 0.5 * x)
+            minnow._minnow.optim.update_buffer(mean, 0.5 * minnow._minnow.optim.read_buffer(mean) + 0.5 * x)
             return (w * x).sum()
 
         step = optim.TrainingStep(loss, optim.SGD({"w": w}, lr=0.5))

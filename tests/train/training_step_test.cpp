@@ -139,12 +139,12 @@ TEST(TrainingStep, parameters_that_others_hold_keep_their_values_there) {
 
 TEST(TrainingStep, buffers_and_keys_are_part_of_the_plan) {
   const Var w = expr::trainable(Tensor::of_f32({2}, std::vector<float>{1, 2}), "w");
-  const Var mean = Var(Tensor(DType::f32, {2}));
+  const Var mean = Var(Tensor(DType::f32, {2})), still = Var(Tensor(DType::f32, {3}));
   TrainingStep step(
       [&](const Vars& batch) -> Vars {
-        nn::update_buffer(mean, [&](const Var& now) { return now * 0.5 + batch[0]; });
-        nn::update_buffer(mean, [&](const Var& now) { return now + 1; });
-        return {expr::reduce_sum(w * batch[0]), nn::random_key(), nn::random_key()};
+        nn::update_buffer(mean, nn::read_buffer(mean) * 0.5 + batch[0]);
+        nn::update_buffer(mean, nn::read_buffer(mean) + 1);
+        return {expr::reduce_sum(w * batch[0]) + expr::reduce_sum(nn::read_buffer(still)), nn::random_key(), nn::random_key()};
       },
       {{"w", w}}, Optimizer::create({.name = "sgd"}), 7);
   const Tensor x = Tensor::of_f32({2}, std::vector<float>{1, 3});
@@ -156,10 +156,14 @@ TEST(TrainingStep, buffers_and_keys_are_part_of_the_plan) {
   std::vector<uint32_t> sorted = drawn;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  still.assign(Var(Tensor::of_f32({3}, std::vector<float>{1, 2, 4})));
+  const float before = w.data<float>()[0] + 3 * w.data<float>()[1];
+  EXPECT_NEAR(step({x})[0].data<float>()[0], before + 7, 1e-5f);
+  EXPECT_EQ(mean.data<float>()[0], 3.5f);
   step.set_calls(1);  // the same keys again
   EXPECT_EQ(step({x})[1].data<uint32_t>()[0], drawn[4]);
-  nn::update_buffer(mean, [](const Var& now) { return now * 2; });
-  EXPECT_EQ(mean.data<float>()[0], 7);
+  nn::update_buffer(mean, nn::read_buffer(mean) * 2);
+  EXPECT_EQ(mean.data<float>()[0], 7.5f);
 }
 
 TEST(TrainingStep, a_loss_that_is_not_finite_updates_nothing) {
