@@ -20,6 +20,8 @@ struct Philox {
     }
     return counter;
   }
+  /// In [0, 1), 24 bits of a word.
+  static float uniform(uint32_t word) noexcept { return static_cast<float>(word >> 8) * 0x1p-24f; }
 };
 
 }  // namespace minnow

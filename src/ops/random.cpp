@@ -123,6 +123,29 @@ void multinomial(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+Shapes keyed_shape(const NodeView& node) {
+  if (node.input_sizes(0).rank() != 1 || less(2, node.input_sizes(0)[0]) || less(node.input_sizes(0)[0], 2))
+    node.fail("the key should hold two numbers, it is of shape {}", node.input_sizes(0));
+  if (node.input_sizes(1).rank() != 1) node.fail("a shape is a list, input 1 is of shape {}", node.input_sizes(1));
+  const std::vector<Size> dims = node.sizes(1);
+  if (dims.size() > kMaxRank) node.fail("makes a tensor of rank {}", dims.size());
+  for (const Size dim : dims)
+    if (less(dim, 0)) node.fail("shape {} has a negative dimension", dims);
+  return {Sizes(dims)};
+}
+
+void keyed(const NodeView&, KernelArgs& args) {
+  const uint32_t* key = args.input(0).data<uint32_t>();
+  Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
+  Pace pace;
+  for (size_t i = 0; i < y.size(); i += 4) {
+    pace.step(64);
+    const Philox::Block block = Philox::block({static_cast<uint32_t>(i / 4), static_cast<uint32_t>(i / 4 >> 32), 0, 0}, {key[0], key[1]});
+    for (size_t k = i; k < std::min(i + 4, y.size()); ++k) y[k] = Philox::uniform(block[k - i]);
+  }
+  args.write(0, y);
+}
+
 constexpr AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
 constexpr AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
 
@@ -165,6 +188,15 @@ constexpr List<Operator> definitions() {
                      MINNOW_DOC("Classes drawn with the probabilities whose logarithms, up to a constant, each row of the input holds."),
                      {kSampleSize}, infer_multinomial, multinomial),
                  kFloats),
+      {.name = "minnow.KeyedUniform",
+       .doc = MINNOW_DOC(
+           "Numbers of equal chance in [0, 1), a multiple of 2^-24 each, that the key alone decides: element i is made of word i "
+           "% 4 of the Philox block with counter i / 4. Source: Salmon et al. 2011, \"Parallel random numbers: as easy as 1, "
+           "2, 3\"."),
+       .inputs = {{"key", one_of({DType::u32})}, {"shape", kI64}},
+       .outputs = {{"output", fixed(DType::f32)}},
+       .infer_shapes = keyed_shape,
+       .reference = keyed},
   };
 }
 

@@ -35,6 +35,33 @@ TEST(RandomUniform, is_the_documented_stream) {
   EXPECT_EQ(numbers(y[0]), expected);
 }
 
+TEST(KeyedUniform, is_the_documented_stream) {
+  const Tensor key = tensor(DType::u32, {2}, {7, 9});
+  const auto values = numbers(run_operator("minnow.KeyedUniform", {key, Tensor::of_i64({2}, Ints{3, 3})})[0]);
+  ASSERT_EQ(values.size(), 9u);
+  for (uint32_t i = 0; i < 9; ++i)
+    EXPECT_EQ(values[i], static_cast<double>(Philox::block({i / 4, 0, 0, 0}, {7, 9})[i % 4] >> 8) / 16777216.0) << i;
+}
+
+TEST(KeyedUniform, keys_make_independent_numbers) {
+  const auto draw = [](double a, double b) {
+    return numbers(run_operator("minnow.KeyedUniform", {tensor(DType::u32, {2}, {a, b}), Tensor::of_i64({1}, Ints{20000})})[0]);
+  };
+  const auto x = draw(1, 2), y = draw(2, 2);
+  EXPECT_EQ(x, draw(1, 2));
+  EXPECT_NEAR(mean(x), 0.5, 0.01);
+  EXPECT_NEAR(deviation(x), 1 / std::sqrt(12), 0.01);
+  double together = 0;
+  for (size_t i = 0; i < x.size(); ++i) together += (x[i] - 0.5) * (y[i] - 0.5) * 12 / static_cast<double>(x.size());
+  EXPECT_NEAR(together, 0, 0.03);
+}
+
+TEST(KeyedUniform, errors) {
+  EXPECT_THAT(error_of("minnow.KeyedUniform", {tensor(DType::u32, {3}, {1, 2, 3}), Tensor::of_i64({1}, Ints{2})}),
+              HasSubstr("two numbers"));
+  EXPECT_THAT(error_of("minnow.KeyedUniform", {tensor(DType::u32, {2}, {1, 2}), Tensor::of_i64({1}, Ints{-2})}), HasSubstr("negative"));
+}
+
 TEST(RandomUniform, range_and_spread) {
   const auto values =
       numbers(run_operator("RandomUniform", {}, {{"shape", Ints{100, 100}}, {"seed", 1.0f}, {"low", -2.0f}, {"high", 4.0f}})[0]);

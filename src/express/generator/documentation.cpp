@@ -472,6 +472,7 @@ const std::vector<Documentation> kRows = {
     {"minnow.FusedMatMul", "that of MatMul", "", "", {}},
     {"minnow.QuantizedConv", "that of Conv", "", "", {}},
     {"minnow.QuantizedMatMul", "that of MatMul", "", "", {}},
+    {"minnow.KeyedUniform", "`shape`", "", "", {{"expr.keyed_uniform(minnow.Var([1, 2], 'uint32'), [2, 3]).shape", "(2, 3)"}}},
     {"minnow.Region", "sizes", "", "", {}},
     {"minnow.StopGradient", "that of input", "", "", {}},
     {"minnow.SumTo", "that `shape` holds", "", "", {}},

@@ -539,6 +539,11 @@ std::vector<SchemeCase> movement_cases() {
   cases.push_back({"Expand", {normal({3, 1, 5}), ints({2, 3, 4, 5})}, {}, {1}});
   cases.push_back({"Tile", {normal({3, 4}), ints({2, 3})}, {}, {1}});
   cases.push_back({"Pad", {normal({2, 3, 4}), ints({0, 1, 2, 3, 0, 1}), Tensor::scalar_f32(1.5f)}, {}, {1, 2}});
+  for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{0, 4}, Shape{}, Shape{40000}}) {
+    Tensor key(DType::u32, Shape{2});
+    key.writable().data<uint32_t>()[0] = 4000000000u, key.writable().data<uint32_t>()[1] = 17;
+    cases.push_back({"minnow.KeyedUniform", {key, Tensor::of_i64({int64_t(shape.rank())}, Ints(shape.begin(), shape.end()))}, {}, {1}});
+  }
   cases.push_back({"DepthToSpace", {normal({1, 12, 4, 5})}, {{"blocksize", int64_t{2}}}});
   cases.push_back({"SpaceToDepth", {normal({1, 3, 4, 6})}, {{"blocksize", int64_t{2}}}});
   for (int64_t groups : {1, 2, 3, 7, 29, 58})

@@ -26,6 +26,7 @@ std::vector<Scheme> scheme_table() {
                                            quantize_schemes(),
                                            quantized_conv_schemes(),
                                            quantized_matmul_schemes(),
+                                           random_schemes(),
                                            recurrent_schemes(),
                                            reduce_schemes(),
                                            reorder_schemes(),

@@ -2,7 +2,8 @@
 """Modules: functions on Vars with parameters, loaded from a file or written as classes."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence, overload
+import os
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence, overload
 
 from minnow import _minnow
 from minnow._functions import all_suggesting, methods_suggesting
@@ -10,7 +11,8 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, gives_arrays, to_a
 from minnow._files import ModelPath, dims_of, read_model
 from minnow._options import check
 from minnow._repr import of_fields, screen
-from minnow._typing import VarLike
+from minnow._typing import DTypeLike, VarLike
+from minnow.nn import _safetensors
 
 if TYPE_CHECKING:
     import numpy
@@ -84,22 +86,30 @@ class States(Mapping[str, Var]):
         return screen(f"States({', '.join(f'{name}: {name.type}' for name in self._names)})")
 
 
+class IncompatibleKeys(NamedTuple):
+    """Names of which load_state_dict() found no value, and names of values that the module does not have."""
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
 @methods_suggesting
 class Module:
     """A function on Vars with parameters.
 
-    A derived class assigns parameters (expr.trainable) and modules, or lists, tuples and dicts of them, to attributes in __init__, and defines
-    forward(). Call the module like a function. Any number of threads may call a loaded module at once, but only one may call a derived class.
+    A derived class assigns parameters (expr.trainable), buffers (other Vars, such as a running mean) and modules, or lists, tuples and dicts of
+    them, to attributes in __init__, and defines forward(). Call the module like a function. Any number of threads may call a loaded module at
+    once, but only one may call a derived class. `training` is True until eval() is called: layers such as Dropout and BatchNorm2d heed it.
     """
 
-    training: bool = False
+    training: bool = True
+    _not_saved: frozenset[str] = frozenset()
 
     def forward(self, *inputs: Any) -> Any:
         """Compute the module's results; defined by derived classes. Raises NotImplementedError otherwise."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
-    def __call__(self, *inputs: Any) -> Any:
-        return self.forward(*inputs)
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        return self.forward(*inputs, **named)
 
     def _members(self) -> Iterator[tuple[str, Any]]:
         """Yield the leaves in attributes and in their lists, tuples and dicts: "w", "layers.0", "heads.left"."""
@@ -112,18 +122,74 @@ class Module:
             if isinstance(value, Module):
                 yield name, value
 
-    def named_parameters(self) -> Iterator[tuple[str, Var]]:
-        """Names and parameters of this module and its submodules: "w", "encoder.w", "layers.0.w"."""
-        for name, value in self._members():
-            if isinstance(value, Var) and value.trainable:
-                yield name, value
+    def children(self) -> Iterator[Module]:
+        """The modules of named_children()."""
+        return (child for _, child in self.named_children())
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """Names and modules of this module ("") and all below it: "encoder", "encoder.layers.0"."""
+        yield prefix, self
         for name, child in self.named_children():
-            for inner, value in child.named_parameters():
-                yield f"{name}.{inner}", value
+            yield from child.named_modules(f"{prefix}.{name}" if prefix else name)
+
+    def modules(self) -> Iterator[Module]:
+        """The modules of named_modules(), each once."""
+        seen: set[int] = set()
+        for _, module in self.named_modules():
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield module
+
+    def apply(self, function: Callable[[Module], Any]) -> Module:
+        """Call function(module) for all modules below this one, and then for this one; give the module."""
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
+        """Names, Vars and whether state_dict() has them: of each module first the parameters, then the others, then those of its submodules."""
+        own = [(name, value) for name, value in self._members() if isinstance(value, Var) and not value.is_placeholder]
+        for parameters in (True, False):
+            for name, value in own:
+                if is_parameter(value) == parameters:
+                    yield name, value, name not in self._not_saved
+        for name, child in self.named_children():
+            for inner, value, saved in child._named_vars():
+                yield f"{name}.{inner}", value, saved
+
+    def named_parameters(self) -> Iterator[tuple[str, Var]]:
+        """Names and parameters of this module and its submodules: "w", "encoder.w", "layers.0.w". A parameter that several modules share comes
+        once; frozen ones (see freeze()) do not come."""
+        seen: set[int] = set()
+        for name, value, _ in self._named_vars():
+            if value.trainable and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
 
     def parameters(self) -> list[Var]:
         """The parameters in the order of named_parameters()."""
         return [value for _, value in self.named_parameters()]
+
+    def named_buffers(self) -> Iterator[tuple[str, Var]]:
+        """Names and buffers of this module and its submodules: Vars that are no parameters."""
+        for name, value, _ in self._named_vars():
+            if not is_parameter(value):
+                yield name, value
+
+    def buffers(self) -> list[Var]:
+        """The buffers in the order of named_buffers()."""
+        return [value for _, value in self.named_buffers()]
+
+    def register_buffer(self, name: str, value: VarLike | None, persistent: bool = True) -> None:
+        """Make an attribute of this name a buffer. persistent: state_dict() contains it. Raises InvalidType (a TypeError) for what is no array."""
+        setattr(self, name, None if value is None else value if isinstance(value, Var) else Var(value))
+        if not persistent:
+            self._not_saved = self._not_saved | {name}
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Make a submodule an attribute of this name. Never fails."""
+        setattr(self, name, module)
 
     def load_parameters(self, values: Any) -> None:
         """Set parameters by name from a mapping, or from a list in the order of parameters(). Raises InvalidArgument (a ValueError) for
@@ -131,14 +197,57 @@ class Module:
         own = dict(self.named_parameters())
         if not hasattr(values, "items") and len(values) != len(own):
             raise InvalidArgument(f"the module has {len(own)} parameters, {len(values)} values are given")
-        pairs = values.items() if hasattr(values, "items") else zip(own, values)
-        for name, value in pairs:
+        for name, value in values.items() if hasattr(values, "items") else zip(own, values):
             if name not in own:
                 raise InvalidArgument(f'the module has no parameter "{name}"{_minnow.nearest(name, list(own))}')
             given = value if isinstance(value, Var) else Var(value)
             if (given.dtype, given.shape) != (own[name].dtype, own[name].shape):
                 raise InvalidArgument(f'the parameter "{name}" is {own[name].dtype}{list(own[name].shape)}, it is given {given.dtype}{list(given.shape)}')
             own[name].assign(given)
+
+    def state_dict(self) -> dict[str, Var]:
+        """Parameters and buffers by name, as torch names them; their present values, which later steps of training do not change."""
+        return {name: _safetensors.detached(value) for name, value, saved in self._named_vars() if saved}
+
+    def load_state_dict(self, state: Mapping[str, VarLike], strict: bool = True) -> IncompatibleKeys:
+        """Set parameters and buffers by name; dtypes are converted. Returns names of the module that are missing in `state`, and names there that
+        the module does not have; with strict, both are errors. Raises InvalidArgument (a ValueError) for them and for other shapes, and then
+        changes nothing."""
+        own = {name: value for name, value, saved in self._named_vars() if saved}
+        missing, unexpected = [name for name in own if name not in state], [name for name in state if name not in own]
+        if strict and (missing or unexpected):
+            parts = [f'misses {", ".join(missing[:5])}{" ..." * (len(missing) > 5)}'] if missing else []
+            parts += [f'has {", ".join(unexpected[:5])}{" ..." * (len(unexpected) > 5)}, which the module has not'] if unexpected else []
+            raise InvalidArgument(f"the state {' and '.join(parts)}; strict=False loads the rest")
+        values = {}
+        for name, given in state.items():
+            if name in own:
+                value = given if isinstance(given, Var) else Var(given)
+                if value.shape != own[name].shape:
+                    raise InvalidArgument(f'"{name}" has the shape {list(own[name].shape)}, it is given {list(value.shape)}')
+                values[name] = _safetensors.detached(value.astype(own[name].dtype))
+        for name, value in values.items():
+            own[name].assign(value)
+        return IncompatibleKeys(missing, unexpected)
+
+    def to(self, dtype: DTypeLike) -> Module:
+        """Give parameters and buffers of floats another dtype of floats; give the module. Raises InvalidType (a TypeError) for a wrong dtype."""
+        for _, value, _ in self._named_vars():
+            if str(value.dtype) in ("float64", "float32", "float16", "bfloat16"):
+                made, trains = _safetensors.detached(value.astype(dtype)), value.trainable
+                value.trainable = False  # parameters do not change their dtype
+                value.assign(made)
+                value.trainable = trains
+        return self
+
+    def save(self, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+        """Write state_dict() to a .safetensors file, with texts as metadata. Raises the errors of save_file()."""
+        _safetensors.save_file(self.state_dict(), path, metadata)
+
+    def load(self, path: str | os.PathLike[str], strict: bool = True) -> IncompatibleKeys:
+        """load_state_dict() of a .safetensors file, such as torch's weights in this format. Raises the errors of load_file() and
+        load_state_dict()."""
+        return self.load_state_dict(_safetensors.load_file(path), strict)
 
     def __repr__(self) -> str:
         own = [f"{name}: {value.dtype}{list(value.shape)}" for name, value in self._members() if isinstance(value, Var) and value.trainable]
@@ -168,6 +277,42 @@ class Module:
         for name, value in vars(self).items():
             setattr(made, name, _cloned(value))
         return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Module:
+        """A module with parameters and buffers of its own, of the same values."""
+        import copy
+        made = copy.copy(self)
+        memo[id(self)] = made
+        for name, value in vars(self).items():
+            setattr(made, name, _copied(value, memo))
+        return made
+
+
+def is_parameter(value: Var) -> bool:
+    """Whether the Var is a parameter, frozen or not. Never fails."""
+    return value.trainable or bool(value.__dict__.get("_frozen"))
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy, with Vars of its own."""
+    import copy
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, Var) and not value.is_placeholder:
+        made = _safetensors.detached(value)
+        if value.trainable:
+            made = _minnow.trainable(made, value.name)
+        if "_frozen" in value.__dict__:
+            made.__dict__["_frozen"] = True
+        memo[id(value)] = made
+        return made
+    if isinstance(value, dict):
+        return {key: _copied(item, memo) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item, memo) for item in value]
+    if isinstance(value, tuple) and not hasattr(value, "_make"):
+        return tuple(_copied(item, memo) for item in value)
+    return copy.deepcopy(value, memo)
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -201,6 +346,7 @@ def _cloned(value: Any) -> Any:
 @methods_suggesting
 class LoadedModule(Module):
     """A model, or a part of it, as a function."""
+    training = False
 
     def __init__(self, model: _minnow.ModelData, inputs: Sequence[str] = (), outputs: Sequence[str] = (), options: Mapping[str, Any] = {}, *,
                  loaded: _minnow.LoadedModel | None = None) -> None:
@@ -557,10 +703,6 @@ def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, opt
     return LoadedModule(_minnow.optimized(_minnow.to_model(outputs, inputs), optimize), options=options)
 
 
-if not TYPE_CHECKING:
-    def __getattr__(name: str) -> Any:
-        raise AttributeError(f"module 'minnow.nn' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
-
-__all__ = ["Description", "Label", "States", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]
+__all__ = ["Description", "IncompatibleKeys", "Label", "States", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]
 
 all_suggesting(globals(), __all__)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses as layers, which take what the function takes before its settings: loss(input, target)."""
+from __future__ import annotations
+
+from minnow._typing import VarLike
+from minnow.nn import _losses as F
+from minnow.nn._layers import FunctionLayer
+
+
+class BCELoss(FunctionLayer):
+    """functional.binary_cross_entropy(). Raises its errors."""
+    _function = F.binary_cross_entropy
+
+    def __init__(self, weight: VarLike | None = None, reduction: str = "mean") -> None:
+        self._set(weight=weight, reduction=reduction)
+
+
+class BCEWithLogitsLoss(FunctionLayer):
+    """functional.binary_cross_entropy_with_logits(). Raises its errors."""
+    _function = F.binary_cross_entropy_with_logits
+
+    def __init__(self, weight: VarLike | None = None, reduction: str = "mean", pos_weight: VarLike | None = None) -> None:
+        self._set(weight=weight, reduction=reduction, pos_weight=pos_weight)
+
+
+class CTCLoss(FunctionLayer):
+    """functional.ctc_loss(). Raises its errors."""
+    _function = F.ctc_loss
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        self._set(blank=blank, reduction=reduction, zero_infinity=zero_infinity)
+
+
+class CosineEmbeddingLoss(FunctionLayer):
+    """functional.cosine_embedding_loss(). Raises its errors."""
+    _function = F.cosine_embedding_loss
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self._set(margin=margin, reduction=reduction)
+
+
+class CosineSimilarity(FunctionLayer):
+    """functional.cosine_similarity(). Raises its errors."""
+    _function = F.cosine_similarity
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        self._set(dim=dim, eps=eps)
+
+
+class CrossEntropyLoss(FunctionLayer):
+    """functional.cross_entropy(). Raises its errors."""
+    _function = F.cross_entropy
+
+    def __init__(self, weight: VarLike | None = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
+        self._set(weight=weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)
+
+
+class DiceLoss(FunctionLayer):
+    """functional.dice_loss(). Raises its errors."""
+    _function = F.dice_loss
+
+    def __init__(self, smooth: float = 1.0, reduction: str = "mean") -> None:
+        self._set(smooth=smooth, reduction=reduction)
+
+
+class DistillationLoss(FunctionLayer):
+    """functional.distillation_loss(). Raises its errors."""
+    _function = F.distillation_loss
+
+    def __init__(self, temperature: float = 4.0, alpha: float = 0.9) -> None:
+        self._set(temperature=temperature, alpha=alpha)
+
+
+class FocalLoss(FunctionLayer):
+    """functional.focal_loss(). Raises its errors."""
+    _function = F.focal_loss
+
+    def __init__(self, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "mean") -> None:
+        self._set(alpha=alpha, gamma=gamma, reduction=reduction)
+
+
+class GaussianNLLLoss(FunctionLayer):
+    """functional.gaussian_nll_loss(). Raises its errors."""
+    _function = F.gaussian_nll_loss
+
+    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        self._set(full=full, eps=eps, reduction=reduction)
+
+
+class HingeEmbeddingLoss(FunctionLayer):
+    """functional.hinge_embedding_loss(). Raises its errors."""
+    _function = F.hinge_embedding_loss
+
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        self._set(margin=margin, reduction=reduction)
+
+
+class HingeLoss(FunctionLayer):
+    """functional.hinge_loss(). Raises its errors."""
+    _function = F.hinge_loss
+
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        self._set(margin=margin, reduction=reduction)
+
+
+class HuberLoss(FunctionLayer):
+    """functional.huber_loss(). Raises its errors."""
+    _function = F.huber_loss
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        self._set(reduction=reduction, delta=delta)
+
+
+class InfoNCELoss(FunctionLayer):
+    """functional.info_nce_loss(). Raises its errors."""
+    _function = F.info_nce_loss
+
+    def __init__(self, temperature: float = 0.1, reduction: str = "mean") -> None:
+        self._set(temperature=temperature, reduction=reduction)
+
+
+class KLDivLoss(FunctionLayer):
+    """functional.kl_div(). Raises its errors."""
+    _function = F.kl_div
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
+        self._set(reduction=reduction, log_target=log_target)
+
+
+class L1Loss(FunctionLayer):
+    """functional.l1_loss(). Raises its errors."""
+    _function = F.l1_loss
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self._set(reduction=reduction)
+
+
+class LogCoshLoss(FunctionLayer):
+    """functional.log_cosh_loss(). Raises its errors."""
+    _function = F.log_cosh_loss
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self._set(reduction=reduction)
+
+
+class MSELoss(FunctionLayer):
+    """functional.mse_loss(). Raises its errors."""
+    _function = F.mse_loss
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self._set(reduction=reduction)
+
+
+class MarginRankingLoss(FunctionLayer):
+    """functional.margin_ranking_loss(). Raises its errors."""
+    _function = F.margin_ranking_loss
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self._set(margin=margin, reduction=reduction)
+
+
+class MultiLabelSoftMarginLoss(FunctionLayer):
+    """functional.multilabel_soft_margin_loss(). Raises its errors."""
+    _function = F.multilabel_soft_margin_loss
+
+    def __init__(self, weight: VarLike | None = None, reduction: str = "mean") -> None:
+        self._set(weight=weight, reduction=reduction)
+
+
+class MultiMarginLoss(FunctionLayer):
+    """functional.multi_margin_loss(). Raises its errors."""
+    _function = F.multi_margin_loss
+
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: VarLike | None = None, reduction: str = "mean") -> None:
+        self._set(p=p, margin=margin, weight=weight, reduction=reduction)
+
+
+class NLLLoss(FunctionLayer):
+    """functional.nll_loss(). Raises its errors."""
+    _function = F.nll_loss
+
+    def __init__(self, weight: VarLike | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        self._set(weight=weight, ignore_index=ignore_index, reduction=reduction)
+
+
+class PairwiseDistance(FunctionLayer):
+    """functional.pairwise_distance(). Raises its errors."""
+    _function = F.pairwise_distance
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        self._set(p=p, eps=eps, keepdim=keepdim)
+
+
+class PoissonNLLLoss(FunctionLayer):
+    """functional.poisson_nll_loss(). Raises its errors."""
+    _function = F.poisson_nll_loss
+
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
+        self._set(log_input=log_input, full=full, eps=eps, reduction=reduction)
+
+
+class SmoothL1Loss(FunctionLayer):
+    """functional.smooth_l1_loss(). Raises its errors."""
+    _function = F.smooth_l1_loss
+
+    def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
+        self._set(reduction=reduction, beta=beta)
+
+
+class SoftMarginLoss(FunctionLayer):
+    """functional.soft_margin_loss(). Raises its errors."""
+    _function = F.soft_margin_loss
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self._set(reduction=reduction)
+
+
+class TripletMarginLoss(FunctionLayer):
+    """functional.triplet_margin_loss(). Raises its errors."""
+    _function = F.triplet_margin_loss
+
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: str = "mean") -> None:
+        self._set(margin=margin, p=p, eps=eps, swap=swap, reduction=reduction)
+
+
+__all__ = ["BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "DiceLoss",
+           "DistillationLoss", "FocalLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HingeLoss", "HuberLoss", "InfoNCELoss", "KLDivLoss",
+           "L1Loss", "LogCoshLoss", "MSELoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PairwiseDistance",
+           "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"]

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfer: training a part of a network. Freezing, low-rank adapters, features computed once, and a head of class means."""
+from __future__ import annotations
+
+import fnmatch
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+
+from minnow import _minnow
+from minnow import numpy as np
+from minnow._functions import all_suggesting, methods_suggesting
+from minnow._minnow import InvalidArgument, Var
+from minnow._typing import VarLike
+from minnow.nn import _safetensors, init
+from minnow.nn import functional as F
+from minnow.nn._attention import MultiheadAttention
+from minnow.nn._layers import Linear, Lora, _Conv, parameter
+from minnow.nn._module import IncompatibleKeys, Module, is_parameter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Pattern = str | Sequence[str]
+
+
+def _matches(name: str, pattern: Pattern) -> bool:
+    return any(fnmatch.fnmatchcase(name, one) for one in ([pattern] if isinstance(pattern, str) else pattern))
+
+
+def _chosen(module: Module, pattern: Pattern) -> list[tuple[str, Var]]:
+    every = [(name, value) for name, value, _ in module._named_vars() if is_parameter(value)]
+    chosen = [(name, value) for name, value in every if _matches(name, pattern)]
+    if not chosen:
+        raise InvalidArgument(f"the module has no parameter {pattern!r}; it has {', '.join(name for name, _ in every[:8])}{' ...' * (len(every) > 8)}")
+    return chosen
+
+
+def freeze(module: Module, pattern: Pattern = "*") -> list[str]:
+    """Training leaves the parameters whose names fit a pattern of * and ?, or one of several, as they are, and computes no gradients for them. Returns
+    their names. Optimizers that are made later do not have them. Raises InvalidArgument (a ValueError) if no name fits.
+
+    >>> net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    >>> nn.freeze(net, "0.*")
+    ['0.weight', '0.bias']
+    >>> [name for name, _ in net.named_parameters()]
+    ['2.weight', '2.bias']
+    """
+    chosen = _chosen(module, pattern)
+    for _, value in chosen:
+        value.trainable = False
+        value.__dict__["_frozen"] = True
+    return [name for name, _ in chosen]
+
+
+def unfreeze(module: Module, pattern: Pattern = "*") -> list[str]:
+    """Undo freeze() for the parameters whose names fit; return their names. Raises InvalidArgument (a ValueError) if no name fits."""
+    chosen = _chosen(module, pattern)
+    for _, value in chosen:
+        value.__dict__.pop("_frozen", None)
+        value.trainable = True
+    return [name for name, _ in chosen]
+
+
+def train_biases_only(module: Module) -> list[str]:
+    """Freeze all parameters but biases, whose names are returned (Ben Zaken et al. 2021). Raises InvalidArgument (a ValueError) if there are none."""
+    names = [name for name, _ in _chosen(module, "*") if "bias" in name.rsplit(".", 1)[-1]]
+    if not names:
+        raise InvalidArgument("the module has no bias")
+    freeze(module)
+    return unfreeze(module, names)
+
+
+# ---- Low-rank adapters
+
+def _adapters(module: Module) -> list[tuple[str, Module, Lora]]:
+    """Names of layers, layers and their adapters."""
+    return [(name, layer, adapter) for name, layer in module.named_modules() if isinstance(adapter := getattr(layer, "lora", None), Lora)]
+
+
+def _add(layer: Any, rank: int, alpha: float) -> None:
+    weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
+    parts = 3 if isinstance(layer, MultiheadAttention) else 1  # query, key and value each have their own
+    rows, columns = weight.shape[0] // parts, math.prod(weight.shape[1:])
+    a, b = parameter((parts, rank, columns), weight.dtype), parameter((parts, rows, rank), weight.dtype)
+    init.kaiming_uniform_(a, math.sqrt(5))
+    layer.lora = Lora(a, b, alpha / rank)
+
+
+def lora(module: Module, rank: int = 8, alpha: float = 16.0, pattern: Pattern = "*") -> list[str]:
+    """Freeze the module and add low-rank adapters to its Linear, convolution and attention layers whose names fit: weight + alpha / rank B A, where B
+    begins with zeros (Hu et al. 2021). Only A and B are trained. Returns the names of the layers. Raises InvalidArgument (a ValueError) for a rank
+    below 1, if no layer fits and where adapters exist already.
+
+    >>> net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
+    >>> nn.lora(net, rank=2, pattern="0")
+    ['0']
+    >>> [name for name, _ in net.named_parameters()]
+    ['0.lora.a', '0.lora.b']
+    """
+    if rank < 1:
+        raise InvalidArgument(f"the rank is positive, it is {rank}")
+    if _adapters(module):
+        raise InvalidArgument("the module has adapters already; merge_lora() or remove_lora() ends them")
+    fitting = [(name, layer) for name, layer in module.named_modules()
+               if _matches(name, pattern) and (isinstance(layer, (Linear, _Conv)) or (isinstance(layer, MultiheadAttention) and "in_proj_weight" in vars(layer)))]
+    if not fitting:
+        raise InvalidArgument(f"the module has no Linear, convolution or attention layer {pattern!r}")
+    freeze(module)
+    for _, layer in fitting:
+        _add(layer, rank, alpha)
+    return [name for name, _ in fitting]
+
+
+def merge_lora(module: Module) -> None:
+    """Add adapters to the weights, so that layers cost what they cost without. unmerge_lora() takes them out again, exactly. Raises InvalidArgument (a
+    ValueError) if there are no adapters."""
+    for layer, adapter in _each(module):
+        if adapter.merged is None:
+            weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
+            adapter.merged = [_safetensors.detached(weight)]  # in a list, so that it is no buffer of the module
+            weight.assign(_safetensors.detached(adapter.added_to(weight)))
+
+
+def unmerge_lora(module: Module) -> None:
+    """Undo merge_lora(). Raises InvalidArgument (a ValueError) if there are no adapters."""
+    for layer, adapter in _each(module):
+        if adapter.merged is not None:
+            weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
+            weight.assign(adapter.merged[0])
+            adapter.merged = None
+
+
+def remove_lora(module: Module) -> None:
+    """Take the adapters away; weights stay as they are, with merged adapters or without. Raises InvalidArgument (a ValueError) if there are none."""
+    for layer, _ in _each(module):
+        del layer.lora
+
+
+def _each(module: Module) -> list[tuple[Any, Lora]]:
+    found = [(layer, adapter) for _, layer, adapter in _adapters(module)]
+    if not found:
+        raise InvalidArgument("the module has no adapters; lora() adds them")
+    return found
+
+
+def save_lora(module: Module, path: str | os.PathLike[str]) -> None:
+    """Write the adapters alone to a .safetensors file. Raises InvalidArgument (a ValueError) if there are none, and an OSError if the file cannot be
+    written."""
+    _each(module)
+    tensors = {f"{name}.lora.{part}": value for name, _, adapter in _adapters(module) for part, value in (("a", adapter.a), ("b", adapter.b))}
+    _safetensors.save_file({name.lstrip("."): value for name, value in tensors.items()}, path,
+                           {"scales": json.dumps({name: adapter.scale for name, _, adapter in _adapters(module)})})
+
+
+def load_lora(module: Module, path: str | os.PathLike[str]) -> list[str]:
+    """Add the adapters of a file to a module that has none, or replace those that it has; freeze the rest and return the names of the layers. Raises
+    InvalidModel (a ValueError) for a wrong file and InvalidArgument (a ValueError) for one of another network."""
+    tensors, metadata = _safetensors.load_with_metadata(path)
+    scales = json.loads(metadata.get("scales", "{}"))
+    layers = dict(module.named_modules())
+    for name in scales:
+        part = f"{name}.lora." if name else "lora."
+        layer = layers.get(name)
+        if not isinstance(layer, (Linear, _Conv, MultiheadAttention)):
+            raise InvalidArgument(f'{os.fspath(path)}: the module has no layer "{name}" that takes an adapter{_minnow.nearest(name, list(layers))}')
+        weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
+        a, b = tensors[part + "a"], tensors[part + "b"]
+        if a.shape[2] != math.prod(weight.shape[1:]) or a.shape[0] * b.shape[1] != weight.shape[0]:
+            raise InvalidArgument(f'{os.fspath(path)}: the adapter of "{name}" does not fit the weight {list(weight.shape)}')
+    if _adapters(module):
+        unmerge_lora(module)
+        remove_lora(module)
+    freeze(module)
+    for name, scale in scales.items():
+        part = f"{name}.lora." if name else "lora."
+        made = Lora(_minnow.trainable(tensors[part + "a"]), _minnow.trainable(tensors[part + "b"]), scale)
+        setattr(layers[name], "lora", made)
+    return list(scales)
+
+
+# ---- Features and class means
+
+@methods_suggesting
+class NearestClassMean(Module):
+    """A head that knows classes by the means of their features, and learns one from a few pictures without gradients (Mensink et al. 2013; Snell et
+    al. 2017).
+
+        head = nn.NearestClassMean(network_without_its_last_layer)
+        head.learn("mug", five_pictures)
+        head.classify(picture)
+
+    features: a module or a function from a batch to [N, D], or to [N, C, ...], which is averaged over the rest; without one, inputs are features.
+    Scores are cosines. Raises InvalidArgument (a ValueError) where nothing was learned and for features of another size.
+    """
+
+    def __init__(self, features: Callable[[Any], Any] | None = None) -> None:
+        self.features = features
+        self.names: list[str] = []
+        self._sums: list[Var] = []  # of unit vectors
+        self._counts: list[int] = []
+
+    def _unit(self, inputs: VarLike) -> Var:
+        x = F._var(inputs)
+        x = F._var(x if self.features is None else self.features(x))
+        if len(F.shape_of(x)) > 2:
+            x = F.op("ReduceMean", x, Var(list(range(2, len(F.shape_of(x)))), "int64"), keepdims=0)
+        F._rank_is(F.shape_of(x), 2)
+        if self._sums and F.shape_of(x)[1] != self._sums[0].shape[0]:
+            raise InvalidArgument(f"features have the size {self._sums[0].shape[0]}, they have {F.shape_of(x)[1]}")
+        return _safetensors.detached(F.normalize(x))
+
+    def learn(self, name: str, inputs: VarLike) -> None:
+        """Add examples [N, ...] of a class, which may be new."""
+        unit = self._unit(inputs)
+        total = F.op("ReduceSum", unit, Var([0], "int64"), keepdims=0).evaluate()
+        if name in self.names:
+            at = self.names.index(name)
+            self._sums[at] = (self._sums[at] + total).evaluate()
+            self._counts[at] += unit.shape[0]
+        else:
+            self.names.append(name)
+            self._sums.append(total)
+            self._counts.append(unit.shape[0])
+
+    def forget(self, name: str) -> None:
+        """Take a class away."""
+        if name not in self.names:
+            raise InvalidArgument(f'there is no class "{name}"{_minnow.nearest(name, self.names)}')
+        at = self.names.index(name)
+        del self.names[at], self._sums[at], self._counts[at]
+
+    def forward(self, inputs: VarLike) -> Var:
+        """Cosines [N, classes] between features and class means."""
+        if not self.names:
+            raise InvalidArgument("no class was learned yet")
+        means = np.stack([np.asarray(total) / count for total, count in zip(self._sums, self._counts)])
+        return F.op("MatMul", self._unit(inputs), F.op("Transpose", F.normalize(means), perm=[1, 0]))
+
+    def classify(self, inputs: VarLike) -> list[str]:
+        """The name of the nearest class for each input."""
+        return [self.names[int(at)] for at in self.forward(inputs).argmax(axis=1).tolist()]
+
+    def state_dict(self) -> dict[str, Var]:
+        """The means and counts of the classes, by their names."""
+        made = {f"{name}.sum": _safetensors.detached(total) for name, total in zip(self.names, self._sums)}
+        made.update({f"{name}.count": Var(count, "int64") for name, count in zip(self.names, self._counts)})
+        return made
+
+    def load_state_dict(self, state: Mapping[str, VarLike], strict: bool = True) -> IncompatibleKeys:
+        """Take the classes of a state_dict(), and forget others."""
+        names = [key[:-4] for key in state if key.endswith(".sum")]
+        if len(names) * 2 != len(state) or any(f"{name}.count" not in state for name in names):
+            raise InvalidArgument("the state is not that of a NearestClassMean")
+        self.names, self._sums = names, [F._var(state[f"{name}.sum"]) for name in names]
+        self._counts = [int(np.asarray(state[f"{name}.count"])) for name in names]
+        return IncompatibleKeys([], [])
+
+
+@methods_suggesting
+class CachedFeatures:
+    """A data set of the features of another one, computed once: item i is (features, *rest), where the other one's is (input, *rest).
+
+    features: the frozen part of a network, which is called in eval mode with batches. path: a file (NumPy's .npy) for the features; if it holds
+    those of this network and as many inputs already, nothing is computed. Without one, features beyond memory_limit bytes go to a file that is
+    deleted with the object. It needs NumPy. Raises InvalidArgument (a ValueError) for an empty data set.
+    """
+
+    def __init__(self, features: Callable[[Any], Any], dataset: Any, *, path: str | os.PathLike[str] | None = None, batch_size: int = 32,
+                 memory_limit: int = 1 << 30) -> None:
+        import numpy
+        if not len(dataset):
+            raise InvalidArgument("the data set is empty")
+        self._rest: dict[int, tuple[Any, ...]] = {}  # labels and so on, once they were read
+        self._dataset, self._features, self._limit = dataset, features, memory_limit
+        self._temporary: Any = None
+        key = self._key()
+        note = None if path is None else os.fspath(path) + ".json"
+        if note is not None and path is not None and os.path.exists(note) and os.path.exists(path):
+            with open(note) as file:
+                if file.read() == key:
+                    self._rows: NDArray[Any] = numpy.load(path, mmap_mode="r")
+                    return
+        self._rows = self._compute(batch_size, None if path is None else os.fspath(path))
+        if note is not None:
+            with open(note, "w") as file:
+                file.write(key)
+
+    @staticmethod
+    def _parts(item: Any) -> tuple[Any, ...]:
+        return tuple(item) if isinstance(item, (tuple, list)) else (item,)
+
+    def _key(self) -> str:
+        import hashlib
+        digest = hashlib.sha256()
+        if isinstance(self._features, Module):
+            for name, value in self._features.state_dict().items():
+                digest.update(name.encode() + str(value.dtype).encode())
+                digest.update(memoryview(value.astype("float32").evaluate()) if value.size else b"")
+        return json.dumps({"inputs": len(self._dataset), "weights": digest.hexdigest()})
+
+    def _compute(self, batch_size: int, path: str | None) -> NDArray[Any]:
+        import numpy
+        import tempfile
+        modes = [(module, module.training) for module in self._features.modules()] if isinstance(self._features, Module) else []
+        for module, _ in modes:
+            module.training = False
+        rows: Any = None
+        try:
+            for first in range(0, len(self._dataset), batch_size):
+                items = []
+                for i in range(first, min(first + batch_size, len(self._dataset))):
+                    item, *rest = self._parts(self._dataset[i])
+                    items.append(item)
+                    self._rest[i] = tuple(rest)
+                made = numpy.asarray(self._features(Var(numpy.stack([numpy.asarray(item) for item in items]))))
+                if rows is None:
+                    shape = (len(self._dataset), *made.shape[1:])
+                    if path is None and made.nbytes // len(items) * len(self._dataset) > self._limit:
+                        self._temporary = tempfile.NamedTemporaryFile(suffix=".npy")
+                        path = self._temporary.name
+                    rows = numpy.empty(shape, made.dtype) if path is None else numpy.lib.format.open_memmap(path, "w+", made.dtype, shape)
+                rows[first:first + len(items)] = made
+        finally:
+            for module, mode in modes:
+                module.training = mode
+        if path is not None:
+            rows.flush()
+        return rows  # type: ignore[no-any-return]
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the features are in a file."""
+        return hasattr(self._rows, "filename")
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        if index not in self._rest:
+            self._rest[index] = self._parts(self._dataset[index])[1:]
+        rest = self._rest[index]
+        return (self._rows[index], *rest) if rest else self._rows[index]
+
+
+__all__ = ["CachedFeatures", "NearestClassMean", "freeze", "load_lora", "lora", "merge_lora", "remove_lora", "save_lora", "train_biases_only", "unfreeze",
+           "unmerge_lora"]
+
+all_suggesting(globals(), [name for name in __all__ if name[0].islower()])

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.nn beside the answers of torch (layers_test.py): random numbers, buffers, state dicts and files, initial values, containers, errors."""
+import copy
+import json
+import math
+import pickle
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+
+    import minnow
+    from minnow import expr, nn, optim
+    from minnow.nn import functional as F
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+
+def noise(*shape, seed=1):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+class RandomNumbers(unittest.TestCase):
+    def test_the_seed_decides(self):
+        def draw():
+            nn.seed(5)
+            return [nn.random_key().tolist(), nn.Linear(3, 4).weight.tolist(), F.dropout(np.ones((4, 4), np.float32)).tolist()]
+
+        self.assertEqual(draw(), draw())
+        self.assertNotEqual(nn.random_key().tolist(), nn.random_key().tolist())
+
+    def test_layers_have_independent_streams(self):
+        nn.seed(0)
+        a, b = (np.array(nn.Linear(100, 100).weight).ravel() for _ in range(2))
+        self.assertLess(abs(np.corrcoef(a, b)[0, 1]), 0.05)
+
+    def test_distributions(self):
+        key = minnow.Var([3, 4], "uint32")
+        u, n = np.array(F.uniform((200, 200), key)), np.array(F.normal((200, 200), key))
+        self.assertTrue(0 <= u.min() and u.max() < 1)
+        self.assertAlmostEqual(u.mean(), 0.5, delta=0.01)
+        self.assertAlmostEqual(n.mean(), 0, delta=0.02)
+        self.assertAlmostEqual(n.std(), 1, delta=0.02)
+        self.assertAlmostEqual(np.array(F.bernoulli(0.3, (200, 200), key)).mean(), 0.3, delta=0.01)
+
+    def test_dropout(self):
+        nn.seed(1)
+        x = np.ones((64, 32, 4, 4), np.float32)
+        y = np.array(nn.Dropout(0.25)(x))
+        self.assertEqual(sorted(set(y.ravel().tolist())), [0.0, np.float32(1 / 0.75)])
+        self.assertAlmostEqual((y == 0).mean(), 0.25, delta=0.01)
+        y = np.array(nn.Dropout2d(0.5)(x))
+        self.assertTrue(np.isin(y.sum((2, 3)), (0, 32)).all())
+        self.assertEqual(np.array(nn.Dropout(1.0)(x)).max(), 0)
+        with self.assertRaisesRegex(ValueError, "between 0 and 1"):
+            nn.Dropout(1.5)
+
+    def test_gradients_use_the_mask_of_the_outputs(self):
+        w = expr.trainable(noise(8, 8))
+        y = nn.Dropout(0.5)(w)
+        [gradient] = expr.gradients(y.sum(), [w])
+        expr.evaluate([y, gradient])
+        np.testing.assert_allclose(np.array(y), np.array(w) * np.array(gradient), rtol=1e-6)
+
+
+class Buffers(unittest.TestCase):
+    def test_updates(self):
+        norm = nn.BatchNorm2d(3)
+        self.assertEqual([name for name, _ in norm.named_buffers()], ["running_mean", "running_var", "num_batches_tracked"])
+        x = noise(4, 3, 5, 5)
+        norm(x)
+        np.testing.assert_allclose(norm.running_mean, 0.1 * x.mean((0, 2, 3)), rtol=1e-5)
+        np.testing.assert_allclose(norm.running_var, 0.9 + 0.1 * x.var((0, 2, 3), ddof=1), rtol=1e-5)
+        self.assertEqual(int(norm.num_batches_tracked), 1)
+        self.assertIsNone(norm.running_mean.op)  # keeps no expression
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "parameter"):
+            nn.update_buffer(expr.trainable(np.zeros(2, np.float32)), np.zeros(2, np.float32))
+        with self.assertRaisesRegex(ValueError, r"f32\[2\], its next value is f32\[3\]"):
+            nn.update_buffer(minnow.Var(np.zeros(2, np.float32)), np.zeros(3, np.float32))
+        with self.assertRaisesRegex(ValueError, "more than one element"):
+            nn.BatchNorm1d(2)(np.zeros((1, 2), np.float32))
+
+    def test_in_a_training_step(self):
+        norm, again = nn.BatchNorm1d(2), nn.BatchNorm1d(2)
+        step = optim.TrainingStep(lambda x: (norm(norm(x)) * norm.weight).sum(), optim.SGD(norm, lr=0.1))
+        for i in range(3):
+            x = noise(6, 2, seed=i)
+            again.weight.assign(norm.weight.clone())
+            again.bias.assign(norm.bias.clone())
+            step(x)
+            again(again(x))
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                np.testing.assert_allclose(getattr(norm, name), getattr(again, name), rtol=1e-5, err_msg=name)
+        self.assertEqual(int(norm.num_batches_tracked), 6)
+
+    def test_each_step_draws_another_mask(self):
+        w = expr.trainable(np.ones((8, 8), np.float32))
+        drop = nn.Dropout(0.5)
+        step = optim.TrainingStep(lambda x: ((drop(x) * w).sum(), drop(x)), optim.SGD({"w": w}, lr=0.0))
+        masks = [np.array(step(np.ones((8, 8), np.float32))[1]) for _ in range(2)]
+        self.assertFalse(np.array_equal(*masks))
+        self.assertEqual(set(np.unique(masks[0])), {0.0, 2.0})
+
+    def test_a_network_learns(self):
+        nn.seed(3)
+        net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.1), nn.Linear(64, 2))
+        x, t = noise(16, 1, 6, 6), np.arange(16) % 2
+        x[t == 1, :, :3] += 1
+        step = optim.TrainingStep(lambda x, t: F.cross_entropy(net(x), t), optim.SGD(net, lr=0.1, momentum=0.9))
+        losses = [float(step(minnow.Var(x), minnow.Var(t))) for _ in range(30)]
+        self.assertLess(losses[-1], losses[0] / 5)
+        net.eval()
+        self.assertEqual((np.array(net(x)).argmax(1) == t).mean(), 1)
+
+
+class States(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def net(self, seed):
+        nn.seed(seed)
+        return nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.ModuleDict({"a": nn.Linear(3, 2, bias=False)})["a"])
+
+    def test_files(self):
+        one, two, x = self.net(1), self.net(2), noise(5, 4)
+        one.save(self.folder / "one.safetensors", {"format": "pt"})
+        self.assertEqual(two.load(self.folder / "one.safetensors"), ([], []))
+        np.testing.assert_array_equal(np.array(one.eval()(x)), np.array(two.eval()(x)))
+        data = (self.folder / "one.safetensors").read_bytes()
+        header = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+        self.assertEqual(header["0.weight"]["shape"], [3, 4])
+        self.assertEqual((header["0.weight"]["dtype"], header["1.num_batches_tracked"]["dtype"], header["__metadata__"]), ("F32", "I64", {"format": "pt"}))
+        self.assertEqual((int.from_bytes(data[:8], "little") + 8) % 8, 0)
+
+    def test_dtypes(self):
+        given = {str(dtype): minnow.Var([[1, 0], [1, 1]], dtype) for dtype in
+                 ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")}
+        given["empty"] = minnow.Var(np.zeros((0, 3), np.float32))
+        nn.save_file(given, self.folder / "all.safetensors")
+        found = nn.load_file(self.folder / "all.safetensors")
+        for name, value in given.items():
+            self.assertEqual((found[name].dtype, found[name].shape, found[name].tolist()), (value.dtype, value.shape, value.tolist()))
+
+    def test_damaged_files(self):
+        nn.save_file({"w": np.ones(4, np.float32)}, self.folder / "w")
+        data = (self.folder / "w").read_bytes()
+        text = '{"w":{"dtype":"%s","shape":%s,"data_offsets":%s}}'
+        wrong = [b"", data[:7], data[:20], data[:-1], (10**6).to_bytes(8, "little") + data[8:], data[:8] + b"x" + data[9:]]
+        for row in (("F99", "[4]", "[0,16]"), ("F32", "[5]", "[0,16]"), ("F32", "[4]", "[4,20]"), ("F32", "[-4]", "[0,16]"), ("F32", "4", "[0,16]"), ("F32", "[4]", "[0]")):
+            head = (text % row).encode()
+            wrong.append(len(head).to_bytes(8, "little") + head + bytes(16))
+        wrong.append((2).to_bytes(8, "little") + b"[]")
+        for case in wrong:
+            (self.folder / "wrong").write_bytes(case)
+            with self.assertRaisesRegex(minnow.InvalidModel, "wrong: not a safetensors file: "):
+                nn.load_file(self.folder / "wrong")
+        with self.assertRaises(FileNotFoundError):
+            nn.load_file(self.folder / "nowhere")
+        with self.assertRaises(minnow.Unsupported):
+            nn.save_file({"z": np.zeros(1, complex)}, self.folder / "z")
+        self.assertFalse((self.folder / "z").exists())
+
+    def test_state_dicts(self):
+        net = self.net(1)
+        state = net.state_dict()
+        before = state["0.weight"].tolist()
+        net[0].weight.assign(np.zeros((3, 4), np.float32))
+        self.assertEqual(state["0.weight"].tolist(), before)
+        with self.assertRaisesRegex(ValueError, "misses 0.weight and has 0.wait, which the module has not"):
+            net.load_state_dict({("0.wait" if name == "0.weight" else name): value for name, value in state.items()})
+        self.assertEqual(net.load_state_dict({"0.weight": state["0.weight"], "more": [1.0]}, strict=False).unexpected_keys, ["more"])
+        self.assertEqual(net[0].weight.tolist(), before)
+        with self.assertRaisesRegex(ValueError, r'"0.weight" has the shape \[3, 4\], it is given \[2\]'):
+            net.load_state_dict({**state, "0.weight": np.zeros(2, np.float32)})
+
+    def test_not_saved_buffers(self):
+        net = nn.Identity()
+        net.register_buffer("table", np.arange(3.0), persistent=False)
+        net.register_buffer("kept", np.arange(2.0))
+        self.assertEqual((list(net.state_dict()), [name for name, _ in net.named_buffers()]), (["kept"], ["table", "kept"]))
+
+    def test_shared_parameters_come_once(self):
+        a, b = nn.Linear(3, 3), nn.Linear(3, 3)
+        b.weight = a.weight
+        net = nn.Sequential(a, b)
+        self.assertEqual([name for name, _ in net.named_parameters()], ["0.weight", "0.bias", "1.bias"])
+        self.assertEqual(len(net.state_dict()), 4)
+
+    def test_copies_and_dtypes(self):
+        net = self.net(1)
+        other = copy.deepcopy(net)
+        other[0].weight.assign(np.zeros((3, 4), np.float32))
+        self.assertNotEqual(net[0].weight.tolist(), other[0].weight.tolist())
+        self.assertEqual(len(other.parameters()), len(net.parameters()))
+        self.assertEqual(str(net.to("float64")[0].weight.dtype), "float64")
+        self.assertEqual(str(net[1].num_batches_tracked.dtype), "int64")
+
+
+class Initializers(unittest.TestCase):
+    def test_statistics(self):
+        nn.seed(0)
+        made = lambda function, *args, shape=(200, 300), **options: np.array(function(expr.trainable(np.zeros(shape, np.float32)), *args, **options))
+        for values, deviation in ((made(nn.init.xavier_uniform_), math.sqrt(2 / 500)), (made(nn.init.xavier_normal_, 2.0), 2 * math.sqrt(2 / 500)),
+                                  (made(nn.init.kaiming_uniform_, nonlinearity="relu"), math.sqrt(2 / 300)), (made(nn.init.kaiming_normal_, mode="fan_out"), math.sqrt(2 / 200)),
+                                  (made(nn.init.normal_, 0, 0.5), 0.5), (made(nn.init.uniform_, -1, 1), math.sqrt(1 / 3)), (made(nn.init.trunc_normal_), 0.8796)):
+            self.assertAlmostEqual(values.std() / deviation, 1, delta=0.02)
+            self.assertAlmostEqual(values.mean() / deviation, 0, delta=0.02)
+        self.assertLessEqual(np.abs(made(nn.init.trunc_normal_, 0, 1, -0.5, 0.5)).max(), 0.5)
+        for shape in ((5, 8), (8, 5), (4, 2, 3, 3)):
+            q = made(nn.init.orthogonal_, shape=shape).reshape(shape[0], -1)
+            np.testing.assert_allclose(q @ q.T if shape[0] < q.shape[1] else q.T @ q, np.eye(min(q.shape)), atol=1e-5)
+        x = noise(2, 6, 5, 5)
+        conv = nn.Conv2d(6, 6, 3, padding=1, groups=2, bias=False)
+        nn.init.dirac_(conv.weight, 2)
+        np.testing.assert_array_equal(np.array(conv(x)), x)
+        np.testing.assert_array_equal(made(nn.init.eye_, shape=(2, 3)), np.eye(2, 3))
+        self.assertEqual([made(nn.init.constant_, 3)[0, 0], made(nn.init.ones_)[0, 0], made(nn.init.zeros_)[0, 0]], [3, 1, 0])
+
+    def test_layers_begin_as_in_torch(self):
+        nn.seed(2)
+        conv = nn.Conv2d(16, 64, 3)
+        bound = 1 / math.sqrt(16 * 9)
+        weight = np.abs(np.array(conv.weight))
+        self.assertTrue(bound * 0.99 < weight.max() <= bound)
+        self.assertEqual(nn.Embedding(5, 3, padding_idx=1).weight[1].tolist(), [0, 0, 0])
+
+    def test_errors(self):
+        for case in (lambda: nn.init.xavier_uniform_(nn.Linear(2, 2).bias), lambda: nn.init.kaiming_normal_(nn.Linear(2, 2).weight, mode="fan"),
+                     lambda: nn.init.calculate_gain("rely"), lambda: nn.init.trunc_normal_(nn.Linear(2, 2).weight, 9.0), lambda: nn.init.dirac_(nn.Linear(2, 2).weight)):
+            with self.assertRaises(ValueError):
+                case()
+
+
+class Containers(unittest.TestCase):
+    def test_sequential(self):
+        net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        net.append(nn.Linear(3, 1))
+        self.assertEqual((len(net), type(net[-1]).__name__, len(net[:2])), (3, "Linear", 2))
+        net.insert(1, nn.Tanh())
+        self.assertEqual([type(layer).__name__ for layer in net], ["Linear", "Tanh", "ReLU", "Linear"])
+        self.assertEqual([name for name, _ in net.named_parameters()], ["0.weight", "0.bias", "3.weight", "3.bias"])
+        del net[1]
+        self.assertEqual(len(net), 3)
+        with self.assertRaises(IndexError):
+            net[3]
+        self.assertEqual([name for name, _ in nn.Sequential({"up": nn.Linear(1, 1)}).named_parameters()], ["up.weight", "up.bias"])
+
+    def test_lists_and_dicts(self):
+        class Net(nn.Module):
+            def __init__(self):
+                self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(2))
+                self.heads = nn.ModuleDict({"left": nn.Linear(2, 1, bias=False)})
+
+        net = Net()
+        self.assertEqual([name for name, _ in net.named_parameters()], ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "heads.left.weight"])
+        self.assertFalse(net.eval().layers[1].training)
+        self.assertEqual([name for name, _ in net.named_modules()], ["", "layers", "layers.0", "layers.1", "heads", "heads.left"])
+        with self.assertRaisesRegex(ValueError, 'there is no module "lefd".*left'):
+            net.heads["lefd"]
+
+    def test_open_dimensions(self):
+        net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)).eval()
+        x = expr.placeholder("x", "float32", [None, 4])
+        module = nn.load_module(net(x), [x])
+        values = noise(5, 4)
+        np.testing.assert_allclose(np.array(module(values)), np.array(net(values)), rtol=1e-5)
+
+    def test_errors(self):
+        x = np.zeros((2, 3, 4, 4), np.float32)
+        for wrong, text in ((lambda: nn.Conv2d(3, 4, 3, groups=2), "groups divide"), (lambda: nn.Conv2d(3, 4, 3, padding="some")(x), "padding is"),
+                            (lambda: nn.Conv2d(3, 4, 3, padding_mode="zero"), "padding_mode"), (lambda: nn.MaxPool2d(2, padding=2)(x), "half"),
+                            (lambda: nn.BatchNorm1d(3)(x), "axes"), (lambda: nn.LayerNorm(5)(x), "last axes"), (lambda: nn.MultiheadAttention(5, 2), "divides"),
+                            (lambda: nn.MSELoss("average")(x, x), "reduction"), (lambda: nn.MSELoss()(x, x[:1]), "shape"), (lambda: nn.LSTM(2, 0), "positive"),
+                            (lambda: nn.LSTM(2, 3)(x[0]), "last axis"), (lambda: nn.Conv2d(3, 4, (3, 3, 3)), "2 numbers"), (lambda: nn.Upsample()(x), "either"),
+                            (lambda: nn.TransformerEncoderLayer(4, 2, activation="rely"), "activation")):
+            with self.assertRaisesRegex(ValueError, text):
+                wrong()
+        with self.assertRaisesRegex(AttributeError, "Linear"):
+            nn.Liner
+
+
+class Losses(unittest.TestCase):
+    """Those that torch does not have."""
+
+    def test_values(self):
+        x, t = noise(4, 3), (noise(4, 3, seed=2) > 0).astype(np.float32)
+        p = 1 / (1 + np.exp(-x))
+        right = np.where(t == 1, p, 1 - p)
+        np.testing.assert_allclose(float(nn.FocalLoss()(x, t)), (np.where(t == 1, 0.25, 0.75) * (1 - right) ** 2 * -np.log(right)).mean(), rtol=1e-5)
+        np.testing.assert_allclose(float(nn.HingeLoss()(x, 2 * t - 1)), np.maximum(0, 1 - x * (2 * t - 1)).mean(), rtol=1e-6)
+        np.testing.assert_allclose(float(nn.LogCoshLoss()(x, t)), np.log(np.cosh(x - t)).mean(), rtol=1e-5)
+        np.testing.assert_allclose(float(nn.LogCoshLoss()(x * 1000, t)), (np.abs(1000 * x - t) - math.log(2)).mean(), rtol=1e-3)
+        np.testing.assert_allclose(float(nn.DiceLoss(smooth=0)(p, t)), (1 - 2 * (p * t).sum(1) / (p.sum(1) + t.sum(1))).mean(), rtol=1e-5)
+        a, b = noise(5, 4), noise(5, 4, seed=3)
+        unit = lambda v: v / np.linalg.norm(v, axis=1, keepdims=True)
+        scores = unit(a) @ unit(b).T / 0.1
+        np.testing.assert_allclose(float(nn.InfoNCELoss()(a, b)), -(np.diag(scores) - np.log(np.exp(scores).sum(1))).mean(), rtol=1e-4)
+        softmax = lambda v: np.exp(v) / np.exp(v).sum(1, keepdims=True)
+        goal, own = softmax(b / 2), softmax(a / 2)
+        np.testing.assert_allclose(float(nn.DistillationLoss(2.0)(a, b)), 4 * (goal * np.log(goal / own)).sum(1).mean(), rtol=1e-4)
+
+    def test_one_operator_for_cross_entropy(self):
+        x = expr.trainable(noise(4, 3))
+        self.assertEqual(F.cross_entropy(x, np.array([0, 1, 2, 1])).op, "SoftmaxCrossEntropyLoss")
+        self.assertEqual(F.nll_loss(x, np.array([0, 1, 2, 1])).op, "NegativeLogLikelihoodLoss")
+
+    def test_gradients_by_differences(self):
+        random = np.random.default_rng(0)
+        x, t, n = random.standard_normal((4, 3)), (random.random((4, 3)) > 0.5) * 1.0, random.standard_normal((4, 3))
+        for loss, *more in ((nn.FocalLoss(), t), (nn.HingeLoss(), 2 * t - 1), (nn.LogCoshLoss(), t), (nn.InfoNCELoss(0.5), n), (nn.DistillationLoss(), n, np.array([0, 2, 1, 1])),
+                            (nn.DiceLoss(), t)):
+            gradient = np.array(minnow.grad(lambda value: loss(value, *more))(minnow.Var(x)))
+            for at in ((0, 0), (2, 1), (3, 2)):
+                moved = [x.copy(), x.copy()]
+                moved[0][at] += 1e-5
+                moved[1][at] -= 1e-5
+                self.assertAlmostEqual((float(loss(moved[0], *more)) - float(loss(moved[1], *more))) / 2e-5, gradient[at], places=6, msg=type(loss).__name__)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Training a part of a network: freezing, adapters, cached features and class means."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+
+    import minnow
+    from minnow import nn, optim
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+
+def noise(*shape, seed=1):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+class Attends(nn.Module):
+    def __init__(self):
+        self.attention = nn.MultiheadAttention(6, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x)[0]
+
+
+class Freezing(unittest.TestCase):
+    def test_names(self):
+        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+        self.assertEqual(nn.freeze(net, ["0.*", "1.bias"]), ["0.weight", "0.bias", "1.bias"])
+        self.assertEqual([name for name, _ in net.named_parameters()], ["1.weight", "2.weight", "2.bias"])
+        self.assertEqual([name for name, _ in net.named_buffers()], ["1.running_mean", "1.running_var", "1.num_batches_tracked"])
+        self.assertEqual(len(net.state_dict()), 9)
+        self.assertEqual(nn.unfreeze(net, "0.w*"), ["0.weight"])
+        nn.unfreeze(net)
+        self.assertEqual(len(net.parameters()), 6)
+        self.assertEqual(nn.train_biases_only(net), ["0.bias", "1.bias", "2.bias"])
+        with self.assertRaisesRegex(ValueError, r"no parameter 'head.\*'; it has 0.weight"):
+            nn.freeze(net, "head.*")
+
+    def test_frozen_layers_stay(self):
+        net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+        nn.freeze(net, "0.*")
+        before = {name: value.tolist() for name, value in net.state_dict().items()}
+        optim.TrainingStep(lambda x: nn.functional.mse_loss(net(x), np.ones((5, 2), np.float32)), optim.SGD(net, lr=0.5))(minnow.Var(noise(5, 3)))
+        changed = [name for name, value in net.state_dict().items() if value.tolist() != before[name]]
+        self.assertEqual(changed, ["2.weight", "2.bias"])
+
+
+class Adapters(unittest.TestCase):
+    cases = [(lambda: nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)), (4, 6)), (lambda: nn.Sequential(nn.Conv2d(4, 6, 3, padding=1, groups=2)), (2, 4, 5, 5)),
+             (lambda: nn.Sequential(nn.ConvTranspose1d(4, 6, 3, stride=2)), (2, 4, 5)), (lambda: Attends(), (2, 4, 6))]
+
+    def test_training_merging_and_files(self):
+        for make, shape in self.cases:
+            nn.seed(1)
+            net, x = make().eval(), noise(*shape)
+            plain, before = np.array(net(x)), {name: value.tolist() for name, value in net.state_dict().items()}
+            layers = nn.lora(net, rank=2, alpha=4)
+            np.testing.assert_array_equal(np.array(net(x)), plain)  # B is zero
+            self.assertTrue(all(".lora." in name for name, _ in net.named_parameters()))
+            goal = noise(*plain.shape, seed=2)
+            step = optim.TrainingStep(lambda x: nn.functional.mse_loss(net(x), goal), optim.Adam(net, lr=0.05))
+            losses = [float(step(minnow.Var(x))) for _ in range(10)]
+            self.assertLess(losses[-1], losses[0])
+            self.assertEqual({name: value.tolist() for name, value in net.state_dict().items() if ".lora." not in name}, before)
+            adapted = np.array(net(x))
+            nn.merge_lora(net)
+            np.testing.assert_allclose(np.array(net(x)), adapted, atol=1e-5)
+            nn.unmerge_lora(net)
+            self.assertEqual({name: value.tolist() for name, value in net.state_dict().items() if ".lora." not in name}, before)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "adapter.safetensors"
+                nn.save_lora(net, path)
+                self.assertEqual(set(nn.load_file(path)), {f"{name}.lora.{part}" for name in layers for part in "ab"})
+                other = make().eval()
+                other.load_state_dict({name: np.array(value, np.float32) for name, value in before.items()})
+                self.assertEqual(nn.load_lora(other, path), layers)
+                np.testing.assert_array_equal(np.array(other(x)), adapted)
+            nn.remove_lora(net)
+            np.testing.assert_array_equal(np.array(net(x)), plain)
+
+    def test_errors(self):
+        net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+        for wrong, text in ((lambda: nn.lora(net, 0), "rank"), (lambda: nn.lora(net, pattern="1"), "no Linear"), (lambda: nn.merge_lora(net), "no adapters")):
+            with self.assertRaisesRegex(ValueError, text):
+                wrong()
+        nn.lora(net)
+        with self.assertRaisesRegex(ValueError, "already"):
+            nn.lora(net)
+        with tempfile.TemporaryDirectory() as folder:
+            nn.save_lora(net, Path(folder) / "a")
+            with self.assertRaisesRegex(ValueError, 'no layer "0"'):
+                nn.load_lora(nn.Sequential(nn.ReLU()), Path(folder) / "a")
+            with self.assertRaisesRegex(ValueError, "does not fit"):
+                nn.load_lora(nn.Sequential(nn.Linear(4, 4)), Path(folder) / "a")
+
+
+class ClassMeans(unittest.TestCase):
+    def test_a_class_from_five_pictures(self):
+        nn.seed(0)
+        features = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU()).eval()
+        random = np.random.default_rng(0)
+
+        def pictures(kind, count):
+            made = random.normal(size=(count, 1, 8, 8)).astype(np.float32) * 0.3
+            made[:, 0, :, ::2] += kind == "columns"
+            made[:, 0, ::2, :] += kind == "rows"
+            return made
+
+        head = nn.NearestClassMean(features)
+        for kind in ("columns", "rows"):
+            head.learn(kind, pictures(kind, 5))
+        found = head.classify(pictures("rows", 20)) + head.classify(pictures("columns", 20))
+        self.assertGreaterEqual(sum(a == b for a, b in zip(found, ["rows"] * 20 + ["columns"] * 20)), 38)
+        head.learn("rows", pictures("rows", 5))
+        with tempfile.TemporaryDirectory() as folder:
+            head.save(Path(folder) / "head")
+            other = nn.NearestClassMean(features)
+            other.load(Path(folder) / "head")
+        x = pictures("rows", 3)
+        np.testing.assert_allclose(np.array(other(x)), np.array(head(x)), rtol=1e-6)
+        head.forget("rows")
+        self.assertEqual(head.names, ["columns"])
+        with self.assertRaisesRegex(ValueError, "no class"):
+            head.forget("row")
+        with self.assertRaisesRegex(ValueError, "no class was learned"):
+            nn.NearestClassMean()(noise(2, 3))
+
+    def test_features_of_a_frozen_part(self):
+        calls = []
+
+        class Part(nn.Module):
+            def __init__(self):
+                self.layer = nn.Linear(4, 3)
+                self.drop = nn.Dropout(0.5)
+
+            def forward(self, x):
+                calls.append(x.shape[0])
+                return self.drop(self.layer(x))
+
+        part, data = Part(), [(noise(4, seed=i), i) for i in range(10)]
+        expected = np.array(part.eval()(np.stack([x for x, _ in data])))
+        part.train()
+        for limit in (1 << 30, 8):
+            calls.clear()
+            cached = nn.CachedFeatures(part, data, batch_size=4, memory_limit=limit)
+            self.assertEqual((calls, len(cached), cached[7][1], cached.on_disk), ([4, 4, 2], 10, 7, limit == 8))
+            np.testing.assert_allclose(np.stack([row for row, _ in (cached[i] for i in range(10))]), expected, rtol=1e-5)
+            self.assertTrue(part.drop.training)
+        with tempfile.TemporaryDirectory() as folder:
+            calls.clear()
+            for _ in range(2):
+                cached = nn.CachedFeatures(part, data, path=Path(folder) / "features.npy")
+                np.testing.assert_allclose(cached[3][0], expected[3], rtol=1e-5)
+            self.assertEqual(calls, [10])
+            part.layer.weight.assign(noise(3, 4))
+            nn.CachedFeatures(part, data, path=Path(folder) / "features.npy")
+            self.assertEqual(calls, [10, 10])
+        with self.assertRaisesRegex(ValueError, "empty"):
+            nn.CachedFeatures(part, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
