@@ -34,10 +34,19 @@ class MINNOW_API TrainingStep {
  public:
   /// Gives the loss, one float, and any values that the step returns behind it.
   using Loss = std::function<Vars(const Vars& batch)>;
-  /// `parameters`: expr::trainable()s with the names that the optimizer's groups and state go by. `seed`: of nn::random_key(). Threads,
+  struct Options {
+    uint64_t seed = 0;  // of nn::random_key()
+    /// Bytes for values between operators, activations and gradients. Activations that would exceed it are computed again in the backward
+    /// pass, those first that save most for their time. 0: all are kept. A step that still needs more is an error, OutOfMemory.
+    size_t memory = 0;
+  };
+  /// `parameters`: expr::trainable()s with the names that the optimizer's groups and state go by. Threads,
   /// precision and memory are those of the expr::Scope in which a step is recorded. Throws InvalidArgument for values that are not
   /// trainable.
-  TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> parameters, std::shared_ptr<Optimizer> optimizer, uint64_t seed = 0);
+  TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> parameters, std::shared_ptr<Optimizer> optimizer,
+               const Options& options);
+  TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> parameters, std::shared_ptr<Optimizer> optimizer)
+      : TrainingStep(std::move(loss), std::move(parameters), std::move(optimizer), Options()) {}
   ~TrainingStep();
   TrainingStep(TrainingStep&&) noexcept;
   TrainingStep& operator=(TrainingStep&&) noexcept;

@@ -112,7 +112,7 @@ class Batch {
 
 struct BoundStep {
   BoundStep(const nb::object& loss, const std::vector<std::string>& names, const Vars& parameters, const nb::object& optimizer,
-            uint64_t seed)
+            uint64_t seed, size_t memory)
       : bound(nb::cast<BoundOptimizer&>(optimizer)), owner(keep(nb::object(optimizer))) {
     std::vector<std::pair<std::string, Var>> named;
     for (size_t i = 0; i < names.size(); ++i) named.emplace_back(names[i], parameters[i]);
@@ -123,7 +123,7 @@ struct BoundStep {
       for (nb::handle result : (*static_cast<const nb::object*>(kept.get()))(arrays)) results.push_back(var_of(result));
       return results;
     };
-    step.emplace(record, std::move(named), bound.optimizer, seed);
+    step.emplace(record, std::move(named), bound.optimizer, TrainingStep::Options{seed, memory});
   }
   nb::list run(const nb::list& arrays) {
     const Batch batch(arrays);
@@ -309,7 +309,7 @@ void define_optim(nb::module_& m) {
       .def_prop_ro("steps", [](const BoundOptimizer& self) { return self.optimizer->steps(); })
       .def_prop_ro("gradient_norm", [](const BoundOptimizer& self) { return self.optimizer->gradient_norm(); });
   nb::class_<BoundStep>(optim, "TrainingStep")
-      .def(nb::init<const nb::object&, const std::vector<std::string>&, const Vars&, const nb::object&, uint64_t>())
+      .def(nb::init<const nb::object&, const std::vector<std::string>&, const Vars&, const nb::object&, uint64_t, size_t>())
       .def("run", &BoundStep::run)
       .def("reset", [](BoundStep& self) { self.step->reset(); })
       .def_prop_rw(

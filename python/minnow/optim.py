@@ -354,11 +354,12 @@ class TrainingStep:
     of arrays, and tuples, lists and dicts of them. loss is called with Vars without values, once for each dtypes and shapes of a batch, to record
     what it computes; what it reads beside the batch, the parameters and buffers stays as it was then, until reset(). Parameters are
     expr.trainable()s. Each gradient is applied as soon as it is there, unless the optimizer wants all together (clip_norm, sharpness). seed: of the
-    random numbers that layers draw.
+    random numbers that layers draw. memory: bytes for activations and gradients; activations that would exceed it are computed again in the
+    backward pass, those first that save most for their time (0: all are kept).
 
     Raises InvalidType (a TypeError) where loss gives something else; InvalidArgument (a ValueError) where it does not depend on a parameter, and
     where it is infinite or NaN: then nothing is updated, and the error names the first value that is not finite; Unsupported, with the operator,
-    where one has no gradient.
+    where one has no gradient; Error where a step needs more than memory.
 
     >>> w = minnow.expr.trainable([1.0, 2.0])
     >>> step = optim.TrainingStep(lambda x: ((w - x) ** 2).sum(), optim.create("sgd", {"w": w}, lr=0.25))
@@ -368,14 +369,15 @@ class TrainingStep:
     [0.5, 1.0]
     """
 
-    def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0) -> None:
+    def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0, memory: int = 0) -> None:
         self._loss, self._optimizer = loss, optimizer
         self._batch: Any = None  # the nest of the present call
         self._results: dict[str, Any] = {}  # nests of what the loss gives beside, by the form of the batch
         for name, parameter in optimizer.parameters.items():
             if not isinstance(parameter, Var):
                 raise InvalidType(f'parameter "{name}" is {type(parameter).__name__}; a training step updates Vars, of expr.trainable')
-        self._core: Any = _core.TrainingStep(self._record, list(optimizer.parameters), list(optimizer.parameters.values()), optimizer._core, seed)
+        self._core: Any = _core.TrainingStep(self._record, list(optimizer.parameters), list(optimizer.parameters.values()), optimizer._core, seed,
+                                             memory)
 
     def _record(self, arrays: list[Var]) -> list[Var]:
         form, batch = self._batch

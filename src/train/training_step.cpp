@@ -13,6 +13,7 @@
 #include "ops/infer.h"
 #include "runtime/executor.h"
 #include "runtime/model.h"
+#include "train/recompute.h"
 #include "train/trace.h"
 
 namespace minnow {
@@ -86,6 +87,7 @@ struct TrainingStep::Impl {
   std::vector<Trainable> tensors;
   std::shared_ptr<Optimizer> optimizer;
   uint64_t seed = 0;
+  size_t memory = 0;
   int64_t calls = 0;
   std::vector<std::unique_ptr<Recorded>> recorded;
   uint64_t clock = 0;
@@ -188,7 +190,6 @@ struct TrainingStep::Impl {
     made.context.threads = made.runtime->threads;
     made.account = std::make_shared<MemoryAccount>(made.runtime->options.memory_limit);
     made.context.plan_with(operators, made.runtime->backends, made.packed, made.runtime->options.memory_limit);
-    made.executor.emplace(*made.graph, made.context);
     made.slots.resize(leaves.size());
     for (const Slot& slot : made.slots) made.live_ins.push_back(&slot);
     made.results.resize(results.size());
@@ -198,7 +199,39 @@ struct TrainingStep::Impl {
     std::vector<HandedOver> handed{{0, kNone}};
     if (made.one_at_a_time)
       for (size_t i = 0; i < gradients.size(); ++i) handed.push_back({results.size() + i, static_cast<uint32_t>(inputs.size() + i)});
-    made.executor->hand_over(std::move(handed), [this, &made](size_t output, const TensorView& value) { receive(made, output, value); });
+    if (memory == 0) return make_executor(made, handed);
+    const std::unique_ptr<Graph> whole = made.graph->clone();
+    size_t bytes = 0;
+    // The plan needs more than its values: scratch, gaps. So aim lower until it fits.
+    for (double target = static_cast<double>(memory); target > static_cast<double>(memory) / 8;
+         target *= 0.95 * static_cast<double>(memory) / static_cast<double>(bytes)) {
+      made.executor.reset();
+      made.graph = whole->clone();
+      train::recompute(*made.graph, operators, static_cast<size_t>(target));
+      make_executor(made, handed);
+      bytes = planned_bytes(made);
+      if (bytes <= memory) return;
+    }
+    throw OutOfMemory("a step needs {} bytes for values between operators although activations are computed again, the limit is {}", bytes,
+                      memory);
+  }
+
+  void make_executor(Recorded& made, const std::vector<HandedOver>& handed) {
+    made.executor.emplace(*made.graph, made.context);
+    made.executor->hand_over(handed, [this, &made](size_t output, const TensorView& value) { receive(made, output, value); });
+  }
+
+  static size_t planned_bytes(Recorded& made) {
+    std::vector<ValueInfo> infos;
+    for (const auto& input : made.graph->inputs()) {
+      ValueInfo& info = infos.emplace_back();
+      info.dtype = input->type.dtype;
+      info.shape = input->type.shape();
+    }
+    made.executor->prepare(infos);
+    size_t bytes = 0;
+    for (const PlanState* state : made.executor->last_plans()) bytes += state->plan().arena_bytes();
+    return bytes;
   }
 
   /// The loss, or a gradient.
@@ -300,13 +333,14 @@ struct TrainingStep::Impl {
 };
 
 TrainingStep::TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> parameters, std::shared_ptr<Optimizer> optimizer,
-                           uint64_t seed) try
+                           const Options& options) try
     : impl_(std::make_unique<Impl>()) {
   if (!loss || !optimizer) throw InvalidArgument("a training step is made of a loss function and an optimizer; one is missing");
   if (parameters.empty()) throw InvalidArgument("a training step has no parameters; give it those that should be trained");
   impl_->loss = std::move(loss);
   impl_->optimizer = std::move(optimizer);
-  impl_->seed = seed;
+  impl_->seed = options.seed;
+  impl_->memory = options.memory;
   for (auto& [name, variable] : parameters) {
     impl_->parameters.push_back({name, variable, nullptr});
     const LazyValue value = required_value(variable);

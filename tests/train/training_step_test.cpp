@@ -116,6 +116,39 @@ TEST(TrainingStep, gradients_never_exist_together) {
   EXPECT_LT(step.arena_bytes(), 12u * 64 * 64 * 4 / 2);
 }
 
+/// 16 layers with residuals, whose activations are wide.
+struct Deep {
+  std::vector<std::pair<std::string, Var>> parameters;
+  Deep() {
+    for (unsigned i = 0; i < 16; ++i) parameters.emplace_back("w" + std::to_string(i), expr::trainable(random({32, 32}, i)));
+  }
+  Vars loss(const Vars& batch) const {
+    Var h = batch[0];
+    for (const auto& [name, w] : parameters) h = h + expr::tanh(expr::matmul(h * expr::sigmoid(h), w));
+    return {expr::reduce_mean(h * h)};
+  }
+};
+
+TEST(TrainingStep, recomputes_activations_to_the_same_bits) {
+  const Tensor x = random({256, 32}, 30);
+  const auto train = [&](const Deep& network, size_t memory) {
+    TrainingStep step([&](const Vars& batch) { return network.loss(batch); }, network.parameters, Optimizer::create(config_of("adamw")),
+                      {.memory = memory});
+    for (int i = 0; i < 3; ++i) step({x});
+    return step.arena_bytes();
+  };
+  const Deep all;
+  const size_t whole = train(all, 0);
+  for (const size_t part : {2, 3}) {
+    const Deep some;
+    EXPECT_LE(train(some, whole / part), whole / part);
+    for (size_t i = 0; i < 16; ++i)
+      for (int64_t e = 0; e < 32 * 32; ++e)
+        ASSERT_EQ(some.parameters[i].second.data<float>()[e], all.parameters[i].second.data<float>()[e]) << part << ", " << i;
+  }
+  EXPECT_THAT(sentence_of([&] { train(Deep(), whole / 1000); }), HasSubstr("although activations are computed again"));
+}
+
 TEST(TrainingStep, parameters_that_others_hold_keep_their_values_there) {
   const Var w = expr::trainable(Tensor::of_f32({2}, std::vector<float>{1, 2}), "w");
   TrainingStep step([&](const Vars& batch) -> Vars { return {expr::reduce_sum(w * w * batch[0])}; }, {{"w", w}},
@@ -146,7 +179,7 @@ TEST(TrainingStep, buffers_and_keys_are_part_of_the_plan) {
         nn::update_buffer(mean, nn::read_buffer(mean) + 1);
         return {expr::reduce_sum(w * batch[0]) + expr::reduce_sum(nn::read_buffer(still)), nn::random_key(), nn::random_key()};
       },
-      {{"w", w}}, Optimizer::create({.name = "sgd"}), 7);
+      {{"w", w}}, Optimizer::create({.name = "sgd"}), {.seed = 7});
   const Tensor x = Tensor::of_f32({2}, std::vector<float>{1, 3});
   std::vector<uint32_t> drawn;
   for (int i = 0; i < 2; ++i)
