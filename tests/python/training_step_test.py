@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 import minnow
-from minnow import expr, optim
+from minnow import expr, nn, optim
 
 
 def network():
@@ -92,6 +92,45 @@ class Steps(unittest.TestCase):
             step(np.array([2, 4], "float32"))
         self.assertEqual(mean.tolist(), [1.5, 3.0])
         self.assertEqual(w.tolist(), [-1.0, -3.0])
+
+    def test_layers(self):
+        nn.seed(1)
+        network = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5), nn.Flatten(), nn.Linear(4 * 4 * 4, 3))
+        network.train()
+        x = np.random.default_rng(0).standard_normal((8, 2, 6, 6)).astype("float32")
+        target = np.arange(8) % 3
+        criterion, norm = nn.CrossEntropyLoss(), network[1]
+        step = optim.TrainingStep(lambda x, target: (criterion(network(x), target), network[3](x)), optim.SGD(network, lr=0.1))
+        seen = network[0](minnow.Var(x))
+        mean = np.array(seen).mean(axis=(0, 2, 3))
+        first, dropped = step(x, target)
+        np.testing.assert_allclose(norm.running_mean, 0.1 * mean, rtol=1e-4)
+        self.assertEqual(int(norm.num_batches_tracked), 1)
+        _, again = step(x, target)
+        self.assertEqual(int(norm.num_batches_tracked), 2)
+        self.assertFalse(np.array_equal(dropped, again))
+        for _ in range(60):
+            last, _ = step(x, target)
+        self.assertLess(float(last), 0.7 * float(first))
+        network.eval()
+        self.assertEqual(network(minnow.Var(x)).shape, (8, 3))
+        self.assertEqual(int(norm.num_batches_tracked), 62)
+
+    def test_less_memory(self):
+        def trained(memory):
+            nn.seed(1)
+            network = nn.Sequential(*[layer for _ in range(8) for layer in (nn.Linear(32, 32), nn.LayerNorm(32), nn.GELU(), nn.Dropout(0.1))])
+            network.train()
+            step = optim.TrainingStep(lambda x: (network(x) ** 2).mean(), optim.AdamW(network), memory=memory)
+            x = np.random.default_rng(0).standard_normal((256, 32)).astype("float32")
+            losses = [float(step(x)) for _ in range(3)]
+            return losses, step.arena_bytes
+        losses, whole = trained(0)
+        fewer, part = trained(whole // 2)
+        self.assertEqual(losses, fewer)
+        self.assertLessEqual(part, whole // 2)
+        with self.assertRaisesRegex(minnow.Error, "although activations are computed again"):
+            trained(1000)
 
     def test_faults_lose_nothing(self):
         parameters, loss = network()
