@@ -221,8 +221,8 @@ class Recomputation {
     }
   }
 
-  /// Cuts the forward pass into segments of equal bytes, where few bytes cross. What lives across a cut stays; the rest of all segments but
-  /// the last is dropped.
+  /// Cuts the forward pass into segments of equal bytes, where few bytes cross. Values that live across a cut stay; the rest of all
+  /// segments but the last is dropped.
   void drop_segments(size_t segments) {
     std::vector<int64_t> made(turn_ + 2), crossing(turn_ + 2);
     int64_t total = 0;
