@@ -240,7 +240,7 @@ constexpr List<Operator> definitions() {
   prelu_row.inputs.append({{.name = "slope", .dtypes = kSlopes, .like = "X"}});
   Operator relu =
       row("Relu", 14, MINNOW_DOC("y = max(x, 0). Source: Nair, Hinton 2010."), relu_reference, nullptr, {}, same_shape, kFloats | kSigned);
-  relu.gradient = RULE(where(greater(x, 0), g));
+  relu.gradient = RULE(where(greater(y, 0), g));  // of y, so that x need not be kept
   relu.monotone = relu.never_negative = relu.quantizable = true;
   return {
       std::move(relu),

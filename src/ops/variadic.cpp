@@ -144,6 +144,11 @@ Exprs clip_gradient(const GradientContext& c) {
   const Expr &x = c.input(0), &g = c.output_gradient(0), zero = c.builder.scalar_like(0, g);
   Exprs made(c.inputs.size());
   made[0] = g;
+  if (!c.wants(1) && !c.wants(2)) {  // by the output, so that x need not be kept; zero at the ends, as in hard functions of networks
+    for (size_t i : {1, 2})
+      if (c.has_input(i)) made[0] = where(op(i == 1 ? "Greater" : "Less", {c.output(0), c.input(i)}), made[0]);
+    return made;
+  }
   for (size_t i : {1, 2}) {
     if (!c.has_input(i)) continue;
     const Expr beyond = op(i == 1 ? "Less" : "Greater", {x, c.input(i)});
