@@ -69,6 +69,16 @@ struct ConvGeometry {
   static Sizes output_sizes(const NodeView& node);
 };
 
+/// The convolution whose filters minnow.ConvWeightGradient differentiates: of X, input 0, with an output like input 1.
+inline ConvGeometry conv_gradient_geometry(const NodeView& node) {
+  const Shape &x = node.input_shape(0), &g = node.input_shape(1);
+  ConvGeometry conv;
+  conv.batch = x[0], conv.in_channels = x[1], conv.out_channels = g[1];
+  conv.groups = node.attribute(Attribute<int64_t>{"group", 1});
+  conv.window = WindowGeometry::of(node, x.dims().subspan(2), node.require<Ints>("kernel_shape"));
+  return conv;
+}
+
 /// A transposed convolution of X [batch, in_channels, spatial...] with W [in_channels, out_channels / groups, kernel...].
 /// `window` is that of the convolution whose adjoint this is: window.output is X's spatial shape, window.input the result's.
 /// Tap k of X place o adds to result place o * stride + k * dilation - pad_begin.

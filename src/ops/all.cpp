@@ -4,6 +4,17 @@
 
 namespace minnow {
 
+// Those that gradients alone consist of.
+#if MINNOW_GRADIENTS
+#define MINNOW_GRADIENT_FAMILIES(X) \
+  X(batch_normalization_gradient)   \
+  X(conv_gradient)                  \
+  X(lstm_gradient)                  \
+  X(pool_gradient)
+#else
+#define MINNOW_GRADIENT_FAMILIES(X)
+#endif
+
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(activation)                     \
@@ -69,7 +80,8 @@ namespace minnow {
   X(unary)                          \
   X(unique)                         \
   X(unpool)                         \
-  X(variadic)
+  X(variadic)                       \
+  MINNOW_GRADIENT_FAMILIES(X)
 
 #define MINNOW_DECLARE(family) std::span<const Operator> family##_operators();
 MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)

@@ -80,25 +80,28 @@ Exprs gradient(const GradientContext& c) {
   GraphBuilder& b = c.builder;
   if (!c.knows_shape(0)) throw Unsupported("{}: the gradient of BatchNormalization needs the rank of its input", c.node.where());
   const size_t rank = c.node.input_shape(0).rank();
+  const Expr &x = c.input(0), &g = c.output_gradient(0);
+  if (c.node.attribute(kTrainingMode)) {
+    const Expr columns = rank == 1 ? b.constant({int64_t{1}}) : Expr();  // a vector is a batch of one channel
+    const auto with_channel = [&](const Expr& of) { return columns ? b.op("Unsqueeze", {of, columns}) : of; };
+    Exprs made = b.ops("minnow.BatchNormalizationGradient", {with_channel(x), c.input(1), with_channel(g)}, 3,
+                       {{"epsilon", c.node.attribute(kEpsilon)}});
+    if (columns) made[0] = b.op("Squeeze", {made[0], columns});
+    return made;
+  }
   Ints along(std::max<size_t>(rank, 2) - 1, 1), axes{0};
   along[0] = -1;
   for (size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
-  const Expr others = b.constant(axes);
-  const auto per_channel = [&](const Expr& x) { return b.op("Reshape", {x, b.constant(along)}); };
-  const auto mean_of = [&](const Expr& x) { return b.op("ReduceMean", {x, others}, {{"keepdims", int64_t{1}}}); };
-  const auto sum_of = [&](const Expr& x) { return b.op("ReduceSum", {x, others}, {{"keepdims", int64_t{0}}}); };
-  const bool trains = c.node.attribute(kTrainingMode);
-  const Expr &x = c.input(0), &g = c.output_gradient(0);
-  const Expr centered = x - (trains ? mean_of(x) : per_channel(c.input(3)));
-  const Expr variance = trains ? mean_of(centered * centered) : per_channel(c.input(4));
-  const Expr inverse = 1.0 / op("Sqrt", {variance + static_cast<double>(c.node.attribute(kEpsilon))}), normal = centered * inverse;
-  const Expr factor = per_channel(c.input(1)) * inverse;
+  const auto per_channel = [&](const Expr& of) { return b.op("Reshape", {of, b.constant(along)}); };
+  const auto sum_of = [&](const Expr& of) { return b.op("ReduceSum", {of, b.constant(axes)}, {{"keepdims", int64_t{0}}}); };
+  const Expr inverse = 1.0 / op("Sqrt", {per_channel(c.input(4)) + static_cast<double>(c.node.attribute(kEpsilon))});
+  const Expr normal = (x - per_channel(c.input(3))) * inverse, factor = per_channel(c.input(1)) * inverse;
   Exprs made(5);
-  if (c.wants(0)) made[0] = trains ? factor * (g - mean_of(g) - normal * mean_of(g * normal)) : factor * g;
+  if (c.wants(0)) made[0] = factor * g;
   if (c.wants(1)) made[1] = sum_of(g * normal);
   if (c.wants(2)) made[2] = sum_of(g);
-  if (!trains && c.wants(3)) made[3] = -sum_of(g * factor);
-  if (!trains && c.wants(4)) made[4] = -0.5 * sum_of(g * factor * normal * inverse);
+  if (c.wants(3)) made[3] = -sum_of(g * factor);
+  if (c.wants(4)) made[4] = -0.5 * sum_of(g * factor * normal * inverse);
   return made;
 }
 #endif

@@ -37,36 +37,14 @@ Ints pads_of(const WindowGeometry& w) {
   return pads;
 }
 
-/// The gradient of filters [filters, channels / groups, kernel...] of a convolution that reads `image` and has the gradient `g`: a
-/// convolution of both whose batch is the channels, whose channels are the batch, and whose strides are the dilations.
-Expr filter_gradient(GraphBuilder& b, const Expr& image, const Expr& g, const WindowGeometry& w, int64_t batch, int64_t channels,
-                     int64_t groups) {
-  const size_t rank = w.rank();
-  const auto with_spatial = [&](Ints dims, const Shape& spatial) {
-    dims.insert(dims.end(), spatial.begin(), spatial.end());
-    return b.constant(dims);
-  };
-  const auto permuted = [&](const Expr& x, Ints first) {
-    for (size_t i = 0, from = first.size(); i < rank; ++i) first.push_back(static_cast<int64_t>(from + i));
-    return b.op("Transpose", {x}, {{"perm", first}});
-  };
-  // [batch, groups, channels / groups, ...] -> [channels / groups, groups * batch, ...]
-  const Expr grouped = b.op("Reshape", {image, with_spatial({batch, groups, channels / groups}, w.input)});
-  const Expr data = b.op("Reshape", {permuted(grouped, {2, 1, 0}), with_spatial({channels / groups, groups * batch}, w.input)});
-  Ints pads = ints_of(w.pad_begin);
-  for (size_t i = 0; i < rank; ++i)  // so much that there is a place for each tap
-    pads.push_back((w.kernel[i] - 1) * w.dilation[i] + (w.output[i] - 1) * w.stride[i] + 1 - w.input[i] - w.pad_begin[i]);
-  Expr padded = data;
-  if (std::any_of(pads.begin() + static_cast<ptrdiff_t>(rank), pads.end(),
-                  [](int64_t pad) { return pad < 0; })) {  // a rest that no window reads
-    Ints cut(2 * (rank + 2));
-    for (size_t i = 0; i < rank; ++i)
-      cut[rank + 2 + 2 + i] = std::min<int64_t>(pads[rank + i], 0), pads[rank + i] = std::max<int64_t>(pads[rank + i], 0);
-    padded = b.op("Pad", {data, b.constant(cut)});
-  }
-  const Expr made = b.op("Conv", {padded, permuted(g, {1, 0})},
-                         {{"strides", ints_of(w.dilation)}, {"dilations", ints_of(w.stride)}, {"pads", pads}, {"group", groups}});
-  return permuted(made, {1, 0});
+/// The gradient of the filters of a convolution that reads `image` and has the gradient `g`.
+Expr filter_gradient(GraphBuilder& b, const Expr& image, const Expr& g, const WindowGeometry& w, int64_t groups) {
+  return b.op("minnow.ConvWeightGradient", {image, g},
+              {{"strides", ints_of(w.stride)},
+               {"dilations", ints_of(w.dilation)},
+               {"pads", pads_of(w)},
+               {"group", groups},
+               {"kernel_shape", ints_of(w.kernel)}});
 }
 
 Expr bias_gradient(GraphBuilder& b, const Expr& g, size_t spatial) {
@@ -92,7 +70,7 @@ Exprs conv_gradient(const GradientContext& c) {
                             {"group", conv.groups},
                             {"output_padding", rest}});
   }
-  if (c.wants(1)) made[1] = filter_gradient(c.builder, c.input(0), g, w, conv.batch, conv.in_channels, conv.groups);
+  if (c.wants(1)) made[1] = filter_gradient(c.builder, c.input(0), g, w, conv.groups);
   if (c.wants(2)) made[2] = bias_gradient(c.builder, g, w.rank());
   return made;
 }
@@ -111,7 +89,7 @@ Exprs transposed_gradient(const GradientContext& c) {
                      {{"strides", ints_of(w.stride)}, {"dilations", ints_of(w.dilation)}, {"pads", pads_of(w)}, {"group", conv.groups}});
     made[0] = whole;
   }
-  if (c.wants(1)) made[1] = filter_gradient(c.builder, g, c.input(0), w, conv.batch, conv.out_channels, conv.groups);
+  if (c.wants(1)) made[1] = filter_gradient(c.builder, g, c.input(0), w, conv.groups);
   if (c.wants(2)) made[2] = bias_gradient(c.builder, g, w.rank());
   return made;
 }

@@ -225,20 +225,12 @@ Exprs global_average_gradient(const GradientContext& c) {
   const PoolGeometry pool = pool_of(c);
   return {c.builder.op("Expand", {c.output_gradient(0) / static_cast<double>(pool.window.input_positions()), c.shape_of(0)})};
 }
-/// To the element that was chosen, which the second output tells.
+/// To the first of the largest elements.
 Exprs max_gradient(const GradientContext& c) {
-  GraphBuilder& b = c.builder;
   pool_of(c);
   Attributes attributes = c.node.node().attributes;
-  attributes.set("storage_order", int64_t{0});
-  const Exprs again = b.ops("MaxPool", c.inputs, 2, attributes);
-  const Expr flat = b.constant({int64_t{-1}});
-  const Expr zeros =
-      b.op("ConstantOfShape", {b.constant({c.node.input_shape(0).elements()})}, {{"value", Tensor(c.node.input_dtype(0), Shape{1})}});
-  zeros.value()->type.dtype = c.node.input_dtype(0);
-  return {c.shaped_like(b.op("ScatterElements", {zeros, b.op("Reshape", {again[1], flat}), b.op("Reshape", {c.output_gradient(0), flat})},
-                             {{"axis", int64_t{0}}, {"reduction", std::string("add")}}),
-                        0)};
+  attributes.remove(kStorageOrder.name);
+  return {c.builder.op("minnow.MaxPoolGradient", {c.input(0), c.output_gradient(0)}, attributes)};
 }
 /// Those that are the largest share the gradient.
 Exprs global_max_gradient(const GradientContext& c) {

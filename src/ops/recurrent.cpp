@@ -162,6 +162,82 @@ Exprs lstm_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   };
   return unrolled(node, b, in, sizes, kLstmGates, 2, activations, step);
 }
+
+/// Only the cells are gone through step by step; products with inputs and weights are one for all steps. Of cells without peepholes, clips,
+/// lengths or other activations; else unrolled.
+Exprs lstm_gradient(const GradientContext& c) {
+  const NodeView& node = c.node;
+  if (!c.know_shapes() || c.has_input(4) || c.has_input(7) || node.find<float>("clip") || node.find<Strings>("activations") ||
+      node.attribute(kInputForget))
+    return gradient_through(c, lstm_parts);
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, kLstmPeepholes);
+  const int64_t length = sizes.length, batch = sizes.batch, hidden = sizes.hidden, width = kLstmGates * hidden;
+  if (length * batch * hidden * sizes.input == 0) return gradient_through(c, lstm_parts);
+  GraphBuilder& b = c.builder;
+  const DType dtype = node.input_dtype(0);
+  const auto swapped = [&](const Expr& x) { return sizes.batch_first ? b.op("Transpose", {x}, {{"perm", Ints{1, 0, 2}}}) : x; };
+  const auto pick = [&](const Expr& x, int64_t d, int64_t axis = 0) {
+    return b.op("Gather", {x, b.scalar(static_cast<double>(d), DType::i64)}, {{"axis", axis}});
+  };
+  const auto slice = [&](const Expr& x, int64_t from, int64_t to, int64_t step) {
+    return b.op("Slice", {x, b.constant({from}), b.constant({to}), b.constant({int64_t{0}}), b.constant({step})});
+  };
+  const auto reversed = [&](const Expr& x) { return slice(x, -1, -length - 1, -1); };
+  // [steps, directions, batch, hidden]
+  const auto by_steps = [&](const Expr& y) { return sizes.batch_first ? b.op("Transpose", {y}, {{"perm", Ints{1, 2, 0, 3}}}) : y; };
+  const Expr x = swapped(c.input(0));
+  const Expr y = by_steps(c.output(0) ? c.output(0) : b.ops("LSTM", c.inputs, 1, node.node().attributes)[0]);
+  const Expr of_y = c.output_gradient(0) ? by_steps(c.output_gradient(0)) : Expr();
+  const auto state = [&](const Expr& all, int64_t d) { return all ? pick(swapped(all), d) : Expr(); };
+  const auto rows = [&](const Expr& of, int64_t columns) { return b.op("Reshape", {of, b.constant({length * batch, columns})}); };
+  const auto product = [&](const Expr& of_sums, const Expr& of, int64_t columns) {
+    return b.op("Gemm", {rows(of_sums, width), rows(of, columns)}, {{"transA", int64_t{1}}});
+  };
+  const Expr first = b.constant({int64_t{0}});
+  std::array<Exprs, 6> made;  // of each direction: W, R, B, initial h and c; the sum of all for X
+  Expr of_x;
+  for (int64_t d = 0; d < sizes.directions; ++d) {
+    const bool back = d == 1 || sizes.first_reversed;
+    const auto in_order = [&](const Expr& of) { return back ? reversed(of) : of; };
+    const Expr w = pick(c.input(1), d), r = pick(c.input(2), d), xs = in_order(x);
+    const Expr before = c.has_input(5) ? state(c.input(5), d) : b.constant(Tensor(dtype, Shape{batch, hidden}));
+    const Expr initial_c = c.has_input(6) ? state(c.input(6), d) : Expr();
+    Expr h = b.op("Unsqueeze", {before, first});
+    if (length > 1) h = b.op("Concat", {h, slice(in_order(pick(y, d, 1)), 0, length - 1, 1)}, {{"axis", int64_t{0}}});
+    Expr sums = op("MatMul", {xs, op("Transpose", {w})}) + op("MatMul", {h, op("Transpose", {r})});
+    if (c.has_input(3)) {
+      const Exprs biases = b.ops("Split", {pick(c.input(3), d), b.constant({width, width})}, 2);
+      sums = sums + (biases[0] + biases[1]);
+    }
+    const Expr g = of_y ? in_order(pick(of_y, d, 1)) : b.constant(Tensor(dtype, Shape{length, batch, hidden}));
+    const Exprs of = b.ops("minnow.LstmCellGradient",
+                           {sums, r, g, initial_c, state(c.output_gradients.size() > 1 ? c.output_gradient(1) : Expr(), d),
+                            state(c.output_gradients.size() > 2 ? c.output_gradient(2) : Expr(), d)},
+                           3);
+    if (c.wants(0)) {
+      const Expr part = in_order(op("MatMul", {of[0], w}));
+      of_x = of_x ? of_x + part : part;
+    }
+    const auto add = [&](size_t i, const Expr& gradient) { made[i].push_back(b.op("Unsqueeze", {gradient, first})); };
+    if (c.wants(1)) add(1, product(of[0], xs, sizes.input));
+    if (c.wants(2)) add(2, product(of[0], h, hidden));
+    if (c.wants(3)) {
+      const Expr sum = b.op("ReduceSum", {rows(of[0], width), first}, {{"keepdims", int64_t{0}}});
+      add(3, b.op("Concat", {sum, sum}, {{"axis", int64_t{0}}}));
+    }
+    if (c.wants(5)) add(4, of[1]);
+    if (c.wants(6)) add(5, of[2]);
+  }
+  const auto all = [&](size_t i) {
+    return made[i].empty() ? Expr() : made[i].size() == 1 ? made[i][0] : b.op("Concat", made[i], {{"axis", int64_t{0}}});
+  };
+  Exprs gradients(c.inputs.size());
+  if (of_x) gradients[0] = swapped(of_x);
+  for (size_t i = 1; i < 4 && i < gradients.size(); ++i) gradients[i] = all(i);
+  for (size_t i = 5; i < 7 && i < gradients.size(); ++i)
+    if (const Expr states = all(i - 1)) gradients[i] = swapped(states);
+  return gradients;
+}
 #endif
 
 constexpr List<Operator> definitions() {
@@ -214,7 +290,7 @@ constexpr List<Operator> definitions() {
        .attributes = attributes({kInputForget}),
        .infer_shapes = lstm_shapes,
        .reference = lstm,
-       .gradient = MINNOW_GRADIENT(parts_gradient<lstm_parts>),
+       .gradient = MINNOW_GRADIENT(lstm_gradient),
        .operations = operations,
        .wants_constants = true},
   };

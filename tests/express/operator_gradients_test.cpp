@@ -223,6 +223,24 @@ std::vector<Case> cases() {
                  {{"training_mode", int64_t{1}}},
                  1,
                  {3, 4}});
+  all.push_back({"minnow.BatchNormalizationGradient", {reals({3, 2, 2}), positive({2}), reals({3, 2, 2}, -1, 1, 9)}, {}, 3});
+  all.push_back(
+      {"minnow.MaxPoolGradient",
+       {positive({2, 2, 6, 5}), reals({2, 2, 3, 4})},
+       {{"kernel_shape", std::vector<int64_t>{3, 2}}, {"strides", std::vector<int64_t>{2, 1}}, {"pads", std::vector<int64_t>{1, 0, 0, 0}}},
+       1,
+       {0}});
+  all.push_back({"minnow.ConvWeightGradient",
+                 {reals({2, 4, 5, 4}), reals({2, 6, 3, 4})},
+                 {{"kernel_shape", std::vector<int64_t>{2, 3}},
+                  {"strides", std::vector<int64_t>{2, 1}},
+                  {"pads", std::vector<int64_t>{0, 1, 1, 1}},
+                  {"group", int64_t{2}}}});
+  all.push_back({"minnow.LstmCellGradient",
+                 {reals({2, 2, 8}), reals({8, 2}, -1, 1, 3), reals({2, 2, 2}, -1, 1, 4), reals({2, 2}, -1, 1, 5), reals({2, 2}, -1, 1, 6),
+                  reals({2, 2}, -1, 1, 7)},
+                 {},
+                 3});
   all.push_back({"MeanVarianceNormalization", {reals({2, 2, 2, 3})}});
   all.push_back({"LRN", {reals({2, 5, 2})}, {{"size", int64_t{3}}, {"alpha", 0.5f}, {"beta", 0.75f}, {"bias", 1.5f}}});
   all.push_back({"LRN", {reals({1, 4, 1})}, {{"size", int64_t{4}}, {"alpha", 0.5f}}});
@@ -264,6 +282,7 @@ std::vector<Case> cases() {
     const std::vector<Tensor> weights = {
         reals({3, 2, 3}), reals({1, 8, 3}, -1, 1, 3), reals({1, 8, 2}, -1, 1, 4), reals({1, 16}, -1, 1, 5), kNone,
         reals({1, 2, 2}), reals({1, 2, 2}, -1, 1, 7), reals({1, 6}, -1, 1, 8)};
+    all.push_back({"LSTM", {weights[0], weights[1], weights[2], weights[3], kNone, weights[5], weights[6]}, {}, 3});
     all.push_back({"LSTM", weights, {{"input_forget", int64_t{1}}}, 3});
     all.push_back({"GRU",
                    {reals({3, 2, 3}), reals({1, 6, 3}, -1, 1, 3), reals({1, 6, 2}, -1, 1, 4), reals({1, 12}, -1, 1, 5)},

@@ -144,6 +144,12 @@ constexpr std::string_view kNodes[] = {
     "input r: f32[]; const t = i64[] 1; input x: f32[2]; input g: f32[2]; input v: f32[2]; "
     "y, z = ai.onnx.preview.training.Momentum(r, t, x, g, v) {mode = \"standard\", norm_coefficient = 0.0, alpha = 0.9, beta = 1.0}",
     "const k = u32[2] [1, 2]; const s = i64[2] [3, 4]; y = minnow.KeyedUniform(k, s)",
+#if MINNOW_GRADIENTS
+    "input x: f32[2, 4, 9, 8]; input s: f32[4]; input g: f32[2, 4, 9, 8]; y, t, b = minnow.BatchNormalizationGradient(x, s, g)",
+    "input x: f32[2, 4, 9, 8]; input g: f32[2, 6, 7, 6]; y = minnow.ConvWeightGradient(x, g) {kernel_shape = [3, 3]}",
+    "input s: f32[5, 2, 12]; input r: f32[12, 3]; input g: f32[5, 2, 3]; y, h, c = minnow.LstmCellGradient(s, r, g)",
+    "input x: f32[2, 4, 9, 8]; input g: f32[2, 4, 4, 4]; y = minnow.MaxPoolGradient(x, g) {kernel_shape = [3, 2], strides = [2, 2]}",
+#endif
     "input x: f32[2, 4, 3]; y = minnow.ChannelShuffle(x) {groups = 2}",
     "input x: f32[2, 4, 9, 8]; input w: f32[6, 4, 3, 3]; y = minnow.FusedConv(x, w)",
     "input a: f32[2, 3, 4]; input b: f32[4, 5]; y = minnow.FusedMatMul(a, b)",

@@ -19,6 +19,9 @@ std::vector<SchemeCase> matmul_cases();
 std::vector<SchemeCase> recurrent_cases();
 std::vector<SchemeCase> attention_cases();
 
+// gradient_cases.cpp
+std::vector<SchemeCase> gradient_cases();
+
 // quantized_cases.cpp
 std::vector<SchemeCase> quantized_cases();
 

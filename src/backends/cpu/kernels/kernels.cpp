@@ -4,6 +4,14 @@
 #include "backends/cpu/kernels/targets.h"
 #include "base/error.h"
 
+#if MINNOW_GRADIENTS
+#define MINNOW_GRADIENT_TABLES(DO, target) \
+  DO(target, ChannelKernels)               \
+  DO(target, PoolGradientKernels)          \
+  DO(target, FilterGradientKernels)
+#else
+#define MINNOW_GRADIENT_TABLES(DO, target)
+#endif
 // Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels.
 #define MINNOW_KERNEL_TABLES(DO, target) \
   DO(target, TileKernels)                \
@@ -29,7 +37,8 @@
   DO(target, AnyAllKernels)              \
   DO(target, ArgmaxKernels)              \
   DO(target, Functions32Kernels)         \
-  DO(target, Functions64Kernels)
+  DO(target, Functions64Kernels)         \
+  MINNOW_GRADIENT_TABLES(DO, target)
 #define MINNOW_DECLARE_ALL(target, isa)              \
   namespace target {                                 \
   MINNOW_KERNEL_TABLES(MINNOW_DECLARE_TABLE, target) \

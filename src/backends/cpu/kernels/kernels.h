@@ -8,9 +8,11 @@
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/chain.h"
+#include "backends/cpu/kernels/channels.h"
 #include "backends/cpu/kernels/combine.h"
 #include "backends/cpu/kernels/depthwise.h"
 #include "backends/cpu/kernels/f16.h"
+#include "backends/cpu/kernels/filter_gradient.h"
 #include "backends/cpu/kernels/functions32.h"
 #include "backends/cpu/kernels/functions64.h"
 #include "backends/cpu/kernels/integer.h"
@@ -18,6 +20,7 @@
 #include "backends/cpu/kernels/matmul_f64_i32.h"
 #include "backends/cpu/kernels/min_max.h"
 #include "backends/cpu/kernels/pool.h"
+#include "backends/cpu/kernels/pool_gradient.h"
 #include "backends/cpu/kernels/recurrent.h"
 #include "backends/cpu/kernels/resample.h"
 #include "backends/cpu/kernels/rows.h"
@@ -56,6 +59,11 @@ struct Kernels {
   const ArgmaxKernels* argmax;
   const Functions32Kernels* functions32;
   const Functions64Kernels* functions64;
+#if MINNOW_GRADIENTS
+  const ChannelKernels* channels;
+  const PoolGradientKernels* pool_gradient;
+  const FilterGradientKernels* filter_gradient;
+#endif
 };
 
 /// Throws InternalError for one that available_isas() does not name.

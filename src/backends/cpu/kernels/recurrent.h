@@ -12,6 +12,15 @@ struct CellRows {
   size_t gate_stride, rows;
 };
 
+/// One sequence of an LSTM, going back a step. Each gate and state has `count` floats.
+struct LstmBack {
+  float* gates;         // input, output, forget, new, one after another
+  const float* before;  // the cell's state before the step
+  const float *c, *h;   // its state after it; the gradient of the output
+  float* of_c;          // the gradient of the cell's state, after the step and then before it
+  size_t count;
+};
+
 struct RecurrentKernels {
   /// Gates input, output, forget, new: c becomes sigmoid(f) c + sigmoid(i) tanh(n), h becomes sigmoid(o) tanh(c).
   void (*lstm)(const CellRows& cell, float* c, float* h);
@@ -19,6 +28,12 @@ struct RecurrentKernels {
   void (*gru)(const CellRows& cell, const float* h, float* next);
   /// scaled = sigmoid(reset) h, where the state is scaled before it is multiplied; the fourth vector becomes 0.
   void (*reset)(const CellRows& cell, const float* h, float* scaled);
+#if MINNOW_GRADIENTS
+  /// Sums of gates become gates, and c the state after the step. Reads gates, before and count.
+  void (*lstm_gates)(const LstmBack& cell, const float* sums, float* c);
+  /// Gates become the gradients of their sums.
+  void (*lstm_back)(const LstmBack& cell);
+#endif
 };
 
 }  // namespace minnow::cpu

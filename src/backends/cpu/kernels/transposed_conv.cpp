@@ -54,7 +54,7 @@ TransposedPhases::TransposedPhases(const ConvShape& s) {
   if (!refusal.empty()) return;
   for_each_phase(s, [&](const Axis& y, const Axis& x) {
     if (y.taps == 0 || x.taps == 0)
-      refusal = "the stride is larger than the kernel";
+      leaves_gaps = true;
     else if (y.pad < 0 || x.pad < 0)
       refusal = "the padding is larger than what the kernel reaches";
     else
@@ -68,61 +68,37 @@ TransposedConv<Conv>::TransposedConv(const Kernels& kernels, const ConvShape& sh
                                      const Epilogue& epilogue)
     : shape_(shape) {
   for_each_phase(shape, [&](const Axis& y, const Axis& x) {
+    if (y.taps == 0 || x.taps == 0) return;
     const ConvShape s = shape_of(shape, y, x);
     typename Conv::Options of_phase = options;
     of_phase.grid = {shape.out_h, shape.out_w, y.first, x.first, shape.stride_h, shape.stride_w};
-    if constexpr (!kTransforms) {
-      const size_t ins = shape.in_channels / shape.groups, outs = shape.out_channels / shape.groups;
-      const size_t taps = options.slices ? options.slices->taps : shape.taps(), row = shape.stride_h * shape.kernel_w;
-      of_phase.filter = {(y.tap * shape.kernel_w + x.tap) + (y.taps - 1) * row + (x.taps - 1) * shape.stride_w,
-                         ins * outs * taps,
-                         taps,
-                         outs * taps,
-                         -static_cast<ptrdiff_t>(row),
-                         -static_cast<ptrdiff_t>(shape.stride_w)};
-    }
+    const size_t ins = shape.in_channels / shape.groups, outs = shape.out_channels / shape.groups;
+    size_t taps = shape.taps();
+    if constexpr (!kTransforms) taps = options.slices ? options.slices->taps : taps;
+    const size_t row = shape.stride_h * shape.kernel_w;
+    of_phase.filter = {(y.tap * shape.kernel_w + x.tap) + (y.taps - 1) * row + (x.taps - 1) * shape.stride_w,
+                       ins * outs * taps,
+                       taps,
+                       outs * taps,
+                       -static_cast<ptrdiff_t>(row),
+                       -static_cast<ptrdiff_t>(shape.stride_w)};
     phases_.push_back(
         {y.tap, x.tap, units_, weight_floats_, transforms_, shared_floats_, panels_, s, Conv(kernels, s, of_phase, epilogue)});
     const Conv& conv = phases_.back().conv;
     units_ += conv.units();
     weight_floats_ += conv.weight_floats();
     scratch_floats_ = std::max(scratch_floats_, conv.scratch_floats());
+    panels_ += conv.panels();
     if constexpr (kTransforms) {
       transforms_ += conv.transform_units();
       shared_floats_ += conv.shared_floats();
-    } else {
-      panels_ += conv.panels();
     }
   });
 }
 
 template <class Conv>
 void TransposedConv<Conv>::pack_weights(const float* iohw, float* out) const {
-  if constexpr (!kTransforms) {
-    for (size_t panel = 0; panel < panels_; ++panel) pack_panel(panel, iohw, out);
-    return;
-  }
-  const size_t ins = shape_.in_channels / shape_.groups, outs = shape_.out_channels / shape_.groups;
-  const size_t step_h = shape_.stride_h, step_w = shape_.stride_w;
-  // Pack outputs within one page of each input plane together: one by one, each plane would touch another page and cache line.
-  const size_t together = std::max<size_t>(1, 1024 / shape_.taps());
-  std::vector<float> oihw;
-  for (const Phase& phase : phases_) {
-    const ConvShape& s = phase.shape;
-    oihw.resize(shape_.out_channels * ins * s.taps());
-    for (size_t first = 0, last; first < shape_.out_channels; first = last) {
-      last = std::min({first + together, shape_.out_channels, (first / outs + 1) * outs});
-      for (size_t i = 0; i < ins; ++i) {
-        const float* from = iohw + ((first / outs * ins + i) * outs + first % outs) * shape_.taps();
-        for (size_t o = first; o < last; ++o, from += shape_.taps()) {
-          float* to = oihw.data() + (o * ins + i) * s.taps();
-          for (size_t ky = s.kernel_h; ky-- > 0;)
-            for (size_t kx = s.kernel_w; kx-- > 0;) *to++ = from[(phase.y + ky * step_h) * shape_.kernel_w + phase.x + kx * step_w];
-        }
-      }
-    }
-    phase.conv.pack_weights(oihw.data(), out + phase.first_weight);
-  }
+  for (size_t panel = 0; panel < panels_; ++panel) pack_panel(panel, iohw, out);
 }
 
 template class TransposedConv<GemmConv>;

@@ -27,14 +27,18 @@ class TransposedConv {
   size_t weight_floats() const noexcept { return weight_floats_; }
   /// From [in channel][out channel of the group][kernel_h][kernel_w].
   void pack_weights(const float* iohw, float* out) const;
-  /// For GemmConv: the number of panels, which may be packed in parallel; together they hold all weights.
+  /// The number of panels, which may be packed in parallel; together they hold all weights.
   size_t panels() const noexcept { return panels_; }
   void pack_panel(size_t panel, const float* iohw, float* out) const noexcept {
     const Phase& p = phase_of(&Phase::first_panel, panel);
-    if constexpr (!kTransforms) p.conv.pack_panel(panel - p.first_panel, iohw, out + p.first_weight);
+    p.conv.pack_panel(panel - p.first_panel, iohw, out + p.first_weight);
   }
   size_t bias_floats() const noexcept { return phases_[0].conv.bias_floats(); }
   void pack_bias(const float* bias, float* out) const noexcept { phases_[0].conv.pack_bias(bias, out); }
+
+  /// Whether no phase computes some of the outputs: they are zero.
+  bool leaves_gaps() const noexcept { return phases_.size() < shape_.stride_h * shape_.stride_w; }
+  size_t output_floats() const noexcept { return product_of({shape_.batch, bias_floats(), shape_.out_h, shape_.out_w}); }
 
   size_t units() const noexcept { return units_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
@@ -88,10 +92,10 @@ class TransposedConv {
   size_t weight_floats_ = 0, units_ = 0, scratch_floats_ = 0, transforms_ = 0, shared_floats_ = 0, panels_ = 0;
 };
 
-/// The convolutions that the phases are; without any where the outputs cannot be cut so (a stride and a dilation, a stride above the
-/// kernel, ...), and then why not.
+/// The convolutions that the phases are; without any where the outputs cannot be cut so (a stride and a dilation, ...), and then why not.
 struct TransposedPhases {
   std::vector<ConvShape> shapes;
+  bool leaves_gaps = false;  // outputs that no tap meets, where the stride is larger than the kernel
   std::string_view refusal;
   explicit TransposedPhases(const ConvShape& shape);
 };

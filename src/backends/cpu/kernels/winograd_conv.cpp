@@ -66,6 +66,8 @@ double WinogradConv::products(const ConvShape& shape, WinogradForms form) {
 
 WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
     : shape_(shape),
+      filter_(options.filter.value_or(
+          FilterSteps{0, 0, shape.in_channels * shape.taps(), shape.taps(), static_cast<ptrdiff_t>(shape.kernel_w), 1})),
       epilogue_(epilogue),
       tile_(kernels.tile),
       kernels_(kernels.winograd),
@@ -171,23 +173,31 @@ void WinogradConv::add_axis(size_t outputs, const Along& along, Axis (&axis)[2])
 // [pair of vectors][position][in channel][lanes of the pair]; with kept columns, [pair][vertical position][tap][in channel][lanes]. All
 // lanes of a pair are written together, so that writes are contiguous.
 void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
+  for (size_t panel = 0; panel < panels(); ++panel) pack_panel(panel, oihw, out);
+}
+
+size_t WinogradConv::panels() const noexcept { return ceil_div(out_vectors_, kPair); }
+
+void WinogradConv::pack_panel(size_t panel, const float* oihw, float* out) const noexcept {
   const size_t in = shape_.in_channels, taps = down_.taps * across_.taps;
   double down[kMostWinogradPositions * kMostWinogradTaps], across[kMostWinogradPositions * kMostWinogradTaps];
   for (size_t i = 0; i < down_.positions; ++i) winograd_kernel_row(down_.form, i, down + i * kMostWinogradTaps);
   for (size_t j = 0; j < across_.positions; ++j) winograd_kernel_row(across_.form, j, across + j * kMostWinogradTaps);
+  ptrdiff_t steps[kMostTaps * kMostTaps];
+  for (size_t t = 0; t < taps; ++t)
+    steps[t] = static_cast<ptrdiff_t>(t / across_.taps) * filter_.row + static_cast<ptrdiff_t>(t % across_.taps) * filter_.column;
   alignas(64) double kernel[kMostTaps * kMostTaps * kPair * kMostLanes];
-  for (size_t first = 0; first < out_vectors_ * lanes_; first += kPair * lanes_) {
-    const size_t lanes = std::min(kPair * lanes_, out_vectors_ * lanes_ - first);
-    float* panel = out + first * panels_ * in;
-    for (size_t c = 0; c < in; ++c) {
-      for (size_t l = 0; l < lanes; ++l) {
-        const bool is_channel = first + l < shape_.out_channels;
-        const float* k = oihw + (is_channel ? ((first + l) * in + c) * taps : 0);
-        for (size_t t = 0; t < taps; ++t) kernel[t * lanes + l] = is_channel ? static_cast<double>(k[t]) : 0;
-      }
-      kernels_->pack({kernel, down, across, down_.taps, across_.taps, down_.positions, keeps_columns_ ? 0 : across_.positions, lanes,
-                      panel + c * lanes, in * lanes});
+  const size_t first = panel * kPair * lanes_, lanes = std::min(kPair * lanes_, out_vectors_ * lanes_ - first);
+  const size_t used = std::min(lanes, shape_.out_channels - first);
+  out += first * panels_ * in;
+  std::fill_n(kernel, taps * lanes, 0.0);
+  for (size_t c = 0; c < in; ++c) {
+    for (size_t l = 0; l < used; ++l) {
+      const float* k = oihw + filter_.first + (first + l) * filter_.output + c * filter_.channel;
+      for (size_t t = 0; t < taps; ++t) kernel[t * lanes + l] = static_cast<double>(k[steps[t]]);
     }
+    kernels_->pack({kernel, down, across, down_.taps, across_.taps, down_.positions, keeps_columns_ ? 0 : across_.positions, lanes,
+                    out + c * lanes, in * lanes});
   }
 }
 

@@ -38,8 +38,9 @@ class WinogradConv {
   struct Options {
     WinogradForms form = WinogradForm::f4;
     size_t threads = 1;
-    size_t l2 = 1 << 20, l3 = 32 << 20;   // bytes
-    std::optional<OutputGrid> grid = {};  // of y and of the addend; empty: the outputs are the image
+    size_t l2 = 1 << 20, l3 = 32 << 20;      // bytes
+    std::optional<OutputGrid> grid = {};     // of y and of the addend; empty: the outputs are the image
+    std::optional<FilterSteps> filter = {};  // of the weights; empty: the layout of pack_weights()
   };
   struct Arguments {
     const float* x;     // packed
@@ -67,6 +68,9 @@ class WinogradConv {
   std::vector<bool> kept_columns() const { return {keeps_columns_}; }
   /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.
   void pack_weights(const float* oihw, float* out) const noexcept;
+  /// All of it in parts that may be packed at the same time.
+  size_t panels() const noexcept;
+  void pack_panel(size_t panel, const float* oihw, float* out) const noexcept;
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 
@@ -124,6 +128,7 @@ class WinogradConv {
   void finish(const Place& place, float* y) const noexcept;  // epilogue_.after over the outputs of a tile
 
   ConvShape shape_;
+  FilterSteps filter_;
   Epilogue epilogue_;
   const TileKernels* tile_;
   const WinogradKernels* kernels_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the schemes of convolutions and products.
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -93,6 +94,8 @@ class ConvKernel : public Base {
         arguments.bias = packed;
       }
     }
+    if constexpr (requires { conv_.leaves_gaps(); })
+      if (conv_.leaves_gaps()) std::fill_n(arguments.y, conv_.output_floats(), 0.0f);
     run_units(context, arguments, 0, conv_.units());
   }
 

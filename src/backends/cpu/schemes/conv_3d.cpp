@@ -83,7 +83,9 @@ Estimate estimate_transposed(const NodeView& node, const Device& device) {
   const Conv3dShape v = conv_3d_shape(conv);
   const size_t lanes = static_cast<size_t>(device.pack), outputs = v.slice.out_channels / v.slice.groups;
   if (!GemmConv::can_serve(v.slice, lanes)) return declined("the channels of a group are not whole vectors");
-  if (const TransposedPhases phases(v.slice); !phases.refusal.empty()) return declined("{}", phases.refusal);
+  const TransposedPhases phases(v.slice);
+  if (!phases.refusal.empty()) return declined("{}", phases.refusal);
+  if (phases.leaves_gaps) return declined("the stride is larger than the kernel");
   if (const std::string refusal = refusal_of(v); !refusal.empty()) return declined("{}", refusal);
   return packed(conv, node, device, 0.7 * static_cast<double>(outputs) / static_cast<double>(ceil_div(outputs, lanes) * lanes));
 }

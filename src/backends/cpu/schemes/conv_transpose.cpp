@@ -33,10 +33,8 @@ ConvShape shape_of(const ConvTransposeGeometry& conv) {
 }
 
 // A reason why no scheme here serves; empty if there is none.
-std::string refusal_of(const NodeView& node, bool any_weights) {
+std::string refusal_of(const NodeView& node) {
   if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
-  if (!any_weights && !node.is_constant(1)) return "the weights are not constant";
-  if (!any_weights && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return "a tensor is empty";
   const size_t rank = ConvTransposeGeometry::of(node).window.rank();
   if (rank != 1 && rank != 2) return "there are more than two spatial dimensions";
@@ -51,11 +49,13 @@ Estimate packed(double seconds) {
 }
 
 Estimate estimate(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of(node, true); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
   const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
   const ConvShape s = shape_of(conv);
   if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the channels of a group are not whole vectors");
-  if (const TransposedPhases phases(s); !phases.refusal.empty()) return declined("{}", phases.refusal);
+  const TransposedPhases phases(s);
+  if (!phases.refusal.empty()) return declined("{}", phases.refusal);
+  if (phases.leaves_gaps && node.has_input(2)) return declined("the stride is larger than the kernel, and there is a bias");
   const double outputs = static_cast<double>(s.out_channels / s.groups), lanes = device.pack;
   const double compute = device.flop_time(2 * conv.multiply_adds(), 0.8 * outputs / (std::ceil(outputs / lanes) * lanes));
   const double image_bytes = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
@@ -75,13 +75,16 @@ template <WinogradForm kForm>
 Estimate estimate_winograd(const NodeView& node, const Device& device) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
-  if (const std::string refusal = refusal_of(node, false); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
   const TransposedPhases phases(shape_of(ConvTransposeGeometry::of(node)));
   if (!phases.refusal.empty()) return declined("{}", phases.refusal);
+  if (phases.leaves_gaps) return declined("the stride is larger than the kernel");
   double seconds = 0;
   for (const ConvShape& phase : phases.shapes) {
-    if (!WinogradConv::can_serve(phase, kForm)) return declined("an output does not meet 2x2 taps of one group, without a dilation");
+    if (!WinogradConv::can_serve(phase, kForm)) return declined("an output does not meet the form's taps of one group, without a dilation");
+    if (kForm == WinogradForm::f4 && phase.in_channels < 16) return declined("sums of so few channels would lose digits to it");
     seconds += winograd_seconds(phase, device, kForm, phases.shapes.size());
+    if (!node.is_constant(1)) seconds += winograd_packing_seconds(phase, device, kForm);
   }
   return packed(seconds);
 }
@@ -112,6 +115,12 @@ constexpr Scheme kSchemes[] = {
      kLargeOnly},
     {"ConvTranspose", "conv_transpose.winograd_f4", estimate_winograd<WinogradForm::two_f4>, prepare_winograd<WinogradForm::two_f4>,
      kLargeOnly},
+#if MINNOW_GRADIENTS  // gradients of convolutions
+    {"ConvTranspose", "conv_transpose.winograd_3x3_f2", estimate_winograd<WinogradForm::f2>, prepare_winograd<WinogradForm::f2>,
+     kLargeOnly},
+    {"ConvTranspose", "conv_transpose.winograd_3x3_f4", estimate_winograd<WinogradForm::f4>, prepare_winograd<WinogradForm::f4>,
+     kLargeOnly},
+#endif
 };
 
 }  // namespace

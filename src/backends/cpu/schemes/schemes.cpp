@@ -37,6 +37,11 @@ std::vector<Scheme> scheme_table() {
                                            matmul_f64_i32_schemes(),
                                            winograd_schemes()};
   std::vector<Scheme> table;
+#if MINNOW_GRADIENTS
+  for (const std::span<const Scheme> file :
+       {batch_normalization_schemes(), conv_gradient_schemes(), lstm_gradient_schemes(), pool_gradient_schemes()})
+    table.insert(table.end(), file.begin(), file.end());
+#endif
   for (const std::span<const Scheme> file : files) table.insert(table.end(), file.begin(), file.end());
   return table;
 }

@@ -43,6 +43,12 @@ std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> strassen_schemes();
 std::span<const Scheme> matmul_f64_i32_schemes();
 std::span<const Scheme> winograd_schemes();
+#if MINNOW_GRADIENTS
+std::span<const Scheme> batch_normalization_schemes();
+std::span<const Scheme> conv_gradient_schemes();
+std::span<const Scheme> lstm_gradient_schemes();
+std::span<const Scheme> pool_gradient_schemes();
+#endif
 
 /// Whether the build keeps a row.
 constexpr bool is_kept(const Scheme& row) {

@@ -50,12 +50,19 @@ double winograd_seconds(const ConvShape& s, const Device& device, WinogradForms 
   return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + memory + 1e-6;
 }
 
+double winograd_packing_seconds(const ConvShape& s, const Device& device, WinogradForms form) {
+  const WinogradNumbers &down = numbers_of(form.down), &across = numbers_of(form.across);
+  const double filters = static_cast<double>(s.in_channels) * static_cast<double>(s.out_channels);
+  const double each = static_cast<double>(down.positions() * across.taps * (down.taps + across.positions()));
+  return device.flop_time(4 * filters * each, 0.3) + device.byte_time(4 * filters * static_cast<double>(form.positions()));  // in f64
+}
+
 namespace {
 
 constexpr double kMostError[] = {1, 4, 16};  // beside that of summing directly; at precision high, normal, low
 
 Estimate estimate(const NodeView& node, const Device& device, size_t outputs, size_t stride) {
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   const std::optional<WinogradForms> form = WinogradForms::of(s, outputs, stride);
   if (!form)
@@ -67,7 +74,7 @@ Estimate estimate(const NodeView& node, const Device& device, size_t outputs, si
   const double error = form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) * (s.in_channels < 16 ? 2.6 : 1);
   if (error > most) return declined("its error is up to {} times that of plain sums, and the precision allows {}", error, most);
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
-  Estimate estimate(winograd_seconds(s, device, *form));
+  Estimate estimate(winograd_seconds(s, device, *form) + (node.is_constant(1) ? 0 : winograd_packing_seconds(s, device, *form)));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that gradients consist of, and forms of others that only training needs.
+#include <limits>
+
+#include "support/operators.h"
+#include "support/scheme_cases.h"
+
+namespace minnow::cpu {
+
+std::vector<SchemeCase> gradient_cases() {
+  std::vector<SchemeCase> cases;
+#if MINNOW_GRADIENTS
+  // Few images and many, one pixel, rows that no vector fills, means far from zero.
+  for (const Shape& shape :
+       {Shape{2, 17, 5, 7}, Shape{3, 16, 1}, Shape{9, 5}, Shape{1, 33, 40, 50}, Shape{4, 3, 2, 2, 3}, Shape{2, 20, 90, 91}})
+    for (const double mean : {0.0, 20.0}) {
+      Tensor x = normal(shape, 1);
+      for (float& value : std::span(x.writable().data<float>(), size_t(shape.elements()))) value += float(mean);
+      const Shape channels{shape[1]};
+      // A mean of 20 takes four bits off x, and the sums of the gradient cancel.
+      const double tolerance = mean == 0 ? 2e-5 : 2e-4;
+      for (const size_t outputs : {1, 3})
+        cases.push_back({"BatchNormalization",
+                         {x, normal(channels, 2), normal(channels, 3), normal(channels, 4), normal(channels, 5)},
+                         {{"training_mode", int64_t{1}}, {"momentum", 0.7f}},
+                         {},
+                         outputs,
+                         tolerance});
+      cases.push_back(
+          {"minnow.BatchNormalizationGradient", {x, normal(channels, 2), normal(shape, 3)}, {{"epsilon", 1e-3f}}, {}, 3, tolerance});
+    }
+  for (const char* op : {"ReduceSum", "ReduceMean"})
+    for (const auto& [shape, axes] :
+         {std::pair(Shape{2, 17, 5, 7}, Ints{0, 2, 3}), {Shape{3, 33, 1}, Ints{0, -1}}, {Shape{1, 4, 90, 91}, Ints{3, 2, 0}}})
+      for (const int64_t keep : {0, 1})
+        cases.push_back({op, {normal(shape), Tensor::of_i64({int64_t(axes.size())}, axes)}, {{"keepdims", keep}}, {1}});
+
+  const auto pool = [&](const Shape& x, const Attributes& attributes) {
+    const Shape y = test::run_operator("MaxPool", {normal(x)}, attributes)[0].shape();
+    Tensor with_ties = normal(x, 2);
+    for (int64_t i = 0; i < x.elements(); ++i) {
+      float& value = with_ties.writable().data<float>()[i];
+      value = i % 97 == 3   ? std::numeric_limits<float>::quiet_NaN()
+              : i % 89 == 5 ? -std::numeric_limits<float>::infinity()
+                            : float(int(value));
+    }
+    for (const Tensor& image : {normal(x), with_ties}) cases.push_back({"minnow.MaxPoolGradient", {image, normal(y, 3)}, attributes});
+  };
+  pool({2, 17, 6, 7}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+  pool({1, 33, 9, 8}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
+  pool({1, 5, 9, 8}, {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 3}}, {"ceil_mode", int64_t{1}}});
+  pool({2, 16, 11}, {{"kernel_shape", Ints{3}}, {"dilations", Ints{2}}});
+  pool({1, 20, 7, 7}, {{"kernel_shape", Ints{7, 7}}});
+
+  const auto filters = [&](const Shape& x, int64_t outputs, const Attributes& attributes) {
+    const Ints& kernel = *attributes.get<Ints>("kernel_shape");
+    Shape w{outputs, x[1] / *attributes.get<int64_t>("group")};
+    for (const int64_t size : kernel) w.push_back(size);
+    const Shape y = test::run_operator("Conv", {normal(x), normal(w)}, attributes)[0].shape();
+    cases.push_back({"minnow.ConvWeightGradient", {normal(x), normal(y, 2)}, attributes});
+  };
+  filters({2, 17, 9, 11}, 33, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
+  filters({2, 64, 5, 7}, 72, conv({1, 1}, {2, 2}, {0, 0, 0, 0}));
+  filters({3, 16, 14, 14}, 50, conv({3, 3}, {1, 1}, {1, 1, 1, 1}));
+  filters({1, 20, 7, 8}, 20, conv({3, 3}, {2, 2}, {0, 1, 1, 1}));
+  filters({1, 3, 21, 20}, 24, conv({7, 7}, {2, 2}, {3, 3, 3, 3}));
+  filters({2, 4, 11, 9}, 9, conv({5, 5}, {3, 2}, {2, 4, 4, 2}));
+  filters({1, 24, 9, 9}, 48, conv({3, 3}, {1, 1}, {2, 2, 2, 2}, 1, {2, 2}));
+  filters({2, 64, 5, 5}, 96, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 2));
+  filters({2, 5, 30}, 6, conv({3}, {1}, {1, 1}, 1, {1}));
+  filters({8, 16, 3, 3}, 16, conv({5, 5}, {1, 1}, {2, 2, 2, 2}));
+  filters({1, 16, 70, 65}, 16, conv({3, 3}, {1, 1}, {1, 1, 1, 1}));
+  filters({2, 33, 12, 12}, 33, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 33));
+  filters({1, 40, 13, 10}, 40, conv({5, 5}, {2, 2}, {2, 2, 1, 2}, 40));
+  filters({2, 17, 19}, 17, conv({4}, {1}, {1, 3}, 17, {2}));
+
+  for (const auto& [x, attributes] : {std::pair(Shape{2, 33, 12, 12}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 33)),
+                                      {Shape{1, 40, 7, 5}, with(conv({5, 5}, {2, 2}, {2, 2, 2, 2}, 40), {{"output_padding", Ints{1, 0}}})},
+                                      {Shape{2, 17, 6, 7}, conv({3, 3}, {2, 2}, {0, 1, 2, 1}, 17, {2, 1})},
+                                      {Shape{2, 16, 9}, conv({3}, {3}, {0, 2}, 16, {1})}}) {
+    Shape w{x[1], 1};
+    for (const int64_t size : *attributes.get<Ints>("kernel_shape")) w.push_back(size);
+    cases.push_back({"ConvTranspose", {normal(x), normal(w, 2)}, attributes});
+  }
+
+  // Weights that change from run to run, in forms that inference has with constant ones; a stride that is larger than the kernel.
+  const auto changing = [&](const char* op, const Shape& x, const Shape& w, const Attributes& attributes) {
+    const Tensor weights = normal(w, 2, 0.1);
+    cases.push_back({op, {normal(x), weights}, attributes});
+    cases.push_back({op, {normal(x), weights}, attributes, {1}});
+  };
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    changing(op, {2, 33, 14, 13}, {33, 33, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}));
+    changing(op, {1, 64, 7, 9}, {64, 64, 3, 3}, conv({3, 3}, {1, 1}, {1, 0, 2, 1}));
+    changing(op, {1, 48, 9, 8}, {48, 48, 3, 3}, conv({3, 3}, {2, 2}, {1, 1, 1, 1}));
+    changing(op, {1, 40, 9, 9}, {40, 40, 5, 5}, conv({5, 5}, {1, 1}, {2, 2, 2, 2}));
+    changing(op, {1, 20, 12, 12}, {20, 20, 11, 12}, conv({11, 12}, {1, 1}, {5, 6, 5, 5}));
+    changing(op, {2, 17, 5, 7}, {17, 17, 1, 1}, conv({1, 1}, {2, 2}, {0, 0, 0, 0}));
+    changing(op, {1, 64, 8, 8}, {64, 32, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 2));
+  }
+  changing("ConvTranspose", {2, 33, 7, 6}, {33, 20, 1, 1}, with(conv({1, 1}, {2, 2}, {0, 0, 0, 0}), {{"output_padding", Ints{1, 1}}}));
+  changing("ConvTranspose", {1, 16, 4, 4}, {16, 20, 1, 2}, with(conv({1, 2}, {3, 2}, {0, 0, 0, 0}), {{"output_padding", Ints{2, 0}}}));
+
+  // Few and many sequences and units, no vector of them, one step, all states and none.
+  for (const auto& [length, batch, hidden] : {std::tuple(3, 2, 5), {1, 1, 16}, {7, 5, 33}, {20, 9, 64}, {2, 40, 3}})
+    for (const bool states : {false, true}) {
+      SchemeCase one{"minnow.LstmCellGradient",
+                     {normal({length, batch, 4 * hidden}), normal({4 * hidden, hidden}, 2, 0.2), normal({length, batch, hidden}, 3)},
+                     {},
+                     {},
+                     3};
+      for (unsigned i = 0; states && i < 3; ++i) one.inputs.push_back(normal({batch, hidden}, 4 + i));
+      cases.push_back(one);
+    }
+#endif
+  return cases;
+}
+
+}  // namespace minnow::cpu
