@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: scripts/install_deps.sh [build|python|cross|format|test|check|wasm|demo|bench|owners|array-api|docs]...   (default: build)
+# usage: scripts/install_deps.sh [build|python|cross|format|test|check|wasm|demo|demo-train|bench|owners|array-api|docs]...   (default: build)
 # Installs what the named groups need and is missing: Debian packages (as root or by sudo), for `python` the packages of
 # scripts/requirements.txt in build/venv, for `bench` those of bench/requirements.txt in build/venv-bench, and for `owners` those of
 # scripts/requirements-owners.txt in build/venv-owners, for `array-api` those of scripts/requirements-array-api.txt in build/venv-array-api, and
@@ -21,6 +21,7 @@ packages() {
     check) echo clang-14 libclang-rt-14-dev ;;
     wasm) echo emscripten nodejs ;;
     demo) echo libpng-dev libjpeg62-turbo-dev ;;
+    demo-train) echo dataset-fashion-mnist ;;
     bench) echo libbenchmark-dev python3-venv ca-certificates ;;
     owners | array-api) echo python3-venv ca-certificates ;;
     docs) echo doxygen python3-venv ca-certificates ;;

@@ -11,14 +11,24 @@ namespace minnow::python {
 void define_command(nb::module_& m) {
   m.def(
       "main",
-      [](const std::vector<std::string>& arguments) {
+      [](const std::vector<std::string>& arguments, const nb::callable& train) {
+        cli::train_command() = [train](const cli::TrainArguments& given) {
+          const nb::gil_scoped_acquire acquire;
+          return nb::cast<int>(train(given.recipe, given.output, given.epochs, given.restart, given.quiet));
+        };
         std::vector<const char*> words;
         for (const std::string& word : arguments) words.push_back(word.c_str());
         words.push_back(nullptr);
-        const nb::gil_scoped_release release;
-        return cli::command_line(static_cast<int>(arguments.size()), words.data());
+        int status = 0;
+        {
+          const nb::gil_scoped_release release;
+          status = cli::command_line(static_cast<int>(arguments.size()), words.data());
+        }
+        cli::train_command() = nullptr;
+        return status;
       },
-      nb::arg("arguments"), "Runs the command with these words, the first being its name; gives the exit status.");
+      nb::arg("arguments"), nb::arg("train"),
+      "Runs the command with these words, the first being its name; gives the exit status. train: called for `minnow train`.");
   m.def("progress_line", &cli::progress_line, nb::arg("what"), nb::arg("part"), nb::arg("seconds"));
 }
 

@@ -11,7 +11,7 @@ minnow.cv OpenCV's, minnow.nn modules, minnow.optim optimizers, minnow.data data
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from minnow._minnow import (Cancelled, Error, FileNotFound, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, IsADirectory,
                             OutOfMemory, PermissionDenied, TimeLimitReached, Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, nearest, promote,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
     from minnow._options import RunOptions
     from minnow._progress import Callback
+    from minnow._training import Trained
     import builtins
     from minnow import audio as audio, cv as cv, data as data, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
     from minnow._autograd import grad as grad, stop_gradient as stop_gradient, value_and_grad as value_and_grad
@@ -63,6 +64,21 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
                          progress=progress)
 
 
+@suggesting
+def train(recipe: str | os.PathLike[str] | Mapping[str, Any] | None = None, *, progress: builtins.bool | None = None, report: Callable[[str], object] | None = None,
+          callback: Callable[[dict[str, Any]], object] | None = None, **keys: Any) -> Trained:
+    """Train or fine-tune a network by a recipe, a TOML file or a dict of its keys (docs/training.md); `keys` replace those of the recipe:
+    train("flowers.toml", epochs=20, optimizer={"lr": 1e-4}). In a dict, model may be a module, data.train a data set, and loss a function. If the
+    output folder holds a checkpoint of this recipe, the training goes on there, to the bit.
+
+    progress: whether stderr shows a line (by default on a terminal); report: called with a sentence for each epoch; callback: called after each
+    step with its number, epoch and loss. Raises InvalidArgument (a ValueError) for a wrong recipe or data, with the place, and where the loss becomes
+    NaN; the errors of reading the data; checkpoints stay.
+    """
+    from minnow._training import train
+    return train(recipe, progress=progress, report=report, callback=callback, **keys)
+
+
 if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name in _SUBMODULES:
@@ -85,4 +101,4 @@ def __dir__() -> list[str]:
 
 __all__ = ["Cancelled", "Error", "FileNotFound", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "IsADirectory",
            "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "grad", "int8", "int16", "int32", "int64", "load",
-           "promote", "stop_gradient", "uint8", "uint16", "uint32", "uint64", "value_and_grad"]
+           "promote", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad"]

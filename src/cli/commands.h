@@ -28,6 +28,7 @@ void add_profile(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_tune(CLI::App& app);
+void add_train(CLI::App& app);
 void add_completion(CLI::App& app);
 
 // Exit statuses (docs/command.md). `compare` is the exception, as diff is: 1 where something differs, 2 for every error.
@@ -82,6 +83,15 @@ struct OtherOptions {
   /// `first`, overridden by the options given here.
   RunOptions over(RunOptions first) const;
 };
+
+struct TrainArguments {
+  std::string recipe, output;
+  int epochs = 0;  // 0: the recipe's
+  bool restart = false, quiet = false;
+};
+/// The function that trains and gives the exit status; the Python package sets it.
+using TrainCommand = std::function<int(const TrainArguments&)>;
+TrainCommand& train_command();
 
 /// Options of all commands that measure a model.
 struct MeasureOptions {

@@ -10,7 +10,7 @@ import unittest
 
 from command import F32, MINNOW, CommandTest, helper, np, write_model
 
-COMMANDS = ("convert", "run", "bench", "tune", "compare", "inspect", "profile", "ops", "completion")
+COMMANDS = ("convert", "run", "bench", "tune", "train", "compare", "inspect", "profile", "ops", "completion")
 
 
 class CommandLine(CommandTest):

@@ -328,7 +328,7 @@ class _RunningNorm(Module):
         self.num_batches_tracked = np.zeros((), "int64") if track_running_stats else None
 
     def _check(self, input: VarLike) -> None:
-        F._rank_is(F.shape_of(input), *self._ranks)
+        F._rank_is(F.dims_of(input), *self._ranks)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.num_features}, eps={self.eps}, momentum={self.momentum})"

@@ -16,6 +16,12 @@ def op(name: str, *inputs: Any, **attributes: Any) -> Var:
     return _minnow.op(name, inputs, attributes)
 
 
+def dims_of(input: VarLike) -> tuple[int | None, ...]:
+    """The shape with None for open dimensions, for functions that need few of them. Raises InvalidArgument (a ValueError) where even the rank is open."""
+    x = input if isinstance(input, Var) else Var(input)
+    return x.shape if x.dims is None else x.dims
+
+
 def shape_of(input: VarLike) -> tuple[int, ...]:
     """The shape, which may be that of a value that is not computed yet. Raises InvalidArgument (a ValueError) for open dimensions."""
     x = input if isinstance(input, Var) else Var(input)

@@ -15,7 +15,7 @@ from minnow._minnow import InvalidArgument, Unsupported, Var
 from minnow._typing import VarLike
 from minnow.nn._losses import *  # noqa: F403
 from minnow.nn import _losses
-from minnow.nn._losses import op as op, shape_of as shape_of
+from minnow.nn._losses import dims_of as dims_of, op as op, shape_of as shape_of
 from minnow.nn._tracing import random_key, read_buffer, update_buffer
 
 Size = int | Sequence[int]
@@ -99,7 +99,7 @@ def dropout3d(input: VarLike, p: float = 0.5, training: bool = True) -> Var:
     return _dropout_channels(input, p, training, 3)
 
 
-def _rank_is(shape: Sequence[int], *ranks: int) -> None:
+def _rank_is(shape: Sequence[int | None], *ranks: int) -> None:
     if len(shape) not in ranks:
         raise InvalidArgument(f"the input has {' or '.join(map(str, ranks))} axes, its shape is {list(shape)}")
 
@@ -417,7 +417,7 @@ def _windows(size: int, count: int) -> list[tuple[int, int]]:
 
 def _adaptive(axes: int, input: VarLike, output_size: Any, largest: bool) -> Var:
     x = _var(input)
-    shape = shape_of(x)
+    shape: Sequence[Any] = dims_of(x) if None not in dims_of(x)[-axes:] else shape_of(x)
     _rank_is(shape, axes + 1, axes + 2)
     asked = [output_size] * axes if output_size is None or isinstance(output_size, int) else list(output_size)
     if len(asked) != axes:
@@ -488,7 +488,7 @@ def batch_norm(input: VarLike, running_mean: VarLike | None, running_var: VarLik
     statistics change the buffers running_mean and running_var by this share, else of these. Raises InvalidModel and InvalidArgument (ValueErrors)
     for shapes that do not fit and training with one element for each channel."""
     x = _var(input)
-    shape = shape_of(x)
+    shape: Sequence[Any] = dims_of(x) if not training else shape_of(x)
     if len(shape) < 2:
         raise InvalidArgument(f"the input has a batch and a channel axis, its shape is {list(shape)}")
     channels = (shape[1],)

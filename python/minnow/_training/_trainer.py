@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a training: steps, evaluation, checkpoints, logs."""
+from __future__ import annotations
+
+import fnmatch
+import json
+import math
+import os
+import sys
+import time
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
+
+import numpy
+
+from minnow import _minnow, data, expr, nn, optim
+from minnow._files import new_file
+from minnow._minnow import Error, InvalidArgument, InvalidModel, IoError, Var
+from minnow._training import _drawing, _events, _inputs, _networks, _tasks
+from minnow._training._recipe import Recipe
+
+CHECKPOINT, BEST = "checkpoint.npz", "best.npz"
+Report = Callable[[str], object]
+
+
+class Trained(NamedTuple):
+    """The result of train()."""
+    network: nn.Module  #: with the best parameters
+    metrics: dict[str, float]  #: of the best epoch: loss, accuracy ...; of validation if there is any
+    history: list[dict[str, float]]  #: for each epoch
+    classes: list[str]
+    confusion: Any  #: counts by true and predicted class, an array, or None
+    steps: int
+    output: str  #: the folder with model.minnow, model.onnx, curves.png ...
+
+    def __repr__(self) -> str:
+        return f"Trained({self.output!r}: {', '.join(f'{key} {value:.4g}' for key, value in self.metrics.items())}; {self.steps} steps)"
+
+
+class NotFinite(InvalidArgument):
+    """The loss is NaN or infinite; the text names the step and the first tensor that is not finite."""
+
+
+def memory() -> int:
+    """Bytes of the process that are in memory."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+def _figures(metrics: Mapping[str, float]) -> str:
+    return " ".join(f"{key} {100 * value:.2f} %" if key in ("accuracy", "map") else f"{key} {value:.4g}" for key, value in metrics.items())
+
+
+class Line:
+    """The line of progress on a terminal."""
+
+    def __init__(self, on: bool) -> None:
+        self._on, self._last, self._shown = on, 0.0, False
+
+    def show(self, text: Callable[[], str], always: bool = False) -> None:
+        """Show a text, ten times a second at most."""
+        now = time.monotonic()
+        if self._on and (always or now - self._last > 0.1):
+            self._last, self._shown = now, True
+            sys.stderr.write(f"\r{text()}\033[K")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+            self._shown = False
+
+
+def _state(network: nn.Module) -> dict[str, Var]:
+    """Parameters and buffers by name."""
+    made = dict(network.named_parameters())
+    if hasattr(network, "named_buffers"):
+        made.update({f"buffer:{name}": value for name, value in network.named_buffers()})
+    return made
+
+
+class Training:
+    """A training from its recipe to its result."""
+
+    def __init__(self, recipe: Recipe, report: Report, progress: bool, callback: Callable[[dict[str, Any]], object] | None) -> None:
+        self.recipe, self.report, self.line, self.callback = recipe, report, Line(progress), callback
+        top = recipe[""]
+        self.output, self.seed, self.epochs = os.fspath(top["output"]), top["seed"], top["epochs"]
+        self.inputs = inputs = _inputs.make(recipe)
+        self.task = self._task()
+        for one, key in ((inputs.train, "train"), (inputs.validation, "validation")):
+            targets = None if one is None else _inputs.targets_of(one.dataset)
+            if targets is not None:
+                self.task.check(targets, f"{recipe.name}: [data] {key}")
+        sample = inputs.train[0][0]
+        self.shape = tuple(numpy.asarray(sample).shape)
+        self.network = self._network()
+        self.chosen = self._chosen()
+        self.loader = data.DataLoader(inputs.train, min(top["batch"], len(inputs.train)), shuffle=True, num_workers=recipe["data"]["workers"], collate_fn=inputs.collate,
+                                      seed=self.seed)
+        self.total = self.epochs * len(self.loader)
+        self.optimizer = self._optimizer()
+        self.step_of = optim.TrainingStep(self._loss, self.optimizer, seed=self.seed)
+        self.steps, self.sums, self.history, self.stale = 0, {}, [], 0  # type: tuple[int, dict[str, float], list[dict[str, float]], int]
+        self.best: dict[str, float] = {}
+        self.metric, self.sign = self._metric()
+
+    # The parts that the recipe describes.
+
+    def _task(self) -> Any:
+        top, inputs = self.recipe[""], self.inputs
+        if top["task"] == "regress":
+            sample = numpy.asarray(inputs.train[0][1])
+            if top["loss"] in ("cross_entropy", "focal"):
+                self.recipe.fail("", f"the loss {top['loss']} is for the task classify")
+            return _tasks.Regress(int(sample.size), top["loss"])
+        if top["task"] == "detect":
+            self.recipe.fail("", "the task detect is not there yet")
+        if top["loss"] in ("mse", "l1", "huber"):
+            self.recipe.fail("", f"the loss {top['loss']} is for the task regress")
+        classes = inputs.classes
+        if not classes:
+            if inputs.targets is None:
+                self.recipe.fail("data", "needs classes, a list of names, since the data set does not say them")
+            if numpy.asarray(inputs.targets).dtype.kind not in "iu":
+                self.recipe.fail("", 'task is "classify", but the targets are no integers; "regress" takes floats')
+            classes = self.recipe["data"]["classes"] or [str(i) for i in range(int(inputs.targets.max()) + 1)]
+        if len(classes) < 2:
+            self.recipe.fail("data", f"there is one class, {classes[0]}; a classifier takes two or more")
+        return _tasks.Classify(classes, top["loss"], top["label_smoothing"])
+
+    def _network(self) -> nn.Module:
+        try:
+            made = _networks.build(self.recipe[""]["model"], self.shape, self.task.outputs, self.recipe["parameters"]["head"], self.seed)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{self.recipe.name}: model: {error}") from None
+        outputs = None
+        if self.recipe[""]["task"] == "regress" and self.recipe["data"]["standardize"] and self.inputs.targets is not None:
+            rows = numpy.asarray(self.inputs.targets, numpy.float64)[self.inputs.train.places].reshape(len(self.inputs.train), -1)
+            spread = rows.std(0)
+            outputs = rows.mean(0), numpy.where(spread > 0, spread, 1)
+        return made if self.inputs.standard is None and outputs is None else _networks.Standardized(made, self.inputs.standard, outputs)
+
+    def _chosen(self) -> dict[str, Any]:
+        """The parameters that are trained."""
+        known = dict(self.network.named_parameters())
+        options = self.recipe["parameters"]
+        for key in ("train", "freeze"):
+            for pattern in options[key]:
+                if not any(fnmatch.fnmatchcase(name, pattern) for name in known):
+                    self.recipe.fail("parameters", f'{key} has "{pattern}", which fits no parameter; there are {", ".join(list(known)[:6])}{" ..." if len(known) > 6 else ""}')
+        fits = lambda name, patterns: any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)  # noqa: E731
+        chosen = {name: value for name, value in known.items() if fits(name, options["train"]) and not fits(name, options["freeze"])}
+        if not chosen:
+            self.recipe.fail("parameters", "leaves no parameter to train")
+        return chosen
+
+    def _optimizer(self) -> optim.Optimizer:
+        settings, plan = dict(self.recipe["optimizer"]), dict(self.recipe["schedule"])
+        name, groups, warm_up, kind = settings.pop("name"), settings.pop("groups"), plan.pop("warm_up"), plan.pop("name")
+        left = max(1, self.total - warm_up)
+        try:
+            takes_steps = kind in ("cosine", "linear", "polynomial", "one_cycle") and "steps" not in plan
+            schedule = optim.schedule(kind, **({**plan, "steps": left} if takes_steps else plan))
+            if warm_up:
+                schedule = optim.sequential([optim.schedule("warm_up", steps=warm_up), schedule], [warm_up])
+        except (Error, TypeError) as error:
+            raise InvalidArgument(f"{self.recipe.name}: [schedule] {error}") from None
+        try:
+            return optim.create(name, self.chosen, groups=groups, schedule=schedule, **settings)
+        except (Error, TypeError) as error:
+            raise InvalidArgument(f"{self.recipe.name}: [optimizer] {error}") from None
+
+    def _metric(self) -> tuple[str, int]:
+        name = self.recipe["stop"]["metric"]
+        known = {"classify": ("loss", "accuracy"), "regress": ("loss", "mae", "rmse")}[self.recipe[""]["task"]]
+        if name is None:
+            return self.task.best  # type: ignore[no-any-return]
+        if name not in known:
+            self.recipe.fail("stop", f"metric is one of {', '.join(known)}{_minnow.nearest(name, list(known))}, not {name!r:.60}")
+        return name, 1 if name == "accuracy" else -1
+
+    # Steps.
+
+    def _loss(self, inputs: Any, targets: Any) -> Any:
+        output = self.network(inputs)
+        return self.task.loss(output, targets), output
+
+    def _step(self, batch: Any) -> float:
+        if not isinstance(batch, (tuple, list)) or len(batch) < 2:
+            raise InvalidArgument("a batch is a pair of inputs and targets")
+        inputs, targets = batch[0], batch[1]
+        if self.inputs.targets is None and len(targets.shape) == 1:
+            self.task.check(targets.numpy(), f"the batch of step {self.steps + 1}")
+        try:
+            loss, output = self.step_of(inputs, targets)
+        except InvalidArgument as error:
+            if "finite" not in str(error):
+                raise
+            raise NotFinite(f"{error}; a smaller lr, or clip_norm, may help") from None
+        value = float(loss)
+        sums = self.task.measure(output.numpy(), targets.numpy())
+        sums["loss"] = value * sums["count"]
+        for key, one in sums.items():
+            self.sums[key] = self.sums.get(key, 0.0) + one
+        self.steps += 1
+        return value
+
+    def _batches(self, dataset: Any) -> Iterator[Any]:
+        return iter(data.DataLoader(dataset, max(self.loader.batch_size or 1, 32), num_workers=self.recipe["data"]["workers"], seed=self.seed))
+
+    def evaluate(self, dataset: Any, confusion: bool = False) -> tuple[dict[str, float], Any]:
+        """Figures over a data set, and the confusion matrix."""
+        self.network.eval()
+        sums: dict[str, float] = {}
+        matrix = None
+        for batch in self._batches(dataset):
+            output, target = self.network(batch[0]).numpy(), batch[1].numpy()
+            for key, one in self.task.evaluate(output, target).items():
+                sums[key] = sums.get(key, 0.0) + one
+            if confusion and hasattr(self.task, "confusion"):
+                matrix = self.task.confusion(output, target) + (0 if matrix is None else matrix)
+        self.network.train()
+        return self.task.metrics(sums), matrix
+
+    # Checkpoints.
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.output, name)
+
+    def _write(self, name: str, arrays: Mapping[str, Any]) -> None:
+        with new_file(self._path(name)) as file:
+            numpy.savez(file, **{key: numpy.asarray(value) for key, value in arrays.items()})
+
+    def save(self) -> None:
+        """Write the checkpoint: everything that the rest of the training depends on."""
+        facts = {"recipe": self.recipe.described(), "epochs": self.epochs, "steps": self.steps, "loader": self.loader.state_dict(), "sums": self.sums,
+                 "history": self.history, "best": self.best, "stale": self.stale}
+        arrays = {f"parameter/{name}": value for name, value in _state(self.network).items()}
+        arrays.update({f"optimizer/{name}": value for name, value in self.step_of.state_dict().items()})
+        self._write(CHECKPOINT, {"facts": numpy.frombuffer(json.dumps(facts).encode(), numpy.uint8), **arrays})
+        self.saved = time.monotonic()
+
+    def _read(self, name: str) -> dict[str, Any]:
+        path = self._path(name)
+        try:
+            return data._files._npz(path)
+        except InvalidModel:
+            raise InvalidModel(f"{path}: the checkpoint is damaged; remove it to begin anew") from None
+
+    def _load_state(self, arrays: Mapping[str, Any], path: str) -> None:
+        own = _state(self.network)
+        stored = {name[10:]: value for name, value in arrays.items() if name.startswith("parameter/")}
+        if stored.keys() != own.keys() or any(tuple(stored[name].shape) != tuple(own[name].shape) for name in own):
+            raise InvalidArgument(f"{path}: the checkpoint belongs to another network; choose another output")
+        for name, value in own.items():
+            value.assign(Var(stored[name], copy=True))
+
+    def load(self) -> bool:
+        """Go on from the checkpoint, if there is one."""
+        path = self._path(CHECKPOINT)
+        if not os.path.exists(path):
+            return False
+        arrays = self._read(CHECKPOINT)
+        try:
+            facts = json.loads(arrays["facts"].tobytes())
+            described, stored = facts["recipe"], json.loads(json.dumps(self.recipe.described()))
+            loader, self_steps = facts["loader"], int(facts["steps"])
+        except (KeyError, ValueError, TypeError):
+            raise InvalidModel(f"{path}: the checkpoint is damaged; remove it to begin anew") from None
+        for table in sorted(set(described) | set(stored)):
+            for key in sorted(set(described.get(table, {})) | set(stored.get(table, {}))):
+                before, now = described.get(table, {}).get(key), stored.get(table, {}).get(key)
+                if before != now:
+                    raise InvalidArgument(f"{self.recipe.name}: the folder {self.output} holds a training with another {key} ({before!r:.60}, now {now!r:.60}); choose another output, "
+                                          "or say resume = false to replace it")
+        self._load_state(arrays, path)
+        self.step_of.load_state_dict({name[10:]: Var(value, copy=True) for name, value in arrays.items() if name.startswith("optimizer/")})
+        self.loader.load_state_dict(loader)
+        self.steps, self.sums, self.history, self.best, self.stale = self_steps, facts["sums"], facts["history"], facts["best"], facts["stale"]
+        return True
+
+    # The loop.
+
+    def run(self) -> Trained:
+        """Train to the end of the recipe."""
+        try:
+            os.makedirs(self.output, exist_ok=True)
+        except OSError as error:
+            raise IoError(f"{self.recipe.name}: output: the folder {self.output} cannot be made: {error.strerror}") from None
+        resumed = self.recipe[""]["resume"] and self.load()
+        if not resumed:
+            for name in (BEST, CHECKPOINT):
+                if os.path.exists(self._path(name)):
+                    os.replace(self._path(name), self._path(name) + ".before")
+        self.log = _events.Log(self.output, self.steps)
+        options = self.recipe[""]
+        names = ", ".join(f"{value} {key}" for key, value in (("parameters", sum(math.prod(value.shape) for value in self.chosen.values())), ("samples", len(self.inputs.train)),
+                                                              ("to validate", len(self.inputs.validation or ()))) if value)
+        self.report(f"{'resumed at step ' + str(self.steps) if resumed else 'training'}: {names}, {len(self.loader)} steps an epoch; in {self.output}")
+        try:
+            with expr.scope(threads=options["threads"], precision=options["precision"]):
+                if not resumed:
+                    self.save()
+                self.saved = self.began = time.monotonic()
+                self._begin_steps = self.steps
+                self._epochs()
+                return self._finish()
+        except KeyboardInterrupt:
+            self.line.clear()
+            self.save()
+            self.report(f"interrupted after step {self.steps}; the same command goes on there")
+            raise
+        except Error:
+            self.line.clear()
+            if self.steps:
+                self.save()  # nothing is lost: the loader stands before the failed batch
+            raise
+        finally:
+            self.line.clear()
+            self.log.close()
+
+    def _stopped(self) -> bool:
+        stop = self.recipe["stop"]
+        return bool(stop["patience"] and self.stale >= stop["patience"] or stop["steps"] and self.steps >= stop["steps"])
+
+    def _epochs(self) -> None:
+        options = self.recipe["checkpoint"]
+        often = max(1, len(self.loader) // 20)
+        while len(self.history) < self.epochs and not self._stopped():
+            self.network.train()
+            start, first = time.monotonic(), self.steps
+            for batch in self.loader:
+                value = self._step(batch)
+                self.line.show(lambda: self._shown(value, start, first))
+                if self.callback is not None:
+                    self.callback({"step": self.steps, "epoch": len(self.history), "loss": value})
+                if self.steps % often == 0:
+                    self.log.scalars(self.steps, {"loss/step": value, "lr_factor": self.optimizer.factor})
+                if options["steps"] and self.steps % options["steps"] == 0 or options["seconds"] and time.monotonic() - self.saved >= options["seconds"]:
+                    self.save()
+                if self.recipe["stop"]["steps"] and self.steps >= self.recipe["stop"]["steps"]:
+                    break
+            if not self.sums:
+                break
+            self._end_of_epoch(time.monotonic() - start, self.steps - first)
+
+    def _shown(self, loss: float, start: float, first: int) -> str:
+        now = time.monotonic()
+        made = max(1, self.steps - first)
+        speed = made * (self.loader.batch_size or 1) / max(now - start, 1e-9)
+        left = (self.total - self.steps) * (now - self.began) / max(1, self.steps - self._begin_steps)
+        figures = _figures(self.task.metrics(self.sums))
+        place = self.steps - len(self.history) * len(self.loader)
+        return f"epoch {len(self.history) + 1}/{self.epochs}  {place}/{len(self.loader)}  {figures}  {speed:.0f} samples/s  {memory() >> 20} MB  {_time(left)} left"[:150]
+
+    def _end_of_epoch(self, seconds: float, steps: int) -> None:
+        self.line.show(lambda: f"epoch {len(self.history) + 1}/{self.epochs}  validating", always=True)
+        row = {f"train_{key}": value for key, value in self.task.metrics(self.sums).items()}
+        self.optimizer.evaluate(True)
+        figures = self.evaluate(self.inputs.validation)[0] if self.inputs.validation is not None else {key[6:]: value for key, value in row.items()}
+        row.update(figures)
+        row["epoch"] = float(len(self.history) + 1)
+        self.history.append(row)
+        self.sums = {}
+        value = self.sign * figures[self.metric]
+        if not self.best or value > self.sign * self.best[self.metric] + self.recipe["stop"]["min_delta"]:
+            self.best, self.stale = row, 0
+        else:
+            self.stale += 1
+            if figures[self.metric] == self.best[self.metric] and figures["loss"] < self.best["loss"]:
+                self.best = row
+        if self.best is row:
+            self._write(BEST, {f"parameter/{name}": one for name, one in _state(self.network).items()})
+        self.optimizer.evaluate(False)
+        self.optimizer.observe(figures["loss"])
+        self.save()
+        self.log.scalars(self.steps, {**{f"train/{key[6:]}": one for key, one in row.items() if key.startswith("train_")},
+                                      **({f"validation/{key}": one for key, one in figures.items()} if self.inputs.validation is not None else {})})
+        cv_curves(self.history, self._path("curves.png"), self.inputs.validation is not None)
+        self.line.clear()
+        shown = {key: value for key, value in row.items() if key.startswith("train_")}
+        speed = steps * (self.loader.batch_size or 1) / max(seconds, 1e-9)
+        validated = f"  validation: {_figures(figures)}" if self.inputs.validation is not None else ""
+        self.report(f"epoch {len(self.history)}/{self.epochs}: {_figures({key[6:]: one for key, one in shown.items()})}{validated}  {speed:.0f} samples/s  {memory() >> 20} MB")
+
+    def _finish(self) -> Trained:
+        if not self.history:
+            raise InvalidArgument(f"{self.recipe.name}: the training ended before its first epoch did")
+        self._load_state(self._read(BEST), self._path(BEST))
+        self.network.eval()
+        where = self.inputs.validation if self.inputs.validation is not None else self.inputs.train
+        matrix = None
+        if hasattr(self.task, "confusion") and self.inputs.validation is not None:
+            _, matrix = self.evaluate(where, True)
+            from minnow import cv
+            cv.imwrite(self._path("confusion.png"), _drawing.confusion(matrix, self.task.classes))
+        self.network.eval()
+        self._export()
+        with new_file(self._path("history.json"), "w", "utf-8") as file:
+            json.dump({"history": self.history, "best": self.best, "classes": self.task.classes, "steps": self.steps}, file, indent=1)
+        figures = {key: value for key, value in self.best.items() if not key.startswith("train_") and key != "epoch"}
+        self.report(f"best: epoch {int(self.best['epoch'])} with {_figures(figures)}; {self._path('model.minnow')}")
+        return Trained(self.network, figures, self.history, self.task.classes, matrix, self.steps, self.output)
+
+    def _export(self) -> None:
+        x = expr.placeholder("input", "float32", [None, *self.shape])
+        output = self.network(x)
+        if isinstance(self.task, _tasks.Classify):
+            output = expr.softmax(output, axis=1)
+        expr.save([output], self._path("model.onnx"), [x])
+        preprocess = self.inputs.preprocess
+        if preprocess is not None:
+            preprocess = {**preprocess, "input": "input", "size": [self.shape[1], self.shape[2]]}
+        import minnow
+        minnow.convert(self._path("model.onnx"), self._path("model.minnow"), labels=self.task.classes, preprocess=preprocess)
+
+
+def cv_curves(history: list[dict[str, float]], path: str, validated: bool) -> None:
+    """Draw the curves of a training."""
+    from minnow import cv
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for key in history[-1]:
+        if key.startswith("train_"):
+            name = key[6:]
+            panels[name] = {"training": [(row["epoch"], row[key]) for row in history]}
+            if validated:
+                panels[name]["validation"] = [(row["epoch"], row[name]) for row in history]
+    cv.imwrite(path, _drawing.curves(panels))

@@ -1,0 +1,492 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.train() and `minnow train`: results, exact resumption, wrong recipes and data, logs."""
+import contextlib
+import io
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import minnow
+    import numpy as np
+    from minnow import cv, data, expr, nn
+    from minnow._training import _drawing, _events, _recipe
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+LAYERS = hasattr(nn, "Conv2d")
+
+
+def rings(count=240, seed=1):
+    """Points of three classes that no plane divides."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(3, size=count)
+    angles = random.uniform(0, 2 * np.pi, count)
+    radius = 1 + labels + random.normal(0, 0.15, count)
+    return np.float32(np.stack([radius * np.cos(angles), radius * np.sin(angles)], 1)), labels
+
+
+def squares(count=120, seed=1):
+    """Pictures of three classes: a red, green or blue square."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(3, size=count)
+    pictures = random.integers(60, size=(count, 12, 12, 3), dtype=np.uint8)
+    for picture, label in zip(pictures, labels):
+        y, x = random.integers(8, size=2)
+        picture[y:y + 4, x:x + 4, label] = 220
+    return pictures, labels
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        x, y = rings()
+        np.savez(self.folder / "rings.npz", x=x, y=y)
+        pictures, labels = squares()
+        np.savez(self.folder / "squares.npz", images=pictures, labels=labels)
+
+    def recipe(self, **changes):
+        made = {"model": "mlp", "output": str(self.folder / "out"), "epochs": 3, "batch": 16, "seed": 5, "data": {"train": str(self.folder / "rings.npz"), "validation": 0.25},
+                "optimizer": {"name": "adamw", "lr": 0.01}}
+        for key, value in changes.items():
+            made[key] = {**made.get(key, {}), **value} if isinstance(value, dict) else value
+        return made
+
+    def fails(self, kind, words, recipe, **named):
+        with self.assertRaisesRegex(kind, words) as caught:
+            minnow.train(recipe, **named)
+        self.assertNotIn("\n", str(caught.exception).strip())
+        self.assertIsInstance(caught.exception, minnow.Error)
+        return str(caught.exception)
+
+
+class Results(InFolder):
+    def test_a_classifier(self):
+        lines = []
+        made = minnow.train(self.recipe(epochs=40, data={"workers": 2}), report=lines.append)
+        self.assertGreater(made.metrics["accuracy"], 0.9)
+        self.assertEqual((len(made.history), made.confusion.sum(), made.classes), (40, 60, ["0", "1", "2"]))
+        self.assertRegex(lines[0], "parameters, 180 samples, 60 to validate, 12 steps an epoch")
+        self.assertRegex(lines[1], r"epoch 1/40: loss .* accuracy .* %  validation: loss .* samples/s  \d+ MB")
+        x, y = rings()
+        for name in ("model.minnow", "model.onnx"):
+            model = minnow.load(self.folder / "out" / name)
+            found = model(x)
+            self.assertEqual(found.shape, (240, 3))
+            np.testing.assert_allclose(found.sum(1), 1, rtol=1e-4)
+            self.assertGreater((found.argmax(1) == y).mean(), 0.9)
+        self.assertEqual(minnow.load(self.folder / "out/model.minnow").labels, ["0", "1", "2"])
+        self.assertEqual(cv.imread(self.folder / "out/curves.png").shape[2], 3)
+        self.assertEqual(cv.imread(self.folder / "out/confusion.png").shape[2], 3)
+        facts = json.loads((self.folder / "out/history.json").read_text())
+        self.assertEqual(facts["history"], made.history)
+        self.assertEqual(made.metrics["accuracy"], max(row["accuracy"] for row in made.history))
+
+    def test_a_regressor_of_a_csv_file(self):
+        random = np.random.default_rng(1)
+        rows = random.normal(50, 20, (300, 3))
+        target = rows @ [0.5, -1, 0.25] + 3
+        (self.folder / "a.csv").write_text("a,b,c,y\n" + "\n".join(",".join(map(str, [*row, y])) for row, y in zip(rows, target)))
+        made = minnow.train(self.recipe(model="linear", task="regress", epochs=60, data={"train": str(self.folder / "a.csv")}, optimizer={"lr": 0.3}, schedule={"name": "cosine"}))
+        self.assertLess(made.metrics["mae"], 0.1)
+        found = minnow.load(self.folder / "out/model.minnow")(np.float32(rows))  # numbers as in the file: the model standardizes them itself
+        self.assertLess(np.abs(found[:, 0] - target).mean(), 0.1)
+
+    def test_pictures_in_folders(self):
+        pictures, labels = squares(60)
+        for part, chosen in (("train", range(45)), ("val", range(45, 60))):
+            for i in chosen:
+                path = self.folder / "photos" / part / ("red", "green", "blue")[labels[i]] / f"{i}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                cv.imwrite(path, np.ascontiguousarray(pictures[i][..., ::-1]))
+        made = minnow.train(self.recipe(model="cnn", epochs=6, data={"train": str(self.folder / "photos"), "validation": None, "size": 16, "mean": [0.2], "std": [0.3], "workers": 2},
+                                        augment={"flip": True, "crop": 2, "color": 0.1}))
+        self.assertEqual((made.classes, made.confusion.sum()), (["blue", "green", "red"], 15))
+        self.assertGreater(made.metrics["accuracy"], 0.6)
+        model = minnow.load(self.folder / "out/model.minnow")
+        path = next((self.folder / "photos/val/red").iterdir())
+        self.assertEqual([one.label for one in model.classify(cv.imread(path))][0], made.classes[int(made.network(minnow.Var(np.asarray(
+            self._prepared(path))[None])).numpy().argmax())])
+
+    @staticmethod
+    def _prepared(path):
+        T = data.transforms
+        return T.Compose([T.Resize((16, 16)), T.ToTensor(), T.Normalize([0.2], [0.3])])(data.read_image(path))
+
+    def test_mixing_and_every_augmentation(self):
+        made = minnow.train(self.recipe(model="cnn", epochs=1, data={"train": str(self.folder / "squares.npz"), "size": [14, 12]},
+                                        augment={"resized_crop": [0.5, 1.0], "flip": True, "vertical_flip": True, "rotation": 10, "translate": 0.1, "zoom": [0.9, 1.1], "color": 0.2, "hue": 0.05,
+                                                 "grayscale": 0.1, "erase": 0.2, "mixup": 0.4, "cutmix": 1.0, "crop": 1}, label_smoothing=0.1))
+        self.assertTrue(np.isfinite(made.history[0]["train_loss"]))
+
+    def test_early_stopping_keeps_the_best(self):
+        made = minnow.train(self.recipe(epochs=200, stop={"patience": 3}, optimizer={"lr": 0.05}))
+        self.assertLess(len(made.history), 200)
+        values = [row["accuracy"] for row in made.history]
+        self.assertLessEqual(max(values[-3:]), max(values[:-3]))
+        self.assertEqual(made.metrics["accuracy"], max(values))
+
+    def test_a_model_of_a_file_with_another_head(self):
+        random = np.random.default_rng(3)
+        weights = [random.normal(0, 0.7, shape).astype(np.float32) for shape in ((2, 40), (40,), (40, 7), (7,))]
+        x = expr.placeholder("points", "float32", [1, 2])
+        w = [expr.const(one) for one in weights]
+        expr.save([expr.softmax(expr.matmul(expr.tanh(expr.matmul(x, w[0]) + w[1]), w[2]) + w[3], axis=1)], self.folder / "old.onnx", [x])
+        made = minnow.train(self.recipe(model=str(self.folder / "old.onnx"), epochs=60, data={"standardize": False}, optimizer={"lr": 0.02}))
+        self.assertGreater(made.metrics["accuracy"], 0.85)
+        before = {name: np.array(value) for name, value in made.network.named_parameters()}
+        self.assertEqual(sorted(value.shape for value in before.values()), [(2, 40), (3,), (40,), (40, 3)])
+        frozen = minnow.train(self.recipe(model=str(self.folder / "old.onnx"), output=str(self.folder / "head"), epochs=3, data={"standardize": False}, parameters={"train": ["head.*"]}))
+        own = {value.shape: np.array(value) for name, value in frozen.network.named_parameters()}
+        np.testing.assert_array_equal(own[2, 40], weights[0])
+        self.assertFalse(np.array_equal(before[next(name for name in before if before[name].shape == (2, 40))], weights[0]))
+        self.assertEqual(minnow.load(self.folder / "head/model.minnow")(np.zeros((5, 2), np.float32)).shape, (5, 3))
+
+    def test_own_network_loss_and_data(self):
+        x, y = rings()
+        network = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 3))
+        made = minnow.train(model=network, output=self.folder / "own", epochs=30, loss=lambda output, target: nn.functional.cross_entropy(output, target, label_smoothing=0.05),
+                            data={"train": data.TensorDataset(x, y), "validation": 0.2}, optimizer={"name": "sgd", "lr": 0.1, "momentum": 0.9})
+        self.assertGreater(made.metrics["accuracy"], 0.85)
+        self.assertIs(made.network, network)
+
+
+class Resumption(InFolder):
+    PROGRAM = """
+import json, os, signal, sys
+import minnow
+recipe, kill = json.loads(sys.argv[1]), int(sys.argv[2])
+def callback(row):
+    if row["step"] == kill:
+        os.kill(os.getpid(), signal.SIGKILL)
+minnow.train(recipe, callback=callback)
+"""
+
+    def train(self, recipe, kill=0):
+        return subprocess.run([sys.executable, "-c", self.PROGRAM, json.dumps(recipe), str(kill)], capture_output=True, text=True)
+
+    def state(self, folder):
+        with np.load(folder / "checkpoint.npz") as file:
+            return {name: file[name] for name in file.files if name != "facts"}, json.loads((folder / "history.json").read_text())
+
+    def test_killed_and_resumed_to_the_bit(self):
+        options = {"model": "cnn", "epochs": 5, "batch": 6, "data": {"train": str(self.folder / "squares.npz"), "validation": 1 / 6}, "augment": {"flip": True, "crop": 2, "erase": 0.5, "mixup": 0.3},
+                   "schedule": {"name": "cosine", "warm_up": 10}, "checkpoint": {"steps": 10}}  # 100 training samples: 17 steps an epoch, 85 in all
+        straight = self.train(self.recipe(output=str(self.folder / "straight"), **options))
+        self.assertEqual((straight.returncode, straight.stdout, straight.stderr), (0, "", ""))
+        wanted, history = self.state(self.folder / "straight")
+        for workers, kills in ((0, [50]), (2, [3, 40, 71])):
+            folder = self.folder / f"killed{workers}"
+            options["data"]["workers"] = workers
+            for kill in kills:
+                killed = self.train(self.recipe(output=str(folder), **options), kill)
+                self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
+            done = self.train(self.recipe(output=str(folder), **options))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found, other = self.state(folder)
+            self.assertEqual(found.keys(), wanted.keys())
+            for name in wanted:
+                np.testing.assert_array_equal(found[name], wanted[name], name)
+            self.assertEqual(other, history)
+            self.assertEqual((folder / "model.minnow").read_bytes(), (self.folder / "straight" / "model.minnow").read_bytes())
+
+    def test_dropout_draws_the_same_numbers(self):
+        x, y = rings(60)
+        def network():
+            nn.seed(1)
+            return nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 3))
+        results = []
+        for stops in ([], [7], [1, 2, 9]):
+            folder = self.folder / f"d{len(stops)}"
+            for stop in [*stops, 0]:
+                def callback(row):
+                    if row["step"] == stop:
+                        raise KeyboardInterrupt
+                with contextlib.suppress(KeyboardInterrupt):
+                    minnow.train(model=network(), output=folder, epochs=2, batch=10, data={"train": data.TensorDataset(x, y)}, callback=callback)
+            results.append(self.state(folder)[0])
+        for other in results[1:]:
+            for name in results[0]:
+                np.testing.assert_array_equal(other[name], results[0][name], name)
+
+    def test_ctrl_c_saves(self):
+        def callback(row):
+            if row["step"] == 5:
+                raise KeyboardInterrupt
+        lines = []
+        with self.assertRaises(KeyboardInterrupt):
+            minnow.train(self.recipe(), callback=callback, report=lines.append)
+        self.assertIn("interrupted after step 5", lines[-1])
+        minnow.train(self.recipe(), report=lines.append)
+        self.assertTrue(any("resumed at step 5" in line for line in lines))
+
+    def test_another_recipe_in_the_folder(self):
+        minnow.train(self.recipe(epochs=1))
+        before = (self.folder / "out/checkpoint.npz").read_bytes()
+        self.fails(ValueError, "holds a training with another batch .16, now 8.; choose another output", self.recipe(batch=8))
+        self.fails(ValueError, "with another lr", self.recipe(optimizer={"lr": 0.5}))
+        self.assertEqual((self.folder / "out/checkpoint.npz").read_bytes(), before)
+        self.assertEqual(len(minnow.train(self.recipe(epochs=2)).history), 2)  # longer: it goes on
+        self.assertEqual(len(minnow.train(self.recipe(batch=8, resume=False)).history), 3)
+        self.assertTrue((self.folder / "out/checkpoint.npz.before").exists())
+        for length in (0, 10, 200, 3000):
+            (self.folder / "out/checkpoint.npz").write_bytes(before[:length])
+            self.fails(ValueError, "the checkpoint is damaged", self.recipe())
+
+
+class Faults(InFolder):
+    def test_wrong_recipes(self):
+        """Every key with wrong values, in every table; the folder with an earlier training stays as it is."""
+        minnow.train(self.recipe(epochs=1))
+        folder = self.folder / "out"
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        tried = 0
+        wrong = [-1, 0.5, "nonsense", True, [], [1, "a"], {"a": 1}, 1e400, ""]
+        for table, keys in _recipe.KEYS.items():
+            for key, (default, check) in keys.items():
+                for value in wrong:
+                    if check(value) is None or value == default:
+                        continue
+                    recipe = self.recipe(**({} if not table else {table: {key: value}}))
+                    if not table:
+                        recipe[key] = value
+                    self.fails(ValueError, rf"{key} is ", recipe)
+                    tried += 1
+            self.fails(ValueError, f'{"." if not table else table}.*has no "lrr"' if table not in ("optimizer", "schedule") else "lrr", self.recipe(**({"lrr": 1} if not table else {table: {"lrr": 1}})))
+            if table:
+                recipe = self.recipe()
+                recipe[table] = 3
+                self.fails(ValueError, rf"\[{table}\] is a table", recipe)
+            tried += 2
+        for words, changes in (('"adamx".*adam', {"optimizer": {"name": "adamx"}}), ('"cosin"', {"schedule": {"name": "cosin"}}), ("gamma", {"schedule": {"name": "step", "gama": 0.5}}),
+                               ('neither a file nor a built-in network.*lenet', {"model": "lenett"}), ('"conv.*" fits no parameter|which fits no parameter', {"parameters": {"train": ["conv*"]}}),
+                               ("leaves no parameter", {"parameters": {"freeze": ["*"]}}), ("metric is one of", {"stop": {"metric": "f1"}}), ("loss mse is for the task regress", {"loss": "mse"}),
+                               ("loss focal is for the task classify", {"task": "regress", "loss": "focal"}), ("rotation is for pictures", {"augment": {"rotation": 5}}), ("size is for pictures", {"data": {"size": 8}}),
+                               ("mean and std belong together", {"data": {"mean": [1.0]}}), ("leaves none for training", {"data": {"validation": 0.999}}), ('no array "foo"', {"data": {"inputs": "foo"}}),
+                               ("at least 12 x 12 pixels", {"model": "lenet"}), ("is not there", {"data": {"train": str(self.folder / "nowhere")}}), ("fashion-mnist", {"data": {"train": "fashion-mnst"}})):
+            self.fails(minnow.Error, words, self.recipe(**changes))
+            tried += 1
+        for key in ("model", "data"):
+            recipe = self.recipe()
+            del recipe[key]
+            self.fails(ValueError, "needs", recipe)
+            tried += 1
+        self.assertEqual({path.name: path.read_bytes() for path in folder.iterdir()}, before)
+        print("wrong recipes:", tried)
+        self.assertGreaterEqual(tried, 250)
+
+    def test_wrong_toml(self):
+        path = self.folder / "recipe.toml"
+        good = f'model = "mlp"\nepochs = 1\n[data]\ntrain = "{self.folder}/rings.npz"\n'
+        tried = 0
+        for text in [good[:length] for length in range(3, len(good) - 3, 7)] + ["[", "a", "model = ", good + good, good.replace('"', "'", 1), "\0", "model = 1979-05-27\n"]:
+            path.write_text(text)
+            try:
+                import tomllib
+                tomllib.loads(text)
+            except Exception:
+                self.fails(ValueError, "this is no TOML file", path)
+            else:
+                self.fails(minnow.Error, "", path)
+            tried += 1
+        path.write_bytes(b"model = '\xff'")
+        self.fails(ValueError, "this is no TOML file", path)
+        self.fails(FileNotFoundError, "is not there", self.folder / "none.toml")
+        self.fails(TypeError, "a recipe is", 3)
+        print("wrong TOML files:", tried + 3)
+
+    def test_wrong_data(self):
+        """Data sets of every kind, damaged."""
+        x, y = rings(40)
+        path = self.folder / "a.npz"
+        tried = 0
+        for words, arrays in (("sample 7 has the label -1", {"x": x, "y": np.where(np.arange(40) == 7, -1, y)}), ("no integers", {"x": x, "y": y + 0.5}), ("one target for each", {"x": x, "y": y[:9]}),
+                              ("no samples", {"x": x[:0], "y": y[:0]}), ("one class", {"x": x, "y": y * 0}), ("sample 3 has a number that is not finite", {"x": np.where(np.arange(40)[:, None] == 3, np.nan, x), "y": y}),
+                              ("integers, one for each sample", {"x": x, "y": np.stack([y, y], 1)}), ('no array "x"', {"z": x, "y": y})):
+            np.savez(path, **arrays)
+            self.fails(minnow.Error, words, self.recipe(data={"train": str(path)}))
+            tried += 1
+        np.savez(path, x=x, y=np.where(np.arange(40) == 30, 3, y))
+        self.fails(ValueError, "sample 30 has the label 3; there are 3 classes", self.recipe(data={"train": str(path), "classes": ["a", "b", "c"]}))
+        np.savez(path, x=x, y=y)
+        whole = path.read_bytes()
+        for length in range(0, len(whole), max(1, len(whole) // 30)):
+            path.write_bytes(whole[:length])
+            self.fails(ValueError, "cannot be read", self.recipe(data={"train": str(path)}))
+            tried += 1
+        csv = self.folder / "a.csv"
+        good = "a,b,kind\n" + "".join(f"{i},{i * 2},{'xy'[i % 2]}\n" for i in range(20))
+        csv.write_text(good)
+        minnow.train(self.recipe(output=str(self.folder / "good"), epochs=1, data={"train": str(csv)}))
+        for text in ("", "\n", good.replace("5,10,", "5,"), good.replace("5,10,", "5,ten,"), good.replace("5,10,y", "5,10,"), good.replace("5,10,", "nan,10,"), good.replace("5,10,", "1e999,10,"), good.replace('5,10,', '5,"10,'),
+                     good[:9], good.replace("y\n", "x\n")):
+            csv.write_text(text)
+            self.fails(ValueError, "", self.recipe(data={"train": str(csv)}))
+            tried += 1
+        folder = self.folder / "photos"
+        (folder / "cat").mkdir(parents=True)
+        pictures = {"train": str(folder), "validation": None, "size": 12}
+        self.fails(ValueError, "cat has no pictures", self.recipe(model="cnn", data=pictures))
+        cv.imwrite(folder / "cat" / "a.png", np.zeros((12, 12, 3), np.uint8))
+        self.fails(ValueError, "there is one class, cat", self.recipe(model="cnn", data=pictures))
+        self.fails(ValueError, "has no folders", self.recipe(model="cnn", data={**pictures, "train": str(folder / "cat")}))
+        (folder / "text.txt").write_text("x")
+        self.fails(ValueError, "none of these", self.recipe(model="cnn", data={**pictures, "train": str(folder / "text.txt")}))
+        (folder / "dog").mkdir()
+        whole = bytes(cv.imencode(".png", np.random.default_rng(1).integers(256, size=(12, 12, 3), dtype=np.uint8))[1].tolist())
+        for length in range(0, len(whole) - 12, 12):
+            (folder / "dog" / "b.png").write_bytes(whole[:length])
+            text = self.fails(minnow.Error, "b.png", self.recipe(model="cnn", output=str(self.folder / f"o{length}"), epochs=1, data=pictures))
+            tried += 1
+        print("wrong data sets:", tried + 5)
+        self.assertGreaterEqual(tried, 70)
+
+    def test_a_picture_that_breaks_on_the_way_loses_nothing(self):
+        pictures, labels = squares(24)
+        for i, (picture, label) in enumerate(zip(pictures, labels)):
+            path = self.folder / "photos" / str(label) / f"{i}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            cv.imwrite(path, picture)
+        recipe = self.recipe(model="cnn", epochs=2, batch=4, data={"train": str(self.folder / "photos"), "validation": None, "size": 12, "workers": 2})
+        minnow.train(recipe)
+        wanted = (self.folder / "out/model.minnow").read_bytes()
+        recipe["output"] = str(self.folder / "again")
+        broken = self.folder / "photos" / str(labels[20]) / "20.png"
+        whole = broken.read_bytes()
+
+        def callback(row):
+            if row["step"] == 6:
+                broken.write_bytes(whole[:30])
+
+        self.fails(minnow.Error, "20.png", recipe, callback=callback)
+        broken.write_bytes(whole)
+        lines = []
+        minnow.train(recipe, report=lines.append)
+        self.assertRegex(lines[0], r"resumed at step ([6-9]|1\d):")
+        self.assertEqual((self.folder / "again/model.minnow").read_bytes(), wanted)
+
+    def test_not_finite(self):
+        self.fails(minnow.InvalidArgument, r"the loss is (nan|inf|-inf) in step \d+, and nothing was updated; the first value that is not finite is the (result of|parameter)",
+                   self.recipe(optimizer={"name": "sgd", "lr": 1e18}, epochs=20))
+
+        class Poisoned(data.TensorDataset):
+            poison = True
+
+            def __getitem__(self, index):
+                x, y = super().__getitem__(index)
+                return (x * np.float32("nan") if index == 33 and self.poison else x), y
+
+            _batch = data.Dataset._batch
+
+        x, y = rings(64)
+        dataset = Poisoned(x, y)
+        recipe = {**self.recipe(output=str(self.folder / "p"), batch=8), "data": {"train": dataset}}
+        text = self.fails(minnow.InvalidArgument, "the first value that is not finite is array 0 of the batch", recipe)
+        step = int(text.split("in step ")[1].split(",")[0])
+        dataset.poison = False
+        lines = []
+        minnow.train(recipe, report=lines.append)
+        if step:
+            self.assertIn(f"resumed at step {step}:", lines[0])
+
+
+class Logs(InFolder):
+    def records(self, path):
+        """The events in a file, as (step, {name: value})."""
+        blob, found = path.read_bytes(), []
+        while blob:
+            (length,) = struct.unpack("<Q", blob[:8])
+            for part, crc in ((blob[:8], blob[8:12]), (blob[12:12 + length], blob[12 + length:16 + length])):
+                self.assertEqual(_events._masked(part), crc)
+            found.append(self.fields(blob[12:12 + length]))
+            blob = blob[16 + length:]
+        return found
+
+    def fields(self, blob):
+        made = []
+        while blob:
+            number, kind, blob = blob[0] >> 3, blob[0] & 7, blob[1:]
+            if kind == 1:
+                value, blob = struct.unpack("<d", blob[:8])[0], blob[8:]
+            elif kind == 5:
+                value, blob = struct.unpack("<f", blob[:4])[0], blob[4:]
+            else:
+                value = shift = 0
+                while True:
+                    byte, blob = blob[0], blob[1:]
+                    value |= (byte & 127) << shift
+                    shift += 7
+                    if byte < 128:
+                        break
+                if kind == 2:
+                    value, blob = blob[:value], blob[value:]
+            made.append((number, value))
+        return made
+
+    def test_checksum(self):
+        self.assertEqual(_events.crc32c(b"123456789"), 0xE3069283)
+
+    def test_log(self):
+        made = minnow.train(self.recipe(epochs=2))
+        path, = (self.folder / "out").glob("events.out.tfevents.*")
+        events = self.records(path)
+        self.assertIn((3, b"brain.Event:2"), events[0])
+        values = {}
+        for event in events[1:]:
+            event = dict(event)
+            for _, value in self.fields(event[5]):
+                name, number = (one for _, one in self.fields(value))
+                values.setdefault(name.decode(), []).append((event.get(2, 0), number))
+        self.assertEqual([step for step, _ in values["validation/accuracy"]], [12, 24])
+        np.testing.assert_allclose([value for _, value in values["train/loss"]], [row["train_loss"] for row in made.history], rtol=1e-6)
+        minnow.train(self.recipe(epochs=3))
+        second = sorted((self.folder / "out").glob("events.out.tfevents.*"), key=lambda path: path.name[-1])[1]
+        self.assertIn((7, b"\x08\x01"), self.records(second)[1])  # resumed: a session that starts at step 24
+        self.assertEqual(dict(self.records(second)[1])[2], 24)
+
+    def test_drawings(self):
+        picture = _drawing.curves({"loss": {"training": [(1, 2.0), (2, 1.0), (3, float("nan"))], "validation": [(1, 2.5)]}, "accuracy": {"training": []}})
+        self.assertEqual(picture.shape, (340, 920, 3))
+        self.assertLess(picture[:, :460].min(), 100)
+        for count in (2, 10, 50, 120):
+            matrix = np.random.default_rng(1).integers(50, size=(count, count))
+            self.assertEqual(_drawing.confusion(matrix, [f"class {i}" for i in range(count)]).ndim, 3)
+        self.assertEqual(_drawing.text_of_confusion(np.array([[3, 0], [1, 12]]), ["cat", "dog"]).split(), ["0", "1", "0", "cat", "3", ".", "1", "dog", "1", "12"])
+
+
+class Command(InFolder):
+    def minnow(self, *arguments, **options):
+        return subprocess.run([sys.executable, "-m", "minnow", "train", *map(str, arguments)], capture_output=True, text=True, cwd=self.folder, **options)
+
+    def test_train(self):
+        (self.folder / "recipe.toml").write_text('model = "mlp"\noutput = "out"\nepochs = 2\n\n[data]\ntrain = "rings.npz"\nvalidation = 0.25\n\n[optimizer]\nname = "adamw"\nlr = 0.01\ngroups."*.bias" = {weight_decay = 0}\n')
+        result = self.minnow("recipe.toml")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?s)\Atraining: .*epoch 1/2.*epoch 2/2.*best: epoch \d with loss .*model.minnow\n\Z")
+        self.assertTrue((self.folder / "out/model.minnow").exists())
+        result = self.minnow("recipe.toml", "--epochs", "3", "--output", "out")
+        self.assertRegex(result.stdout, "resumed at step 12(.|\n)*epoch 3/3")
+        self.assertEqual(self.minnow("recipe.toml", "--restart", "--quiet").stdout, "")
+
+    def test_errors(self):
+        for words, status, arguments in (("train needs RECIPE", 2, []), ('"b" is too many', 2, ["a", "b"]), ('train has no option "--lr"', 2, ["--lr", "3"]), ("--epochs needs a value", 2, ["a", "--epochs"]),
+                                         ("--epochs", 2, ["a", "--epochs", "x"]), ("--epochs", 2, ["a", "--epochs", "0"]), ("minnow: the recipe none.toml is not there", 1, ["none.toml"])):
+            result = self.minnow(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (status, ""))
+            self.assertIn(words, result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
+        self.assertIn("RECIPE", self.minnow("--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
