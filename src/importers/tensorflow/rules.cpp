@@ -7,7 +7,6 @@
 #include "importers/tensorflow/rules.h"
 
 #include "importers/builder/arithmetic.h"
-#include "importers/builder/images.h"
 #include "importers/builder/indexing.h"
 
 namespace minnow::tensorflow {
@@ -71,6 +70,13 @@ Exprs select(TfNode& node, TypedBuilder& p) {
   return {p.op("Where", {condition, node.input(1), node.input(2)})};
 }
 Exprs bitwise(TfNode& node, TypedBuilder& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
+/// Shifts by at least 0 and less than all bits, as TensorFlow's kernels do.
+Exprs shift(TfNode& node, TypedBuilder& p) {
+  const DType dtype = p.dtype(node.input(0));
+  const Expr most = p.scalar(static_cast<double>(bits_of(dtype)) - 1, dtype);
+  const Expr places = p.op("Min", {p.op("Max", {node.input(1), p.scalar(0, dtype)}), most});
+  return {p.op("BitShift", {node.input(0), places}, {{"direction", std::string(node.rule->target)}})};
+}
 Exprs fake_quant(TfNode& node, TypedBuilder& p) {
   const double bits = static_cast<double>(node.integer("num_bits", 8)), least = node.flag("narrow_range") ? 1 : 0,
                most = std::exp2(bits) - 1;
@@ -101,131 +107,11 @@ Exprs dequantize(TfNode& node, TypedBuilder& p) {
   return {p.op("Add", {p.op("Mul", {p.cast(node.input(0), DType::f32), p.scalar(scale)}), p.scalar(*low)})};
 }
 
-// Images.
+// Products.
 
-/// Returns the image with channels last; turned_back() undoes this.
-Expr image_of(TfNode& node, TypedBuilder& p, const Expr& x, int64_t rank = 4) {
-  if (p.rank(x) < 0) x.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
-  return node.channels_first() ? channels_last(p, x) : x;
-}
-Expr turned_back(TfNode& node, TypedBuilder& p, const Expr& y) { return node.channels_first() ? channels_first(p, y) : y; }
-
-/// The entries of a list with one for each dimension that belong to the spatial ones.
-Ints spatial(TfNode& node, std::string_view name, size_t count) {
-  const Ints all = node.integers(name);
-  if (all.empty()) return Ints(count, 1);
-  if (all.size() != count + 2) node.fail("attribute \"{}\" has {} entries", name, all.size());
-  const size_t first = node.channels_first() ? 2 : 1;
-  for (size_t i = 0; i < all.size(); ++i)
-    if ((i < first || i >= first + count) && all[i] != 1) node.refuse("\"{}\" of {} is not supported", name, all);
-  return {all.begin() + static_cast<ptrdiff_t>(first), all.begin() + static_cast<ptrdiff_t>(first + count)};
-}
-SlidingWindow window_of(TfNode& node, size_t count, bool kernel) {
-  SlidingWindow window;
-  window.strides = spatial(node, "strides", count);
-  window.dilations = spatial(node, "dilations", count);
-  if (kernel) window.kernel = spatial(node, "ksize", count);
-  const std::string_view padding = node.text("padding");
-  window.same = padding == "SAME";
-  if (padding == "EXPLICIT") {
-    const Ints pads = node.integers("explicit_paddings");
-    if (pads.size() != 2 * (count + 2)) node.fail("explicit_paddings has {} entries", pads.size());
-    const size_t first = node.channels_first() ? 2 : 1;
-    for (size_t side = 0; side < 2; ++side)
-      for (size_t i = 0; i < count; ++i) window.pads.push_back(pads[2 * (first + i) + side]);
-  } else if (!window.same && padding != "VALID") {
-    node.fail("padding is \"{}\"", padding);
-  }
-  return window;
-}
-
-Exprs conv(TfNode& node, TypedBuilder& p) {
-  const size_t count = node.def.op == "Conv3D" ? 3 : 2;
-  const Expr x = image_of(node, p, node.input(0), static_cast<int64_t>(count) + 2);
-  // Weights [kernel..., in / groups, out].
-  const Expr w = p.transpose(node.input(1), count == 3 ? Ints{4, 3, 0, 1, 2} : Ints{3, 2, 0, 1});
-  SlidingWindow window = window_of(node, count, false);
-  for (size_t i = 0; i < count; ++i) window.kernel.push_back(p.dim(w, static_cast<int64_t>(i) + 2));
-  if (std::any_of(window.kernel.begin(), window.kernel.end(), [](int64_t size) { return size < 1; })) window.kernel.clear();
-  const int64_t channels = p.dim(x, -1), per_group = p.dim(w, 1);
-  const int64_t groups = channels > 0 && per_group > 0 && channels % per_group == 0 ? channels / per_group : 1;
-  return {turned_back(node, p, conv(p, x, w, Expr(), window, groups))};
-}
-Exprs depthwise_conv(TfNode& node, TypedBuilder& p) {
-  // Weights [H, W, C, multiplier].
-  const Expr x = image_of(node, p, node.input(0));
-  const int64_t height = p.dim(node.input(1), 0), width = p.dim(node.input(1), 1), channels = p.dim(node.input(1), 2),
-                multiplier = p.dim(node.input(1), 3);
-  if (height < 1 || width < 1 || channels < 1 || multiplier < 1) node.refuse("weights of unknown shape are not supported");
-  const Expr w = p.reshape(p.transpose(node.input(1), {2, 3, 0, 1}), Ints{channels * multiplier, 1, height, width});
-  SlidingWindow window = window_of(node, 2, false);
-  window.kernel = {height, width};
-  return {turned_back(node, p, conv(p, x, w, Expr(), window, channels))};
-}
-Exprs conv_transpose(TfNode& node, TypedBuilder& p) {
-  // Sizes, weights [kernel..., out, in], data.
-  const size_t count = node.def.op == "Conv3DBackpropInputV2" ? 3 : 2;
-  const Expr x = image_of(node, p, node.input(2), static_cast<int64_t>(count) + 2);
-  const Expr w = p.transpose(node.input(1), count == 3 ? Ints{4, 3, 0, 1, 2} : Ints{3, 2, 0, 1});
-  Ints size;
-  if (const auto known = p.ints(node.input(0))) {
-    const size_t first = node.channels_first() && known->size() == count + 2 ? 2 : known->size() == count ? 0 : 1;
-    if (known->size() < first + count) node.fail("its sizes are {}", *known);
-    size.assign(known->begin() + static_cast<ptrdiff_t>(first), known->begin() + static_cast<ptrdiff_t>(first + count));
-  }
-  const SlidingWindow window = window_of(node, count, false);
-  return {turned_back(node, p, conv_transpose(p, x, w, Expr(), window, size))};
-}
-Exprs pool(TfNode& node, TypedBuilder& p) {
-  const size_t count = node.def.op.ends_with("3D") ? 3 : 2;
-  const Expr x = image_of(node, p, node.input(0), static_cast<int64_t>(count) + 2);
-  return {turned_back(node, p, pool(p, node.rule->target, x, window_of(node, count, true)))};
-}
-Exprs bias_add(TfNode& node, TypedBuilder& p) {
-  const int64_t rank = p.rank(node.input(0));
-  Expr bias = node.input(1);
-  if (node.channels_first() && rank > 2) {
-    Axes axes;
-    for (int64_t i = 1; i < rank - 1; ++i) axes.push_back(i);
-    bias = p.unsqueeze(bias, axes);
-  }
-  return {p.op("Add", {node.input(0), bias})};
-}
-Exprs fused_batch_norm(TfNode& node, TypedBuilder& p) {
-  if (node.flag("is_training", true)) node.refuse("training mode is not supported");
-  const Expr x = image_of(node, p, node.input(0));
-  const Expr first = channels_first(p, x);
-  const Expr y = p.op("BatchNormalization", {first, node.input(1), node.input(2), node.input(3), node.input(4)},
-                      {{"epsilon", node.real("epsilon", 1e-4f)}});
-  return {turned_back(node, p, channels_last(p, y)), node.input(3), node.input(4), node.input(3), node.input(4), node.input(3)};
-}
-Exprs resize(TfNode& node, TypedBuilder& p) {
-  const Expr x = image_of(node, p, node.input(0));
-  const ResizeGrid grid = node.flag("align_corners")        ? ResizeGrid::align_corners
-                          : node.flag("half_pixel_centers") ? ResizeGrid::half_pixel
-                                                            : ResizeGrid::asymmetric;
-  const bool bilinear = node.def.op == "ResizeBilinear";
-  const Expr y = resize(p, bilinear ? p.cast(x, DType::f32) : x, node.input(1), bilinear, grid);
-  return {y};
-}
-Exprs space_to_depth(TfNode& node, TypedBuilder& p) {
-  return {turned_back(node, p, space_to_depth(p, image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
-}
-Exprs depth_to_space(TfNode& node, TypedBuilder& p) {
-  return {turned_back(node, p, depth_to_space(p, image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
-}
-Exprs space_to_batch(TfNode& node, TypedBuilder& p) { return {space_to_batch(p, node.input(0), node.ints(1), node.input(2))}; }
-Exprs batch_to_space(TfNode& node, TypedBuilder& p) { return {batch_to_space(p, node.input(0), node.ints(1), node.input(2))}; }
-Exprs lrn(TfNode& node, TypedBuilder& p) {
-  return {local_response_normalization(p, image_of(node, p, node.input(0)), node.integer("depth_radius", 5), node.real("bias", 1),
-                                       node.real("alpha", 1), node.real("beta", 0.5f))};
-}
 Exprs l2_loss(TfNode& node, TypedBuilder& p) {
   return {p.op("Mul", {p.op("ReduceSumSquare", {node.input(0)}, {{"keepdims", int64_t{0}}}), p.scalar(0.5, p.dtype(node.input(0)))})};
 }
-
-// Products.
-
 Exprs matmul(TfNode& node, TypedBuilder& p) {
   const Expr a = node.flag("transpose_a") ? p.swap_last(node.input(0)) : node.input(0);
   const Expr b = node.flag("transpose_b") ? p.swap_last(node.input(1)) : node.input(1);
@@ -247,15 +133,6 @@ Exprs squeeze(TfNode& node, TypedBuilder& p) {
   if (axes.empty()) axes = node.integers("axis");
   if (axes.empty()) return {p.op("Squeeze", {node.input(0)})};
   return {p.squeeze(node.input(0), axes)};
-}
-Exprs crop(TfNode& node, TypedBuilder& p) {
-  const Ints size = node.ints(3);
-  if (size.size() != 2) node.fail("its crops should have a height and a width, they have {} sizes", size.size());
-  if (p.rank(node.input(0)) != 4) node.refuse("it crops images of unknown rank");
-  const std::string_view method = node.text("method", "bilinear");
-  if (method != "bilinear" && method != "nearest") node.refuse("method \"{}\" is not supported", method.substr(0, 100));
-  return {crop_and_resize(p, node.input(0), node.input(1), node.input(2), size, method == "bilinear",
-                          static_cast<double>(node.real("extrapolation_value", 0)))};
 }
 Exprs expand_dims(TfNode& node, TypedBuilder& p) { return {p.unsqueeze(node.input(0), {node.scalar(1)})}; }
 Exprs transpose(TfNode& node, TypedBuilder& p) {
@@ -516,38 +393,27 @@ Exprs bitcast(TfNode& node, TypedBuilder& p) {
   return {p.op("BitCast", {node.input(0)}, {{"to", static_cast<int64_t>(to)}})};
 }
 
-// Detection.
-
-Exprs non_max_suppression(TfNode& node, TypedBuilder& p) {
-  const bool has_score = node.def.op != "NonMaxSuppression" && node.def.op != "NonMaxSuppressionV2";
-  const Expr overlap = node.def.op == "NonMaxSuppression" ? p.scalar(static_cast<double>(node.real("iou_threshold", 0.5f))) : node.input(3);
-  Exprs inputs = {p.unsqueeze(node.input(0), {0}), p.unsqueeze(node.input(1), {0, 1}), p.vector(p.i64(node.input(2))), p.vector(overlap)};
-  if (has_score) inputs.push_back(p.vector(node.input(4)));
-  const Expr found = p.op("NonMaxSuppression", inputs);
-  return {p.cast(p.vector(p.slice(found, {2}, {3}, {1})), DType::i32)};
-}
-
-/// V4 and V5 also return the number of boxes found, and may pad their lists to the maximum number.
-Exprs non_max_suppression_counted(TfNode& node, TypedBuilder& p) {
-  const bool has_scores = node.def.op == "NonMaxSuppressionV5";
-  if (has_scores && p.number(node.input(5)).value_or(1) != 0) node.refuse("scores that decay are not supported");
-  Expr found = non_max_suppression(node, p)[0];
-  const Expr count = p.shape_of(found);
-  Expr scores = has_scores ? p.gather(node.input(1), found, 0) : Expr();
-  if (node.flag("pad_to_max_output_size")) {
-    const Expr rest = p.concat({p.constant({0}), p.op("Sub", {p.vector(p.i64(node.input(2))), count})}, 0);
-    found = p.op("Pad", {found, rest});
-    if (scores) scores = p.op("Pad", {scores, rest});
-  }
-  const Expr valid = p.reshape(p.cast(count, DType::i32), Ints{});
-  return has_scores ? Exprs{found, scores, valid} : Exprs{found, valid};
-}
 Exprs bucketize(TfNode& node, TypedBuilder& p) {
   const std::vector<float> edges = node.reals("boundaries");
   const std::vector<double> wide(edges.begin(), edges.end());
   const Expr x = p.unsqueeze(p.cast(node.input(0), DType::f32), {-1});
   const Expr below = p.cast(p.op("GreaterOrEqual", {x, p.reals({static_cast<int64_t>(wide.size())}, wide)}), DType::i32);
   return {p.op("ReduceSum", {below, p.constant({-1})}, {{"keepdims", int64_t{0}}})};
+}
+
+/// Elements of the first vector that the second does not have, in their order, and their places.
+Exprs list_diff(TfNode& node, TypedBuilder& p) {
+  const Expr x = node.input(0), y = node.input(1), end = p.constant({kEnd}), first = p.constant({0});
+  // Each element becomes the number of its value among the distinct values of both.
+  const Exprs distinct = p.ops("Unique", {p.concat({y, x}, 0)}, 3);
+  const Expr count = p.shape_of(y), numbers_of_y = p.op("Slice", {distinct[2], first, count, first}),
+             numbers_of_x = p.op("Slice", {distinct[2], count, end, first});
+  const Expr none = p.fill(p.shape_of(distinct[0]), 0, DType::u8);
+  const Expr in_y = p.op("ScatterElements", {none, numbers_of_y, p.fill(count, 1, DType::u8)});
+  const Expr kept = p.op("Equal", {p.gather(in_y, numbers_of_x, 0), p.scalar(0, DType::u8)});
+  const Expr places = p.op("Range", {p.scalar(0, DType::i64), p.op("Size", {x}), p.scalar(1, DType::i64)});
+  return {p.op("Compress", {x, kept}, {{"axis", int64_t{0}}}),
+          p.cast(p.op("Compress", {places, kept}, {{"axis", int64_t{0}}}), node.type("out_idx", DType::i32))};
 }
 
 // Functions.
@@ -571,6 +437,7 @@ constexpr Rule kRules[] = {
     {"Add", binary, "Add"},
     {"AddN", add_n},
     {"AddV2", binary, "Add"},
+    {"AdjustContrastv2", adjust_contrast},
     {"All", reduce, "ReduceMin"},
     {"Any", reduce, "ReduceMax"},
     {"ArgMax", argmax, "ArgMax"},
@@ -581,6 +448,7 @@ constexpr Rule kRules[] = {
     {"Atan", unary, "Atan"},
     {"Atan2", atan2},
     {"Atanh", unary, "Atanh"},
+    {"AudioSpectrogram", audio_spectrogram},
     {"AvgPool", pool, "AveragePool"},
     {"AvgPool3D", pool, "AveragePool"},
     {"BatchMatMul", batch_matmul},
@@ -601,6 +469,7 @@ constexpr Rule kRules[] = {
     {"Ceil", unary, "Ceil"},
     {"CheckNumerics", identity},
     {"ClipByValue", clip_by_value},
+    {"CombinedNonMaxSuppression", combined_non_max_suppression},
     {"Complex", import_complex, "complex"},
     {"ComplexAbs", import_complex_abs, "complex"},
     {"Concat", concat},
@@ -633,6 +502,7 @@ constexpr Rule kRules[] = {
     {"Exp", unary, "Exp"},
     {"ExpandDims", expand_dims},
     {"Expm1", expm1},
+    {"ExtractImagePatches", extract_patches},
     {"FFT", import_fft, "complex"},
     {"FakeQuantWithMinMaxArgs", fake_quant},
     {"FakeQuantWithMinMaxVars", fake_quant},
@@ -648,6 +518,7 @@ constexpr Rule kRules[] = {
     {"GatherV2", gather},
     {"Greater", binary, "Greater"},
     {"GreaterEqual", binary, "GreaterOrEqual"},
+    {"HSVToRGB", hsv_to_rgb},
     {"IFFT", import_fft, "complex"},
     {"IRFFT", import_irfft, "complex"},
     {"Identity", identity},
@@ -663,9 +534,11 @@ constexpr Rule kRules[] = {
     {"L2Loss", l2_loss},
     {"LRN", lrn},
     {"LeakyRelu", leaky_relu},
+    {"LeftShift", shift, "LEFT"},
     {"Less", binary, "Less"},
     {"LessEqual", binary, "LessOrEqual"},
     {"LinSpace", lin_space},
+    {"ListDiff", list_diff},
     {"Log", unary, "Log"},
     {"Log1p", log1p},
     {"LogSoftmax", softmax, "LogSoftmax"},
@@ -684,8 +557,10 @@ constexpr Rule kRules[] = {
     {"Max", reduce, "ReduceMax"},
     {"MaxPool", pool, "MaxPool"},
     {"MaxPool3D", pool, "MaxPool"},
+    {"MaxPoolWithArgmax", pool_argmax},
     {"Maximum", binary, "Max"},
     {"Mean", reduce, "ReduceMean"},
+    {"Mfcc", mfcc},
     {"Min", reduce, "ReduceMin"},
     {"Minimum", binary, "Min"},
     {"MirrorPad", mirror_pad},
@@ -713,6 +588,7 @@ constexpr Rule kRules[] = {
     {"Print", identity},
     {"Prod", reduce, "ReduceProd"},
     {"RFFT", import_rfft, "complex"},
+    {"RGBToHSV", rgb_to_hsv},
     {"RandomStandardNormal", random_like, "RandomNormalLike"},
     {"RandomUniform", random_like, "RandomUniformLike"},
     {"Range", range},
@@ -724,11 +600,14 @@ constexpr Rule kRules[] = {
     {"Relu", unary, "Relu"},
     {"Relu6", relu6},
     {"Reshape", reshape},
+    {"ResizeArea", resize_area},
+    {"ResizeBicubic", resize_bicubic},
     {"ResizeBilinear", resize},
     {"ResizeNearestNeighbor", resize},
     {"ResourceGather", resource_gather},
     {"ReverseSequence", reverse_sequence},
     {"ReverseV2", reverse},
+    {"RightShift", shift, "RIGHT"},
     {"Rint", unary, "Round"},
     {"Roll", roll},
     {"Round", unary, "Round"},
@@ -827,12 +706,17 @@ struct OutputName {
 };
 // Output arguments that are not the first of their operator.
 constexpr OutputName kOutputs[] = {
+    {"CombinedNonMaxSuppression", "nmsed_scores", 1},
+    {"CombinedNonMaxSuppression", "nmsed_classes", 2},
+    {"CombinedNonMaxSuppression", "valid_detections", 3},
     {"FusedBatchNorm", "batch_mean", 1},
     {"FusedBatchNorm", "batch_variance", 2},
     {"FusedBatchNormV2", "batch_mean", 1},
     {"FusedBatchNormV2", "batch_variance", 2},
     {"FusedBatchNormV3", "batch_mean", 1},
     {"FusedBatchNormV3", "batch_variance", 2},
+    {"ListDiff", "idx", 1},
+    {"MaxPoolWithArgmax", "argmax", 1},
     {"NonMaxSuppressionV4", "valid_outputs", 1},
     {"NonMaxSuppressionV5", "selected_scores", 1},
     {"NonMaxSuppressionV5", "valid_outputs", 2},

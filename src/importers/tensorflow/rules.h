@@ -13,7 +13,12 @@ Builder tensor_array, tensor_array_write, tensor_array_read, tensor_array_gather
 // rules_tables.cpp: lookups in tables of constants.
 Builder table_find, table_size;
 
+// rules_images.cpp
+Builder conv, depthwise_conv, conv_transpose, pool, pool_argmax, bias_add, fused_batch_norm, resize, resize_bicubic, resize_area,
+    extract_patches, space_to_depth, depth_to_space, space_to_batch, batch_to_space, lrn, rgb_to_hsv, hsv_to_rgb, adjust_contrast, crop,
+    non_max_suppression, non_max_suppression_counted, combined_non_max_suppression;
+
 // rules_signal.cpp; rows with the target "complex" read or give complex numbers.
-Builder import_fft, import_rfft, import_irfft, import_complex, import_real, import_imaginary, import_complex_abs;
+Builder import_fft, import_rfft, import_irfft, import_complex, import_real, import_imaginary, import_complex_abs, audio_spectrogram, mfcc;
 
 }  // namespace minnow::tensorflow
