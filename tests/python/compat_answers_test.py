@@ -120,13 +120,8 @@ class Names(unittest.TestCase):
             self.assertEqual(absent - UNCALLED.get(group, set()) - set(RECORDED["not_implemented"] if group == "numpy" else ()), set(), group)
 
     def test_what_comes_later_says_so(self):
-        import MNN.data
-        import MNN.optim
-        with self.assertRaisesRegex(minnow.Unsupported, r"MNN\.optim\.SGD is not there yet: .*training"):
-            MNN.optim.SGD(MNN.nn.linear(2, 2), 0.1)
-        for function in (MNN.optim.ADAM, MNN.data.DataLoader, MNN.data.Dataset, MNN.nn.compress.train_quant):
-            with self.assertRaisesRegex(minnow.Unsupported, "is not there yet"):
-                function()
+        with self.assertRaisesRegex(minnow.Unsupported, "is not there yet"):
+            MNN.nn.compress.train_quant()
 
     def test_the_page_has_every_difference(self):
         for sentence in SENTENCES:

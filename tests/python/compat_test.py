@@ -575,5 +575,64 @@ class Models(unittest.TestCase):
         self.assertEqual((module.name, module.is_training), ("net", True))
 
 
+class Training(unittest.TestCase):
+    def parameters(self, optimizer, steps=4):
+        """The weights after steps on (x w - 1)^2, and by the formula."""
+        net = MNN.nn.linear(2, 3, False)
+        net.load_parameters([F.const([-0.4, -0.2, 0.0, 0.2, 0.4, 0.6], [3, 2])])
+        made = optimizer(net)
+        x = np.float32([[1, 2], [3, -1]])
+        gradients, w = [], np.array(net.parameters[0].read(), np.float64)
+        for _ in range(steps):
+            w = np.array(net.parameters[0].read(), np.float64)
+            loss = F.reduce_sum(F.square(net(F.const(x, [2, 2])) - F.const(np.ones((2, 3), np.float32), [2, 3])))
+            self.assertTrue(made.step(loss))
+            gradients.append(2 * (x @ w.T - 1).T @ x)
+        return gradients, np.array(net.parameters[0].read())
+
+    def test_sgd(self):
+        for method, decay in ((1, 0.0), (0, 0.1), (1, 0.1), (2, 0.1)):
+            gradients, found = self.parameters(lambda net: MNN.optim.SGD(net, 0.02, 0.9, decay, method))
+            w, v = np.float64([[-0.4, -0.2], [0.0, 0.2], [0.4, 0.6]]), 0
+            for g in gradients:
+                g = g + decay * ((np.sign(w) if method != 1 else 0) + (w if method else 0))
+                v = 0.9 * v + 0.02 * g
+                w = w - v
+            np.testing.assert_allclose(found, w, rtol=1e-4, atol=1e-5)
+
+    def test_adam(self):
+        gradients, found = self.parameters(lambda net: MNN.optim.ADAM(net, 0.1, 0.8, 0.9, 0.1, 1e-3))
+        w, m, v = np.float64([[-0.4, -0.2], [0.0, 0.2], [0.4, 0.6]]), 0, 0
+        for t, g in enumerate(gradients, 1):
+            g = g + 0.1 * w
+            m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
+            w = w - 0.1 * np.sqrt(1 - 0.9 ** t) / (1 - 0.8 ** t) * m / (np.sqrt(v) + 1e-3)
+        np.testing.assert_allclose(found, w, rtol=1e-4, atol=1e-5)
+
+    def test_loaders(self):
+        import MNN.data
+
+        class Numbers(MNN.data.Dataset):
+            def __getitem__(self, index):
+                return [F.const([float(index), 1.0], [2])], [F.const([float(index * 2)], [1])]
+
+            def __len__(self):
+                return 10
+
+        loader = MNN.data.DataLoader(Numbers(), 4, shuffle=True)
+        self.assertEqual((loader.iter_number, loader.size), (3, 10))
+        for _ in range(2):
+            loader.reset()
+            seen = []
+            for _ in range(loader.iter_number):
+                inputs, targets = loader.next()
+                self.assertIsInstance(inputs[0], F.Var)
+                self.assertEqual(inputs[0].shape[1:], [2])
+                np.testing.assert_array_equal(inputs[0].read()[:, 0] * 2, targets[0].read()[:, 0])
+                seen += inputs[0].read()[:, 0].tolist()
+            self.assertEqual(sorted(seen), list(range(10)))
+            self.assertRaises(ValueError, loader.next)
+
+
 if __name__ == "__main__":
     unittest.main()

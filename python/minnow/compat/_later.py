@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of MNN that can be imported but not used yet: optim, data, nn.compress and llm. Their classes raise Unsupported."""
+"""Modules of MNN that can be imported but not used yet: nn.compress and llm. Their classes raise Unsupported."""
 from __future__ import annotations
 
 import types
@@ -25,10 +25,6 @@ def _module(name: str, doc: str, refused: tuple[str, ...], sentence: str, **valu
     return made
 
 
-class Regularization_Method:
-    L1, L2, L1L2 = 0, 1, 2
-
-
 class Feature_Scale_Method:
     PER_TENSOR, PER_CHANNEL = 0, 1
 
@@ -37,11 +33,7 @@ class Scale_Update_Method:
     MAXIMUM, MOVING_AVERAGE = 0, 1
 
 
-_TRAINING = "Minnow has no training; train where the model comes from, and convert what comes out"
 MODULES = {module.__name__: module for module in (
-    _module("MNN.optim", "Optimizers: not there yet.", ("SGD", "ADAM", "Grad", "Optimizer"), _TRAINING, Regularization_Method=Regularization_Method,
-            L1=Regularization_Method.L1, L2=Regularization_Method.L2, L1L2=Regularization_Method.L1L2),
-    _module("MNN.data", "Data for training: not there yet.", ("Dataset", "DataLoader"), _TRAINING),
     _module("MNN.nn.compress", "Training with quantization: not there yet.", ("train_quant",), "Minnow has no training with quantization",
             Feature_Scale_Method=Feature_Scale_Method, Scale_Update_Method=Scale_Update_Method, PER_TENSOR=0, PER_CHANNEL=1, MAXIMUM=0, MOVING_AVERAGE=1),
     _module("MNN.llm", "Language models: not there yet.", ("Llm", "Context", "LlmStatus", "create"), "Minnow runs no language models by itself"))}
