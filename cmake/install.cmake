@@ -5,6 +5,7 @@
 #   Minnow::convert  importers, passes and exporters, a static archive over Minnow::minnow
 #   Minnow::numerics factorizations, Fourier transforms and random streams, a static archive over Minnow::minnow (64-bit machines)
 #   Minnow::train    optimizers and schedules, a static archive over Minnow::minnow (MINNOW_TRAIN)
+#   Minnow::vision   pictures, a static archive over Minnow::minnow, libjpeg, libpng, libwebp and zlib (MINNOW_VISION)
 include(CMakePackageConfigHelpers)
 set(minnow_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Minnow")
 
@@ -21,6 +22,10 @@ endif()
 if(TARGET minnow_train)
   set_target_properties(minnow_train PROPERTIES EXPORT_NAME train)
   install(TARGETS minnow_train EXPORT MinnowTargets)
+endif()
+if(TARGET minnow_vision)
+  set_target_properties(minnow_vision PROPERTIES EXPORT_NAME vision)
+  install(TARGETS minnow_vision EXPORT MinnowTargets)
 endif()
 if(TARGET minnow_cli)
   install(TARGETS minnow_cli)

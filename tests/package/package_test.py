@@ -46,8 +46,9 @@ class Package(unittest.TestCase):
         for program in ("with_archive", "with_shared", "with_convert"):
             self.assertEqual(run(out / program).strip(), version)
         run(out / "with_numerics")
-        if (out / "with_train").exists():
-            run(out / "with_train")
+        for program in ("with_train", "with_vision"):
+            if (out / program).exists():
+                run(out / program)
 
     def test_every_example_builds(self):
         for project in sorted(SOURCE.glob("examples/*/CMakeLists.txt")):
