@@ -50,8 +50,43 @@ class Package(unittest.TestCase):
             if (out / program).exists():
                 run(out / program)
 
+    def has_vision(self):
+        return any(self.prefix.rglob("libminnow_vision.a"))
+
+    def nv21(self, picture, name):
+        """The frame of a camera that took the picture."""
+        import numpy
+        from minnow import cv
+        height, width = (side // 2 * 2 for side in picture.shape[:2])
+        light, blue, red = numpy.split(numpy.asarray(cv.cvtColor(picture[:height, :width], cv.COLOR_BGR2YUV_I420)).reshape(-1), [height * width, height * width * 5 // 4])
+        (self.root / name).write_bytes(light.tobytes() + numpy.stack([red, blue], 1).tobytes())
+        return self.root / name, width, height
+
+    def test_the_examples_of_cameras(self):
+        if not self.has_vision():
+            self.skipTest("the build has no pictures (MINNOW_VISION)")
+        try:
+            import numpy
+            from minnow import cv
+        except ImportError as error:
+            self.skipTest(str(error))
+        astronaut, page = (numpy.asarray(cv.imread(self.model(f"examples/{name}.png"))) for name in ("astronaut", "page"))
+        out = self.build(SOURCE / "examples" / "camera_faces")
+        model, frame = self.model("tflite/mp_face_detection_short/model.tflite"), self.nv21(astronaut, "frame.nv21")
+        (left, top, right, bottom), = [map(int, face) for face in re.findall(r"^face: (\d+) (\d+) (\d+) (\d+)$", run(out / "camera_faces", model, *frame, out / "faces.png"), re.MULTILINE)]
+        self.assertTrue(150 < left < 195 and 60 < top < 100 and 250 < right < 290 and 150 < bottom < 200, (left, top, right, bottom))
+        apart = numpy.abs(numpy.asarray(cv.imread(out / "faces.png")).astype(int) - astronaut).max(2)
+        self.assertGreater(int(apart[110, left - 1:left + 2].max()), 50, "the box's side")
+        self.assertEqual(subprocess.run([out / "camera_faces", model, frame[0], "512", "510", out / "faces.png"], stderr=subprocess.DEVNULL).returncode, 1)
+        out, model = self.build(SOURCE / "examples" / "text_boxes"), self.model("onnx/ppocr_v4_det/model.onnx")
+        self.assertEqual(run(out / "text_boxes", model, self.model("examples/page.png"), out / "lines.png"), "8 lines of text\n")
+        self.assertEqual(run(out / "text_boxes", model, *self.nv21(page, "page.nv21"), out / "frame.png"), "8 lines of text\n")
+        self.assertEqual(cv.imread(out / "frame.png").shape, (190, 384, 3))
+
     def test_every_example_builds(self):
         for project in sorted(SOURCE.glob("examples/*/CMakeLists.txt")):
+            if "Minnow::vision" in project.read_text() and not self.has_vision():
+                continue
             with self.subTest(project.parent.name):
                 self.build(project.parent)
 
