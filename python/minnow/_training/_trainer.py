@@ -56,7 +56,7 @@ def _time(seconds: float) -> str:
 
 
 def _figures(metrics: Mapping[str, float]) -> str:
-    return " ".join(f"{key} {100 * value:.2f} %" if key in ("accuracy", "map") else f"{key} {value:.4g}" for key, value in metrics.items())
+    return " ".join(f"{key} {100 * value:.2f} %" if key == "accuracy" else f"{key} {value:.4g}" for key, value in metrics.items())
 
 
 class Line:
@@ -124,8 +124,6 @@ class Training:
             if top["loss"] in ("cross_entropy", "focal"):
                 self.recipe.fail("", f"the loss {top['loss']} is for the task classify")
             return _tasks.Regress(int(sample.size), top["loss"])
-        if top["task"] == "detect":
-            self.recipe.fail("", "the task detect is not there yet")
         if top["loss"] in ("mse", "l1", "huber"):
             self.recipe.fail("", f"the loss {top['loss']} is for the task regress")
         classes = inputs.classes
