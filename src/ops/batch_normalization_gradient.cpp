@@ -5,6 +5,9 @@
 #include "ops/operator_table.h"
 
 namespace minnow {
+
+#if MINNOW_GRADIENTS
+
 namespace {
 
 constexpr Attribute<float> kEpsilon{"epsilon", 1e-5f, MINNOW_DOC("added to the variance, against division by zero")};
@@ -48,5 +51,7 @@ constexpr List<Operator> definitions() {
 }  // namespace
 
 std::span<const Operator> batch_normalization_gradient_operators() { return operator_table<definitions>(); }
+
+#endif
 
 }  // namespace minnow

@@ -7,6 +7,9 @@
 #include "ops/operator_table.h"
 
 namespace minnow {
+
+#if MINNOW_GRADIENTS
+
 namespace {
 
 Shapes infer(const NodeView& node) {
@@ -79,5 +82,7 @@ constexpr List<Operator> definitions() {
 }  // namespace
 
 std::span<const Operator> conv_gradient_operators() { return operator_table<definitions>(); }
+
+#endif
 
 }  // namespace minnow

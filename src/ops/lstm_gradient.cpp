@@ -3,6 +3,9 @@
 #include "ops/operator_table.h"
 
 namespace minnow {
+
+#if MINNOW_GRADIENTS
+
 namespace {
 
 Shapes infer(const NodeView& node) {
@@ -71,5 +74,7 @@ constexpr List<Operator> definitions() {
 }  // namespace
 
 std::span<const Operator> lstm_gradient_operators() { return operator_table<definitions>(); }
+
+#endif
 
 }  // namespace minnow

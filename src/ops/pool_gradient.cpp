@@ -6,6 +6,9 @@
 #include "ops/operator_table.h"
 
 namespace minnow {
+
+#if MINNOW_GRADIENTS
+
 namespace {
 
 Shapes infer(const NodeView& node) {
@@ -44,5 +47,7 @@ constexpr List<Operator> definitions() {
 }  // namespace
 
 std::span<const Operator> pool_gradient_operators() { return operator_table<definitions>(); }
+
+#endif
 
 }  // namespace minnow
