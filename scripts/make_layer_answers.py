@@ -52,6 +52,6 @@ def answer(case):
 
 
 if __name__ == "__main__":
-    lines = [json.dumps({"layer": case["layer"], "answer": answer(case)}) for case in CASES]
+    lines = [json.dumps({"layer": case["layer"], "inputs": case["inputs"], "train": case.get("train", True), "answer": answer(case)}) for case in CASES]
     (ROOT / "tests/python/nn/answers.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
     print(f"{len(lines)} cases of torch {torch.__version__}")

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers and losses with torch's names, arguments, layouts (NCHW) and names of parameters; minnow.nn is the same in Python. The library is
+// Minnow::train.
+//
+//   using namespace minnow;
+//   nn::Sequential net({nn::make<nn::Conv2d>(1, 8, 3, nn::ConvOptions{.padding = {1}}), nn::make<nn::BatchNorm2d>(8),
+//                       nn::make<nn::Activation>("relu"), nn::make<nn::Flatten>(), nn::make<nn::Linear>(8 * 28 * 28, 10)});
+//   nn::CrossEntropyLoss loss({.label_smoothing = 0.1});
+//   TrainingStep step([&](const Vars& batch) { return loss({net(batch[0]), batch[1]}); }, net.parameters(), optimizer);
+//
+// Parameters are f32 and begin as torch's do; nn::seed() decides their values. Functions throw Error: InvalidArgument for settings and
+// shapes that do not fit, InvalidModel where an operator finds the fault. One thread at a time may call a layer.
+#pragma once
+#include <minnow/train.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace minnow::nn {
+
+/// A number for each spatial axis, or one for all of them.
+using PerAxis = std::vector<int64_t>;
+
+/// A module with buffers, which begins in training mode. Derive layers of your own from it.
+class MINNOW_API Layer : public Module {
+ public:
+  Layer() { set_training(true); }
+  /// Buffers of this layer and those in it: "1.running_mean".
+  std::vector<std::pair<std::string, Var>> buffers() const;
+  /// Parameters and buffers by the names that torch gives them; tensors that later steps do not change.
+  std::map<std::string, Tensor> state_dict() const;
+  /// Throws InvalidArgument, and changes nothing, for names that are missing or too many and for other dtypes and shapes.
+  void load_state_dict(const std::map<std::string, Tensor>& state);
+
+ protected:
+  /// A parameter of numbers of equal chance between -bound and bound.
+  Var uniform(std::string name, const Shape& shape, double bound);
+  Var filled(std::string name, const Shape& shape, float value);
+  Var buffer(std::string name, Tensor initial);
+  template <class L>
+  std::shared_ptr<L> layer(std::string name, std::shared_ptr<L> made) {
+    layers_.emplace_back(name, made);
+    return submodule(std::move(name), std::move(made));
+  }
+
+ private:
+  std::vector<std::pair<std::string, Var>> buffers_;
+  std::vector<std::pair<std::string, std::shared_ptr<Layer>>> layers_;
+};
+
+template <class L, class... Arguments>
+std::shared_ptr<L> make(Arguments&&... arguments) {
+  return std::make_shared<L>(std::forward<Arguments>(arguments)...);
+}
+
+/// Modules one after the other, named "0", "1" ...
+class MINNOW_API Sequential : public Layer {
+ public:
+  explicit Sequential(std::vector<std::shared_ptr<Layer>> layers);
+  Vars forward(const Vars& x) override;
+
+ private:
+  std::vector<std::shared_ptr<Layer>> order_;
+};
+
+class MINNOW_API Linear : public Layer {
+ public:
+  Linear(int64_t in, int64_t out, bool bias = true);
+  Vars forward(const Vars& x) override;  // [..., in]
+  Var weight, bias;                      // [out, in], [out]
+};
+
+class MINNOW_API Embedding : public Layer {
+ public:
+  Embedding(int64_t count, int64_t size);
+  Vars forward(const Vars& x) override;  // indices
+  Var weight;
+};
+
+/// An activation by the name that torch.nn.functional gives it: "relu", "gelu", "softmax"; others throw InvalidArgument with the nearest
+/// ones. Settings are those of the operator: {{"alpha", 0.2f}} for "leaky_relu", {{"axis", int64_t{1}}} for "softmax".
+class MINNOW_API Activation : public Layer {
+ public:
+  explicit Activation(std::string_view name, expr::Attributes settings = {});
+  Vars forward(const Vars& x) override;
+
+ private:
+  std::string op_;
+  expr::Attributes attributes_;
+};
+
+struct ConvOptions {
+  PerAxis stride = {1}, padding = {0}, dilation = {1};
+  int64_t groups = 1;
+  bool bias = true;
+  PerAxis output_padding = {0};  // of transposed convolutions
+};
+class MINNOW_API Convolution : public Layer {
+ public:
+  Convolution(size_t axes, bool transposed, int64_t in, int64_t out, PerAxis kernel, ConvOptions options);
+  Vars forward(const Vars& x) override;  // [N, in, ...]
+  Var weight, bias;                      // [out, in / groups, ...], transposed [in, out / groups, ...]
+
+ private:
+  std::string op_;
+  expr::Attributes attributes_;
+};
+template <size_t kAxes, bool kTransposed>
+class ConvolutionOf : public Convolution {
+ public:
+  ConvolutionOf(int64_t in, int64_t out, PerAxis kernel, ConvOptions options = {})
+      : Convolution(kAxes, kTransposed, in, out, std::move(kernel), std::move(options)) {}
+  ConvolutionOf(int64_t in, int64_t out, int64_t kernel, ConvOptions options = {})
+      : ConvolutionOf(in, out, PerAxis{kernel}, std::move(options)) {}
+};
+using Conv1d = ConvolutionOf<1, false>;
+using Conv2d = ConvolutionOf<2, false>;
+using Conv3d = ConvolutionOf<3, false>;
+using ConvTranspose1d = ConvolutionOf<1, true>;
+using ConvTranspose2d = ConvolutionOf<2, true>;
+using ConvTranspose3d = ConvolutionOf<3, true>;
+
+struct PoolOptions {
+  PerAxis stride = {}, padding = {0}, dilation = {1};  // without a stride that of the kernel; dilation of MaxPool
+  bool ceil_mode = false, count_include_pad = true;
+};
+enum class PoolKind : uint8_t { max, average, adaptive_max, adaptive_average };
+/// The sizes of adaptive pools divide those of the input.
+class MINNOW_API Pool : public Layer {
+ public:
+  Pool(size_t axes, PoolKind kind, PerAxis kernel_or_output, PoolOptions options);
+  Vars forward(const Vars& x) override;
+
+ private:
+  size_t axes_;
+  PoolKind kind_;
+  PerAxis sizes_;
+  expr::Attributes attributes_;
+};
+template <size_t kAxes, PoolKind kKind>
+class PoolOf : public Pool {
+ public:
+  explicit PoolOf(PerAxis sizes, PoolOptions options = {}) : Pool(kAxes, kKind, std::move(sizes), std::move(options)) {}
+  explicit PoolOf(int64_t size, PoolOptions options = {}) : PoolOf(PerAxis{size}, std::move(options)) {}
+};
+using MaxPool1d = PoolOf<1, PoolKind::max>;
+using MaxPool2d = PoolOf<2, PoolKind::max>;
+using MaxPool3d = PoolOf<3, PoolKind::max>;
+using AvgPool1d = PoolOf<1, PoolKind::average>;
+using AvgPool2d = PoolOf<2, PoolKind::average>;
+using AvgPool3d = PoolOf<3, PoolKind::average>;
+using AdaptiveMaxPool1d = PoolOf<1, PoolKind::adaptive_max>;
+using AdaptiveMaxPool2d = PoolOf<2, PoolKind::adaptive_max>;
+using AdaptiveMaxPool3d = PoolOf<3, PoolKind::adaptive_max>;
+using AdaptiveAvgPool1d = PoolOf<1, PoolKind::adaptive_average>;
+using AdaptiveAvgPool2d = PoolOf<2, PoolKind::adaptive_average>;
+using AdaptiveAvgPool3d = PoolOf<3, PoolKind::adaptive_average>;
+
+/// Of [N, C, ...] with any number of spatial axes. In training the running statistics move by `momentum` towards the batch.
+class MINNOW_API BatchNorm : public Layer {
+ public:
+  explicit BatchNorm(int64_t channels, double eps = 1e-5, double momentum = 0.1);
+  Vars forward(const Vars& x) override;
+  Var weight, bias, running_mean, running_var, num_batches_tracked;
+
+ private:
+  double eps_, momentum_;
+};
+using BatchNorm1d = BatchNorm;
+using BatchNorm2d = BatchNorm;
+using BatchNorm3d = BatchNorm;
+
+/// LayerNorm and RMSNorm (over the last axes, which have this shape), GroupNorm (of groups of channels) and InstanceNorm (of each channel).
+class MINNOW_API Normalization : public Layer {
+ public:
+  Normalization(std::string op, const Shape& shape, bool has_bias, expr::Attributes attributes);
+  Vars forward(const Vars& x) override;
+  Var weight, bias;
+
+ private:
+  std::string op_;
+  expr::Attributes attributes_;
+};
+struct MINNOW_API LayerNorm : Normalization {
+  explicit LayerNorm(const Shape& shape, double eps = 1e-5);
+};
+struct MINNOW_API RMSNorm : Normalization {
+  explicit RMSNorm(const Shape& shape, double eps = 1.1920928955078125e-07);
+};
+struct MINNOW_API GroupNorm : Normalization {
+  GroupNorm(int64_t groups, int64_t channels, double eps = 1e-5);
+};
+struct MINNOW_API InstanceNorm : Normalization {  // with affine=True
+  explicit InstanceNorm(int64_t channels, double eps = 1e-5);
+};
+using InstanceNorm1d = InstanceNorm;
+using InstanceNorm2d = InstanceNorm;
+using InstanceNorm3d = InstanceNorm;
+
+/// In training each element, or with `axes` each channel of so many axes, becomes 0 with probability p and is divided by 1 - p otherwise.
+class MINNOW_API Dropout : public Layer {
+ public:
+  explicit Dropout(double p = 0.5, size_t axes = 0);
+  Vars forward(const Vars& x) override;
+
+ private:
+  double p_;
+  size_t axes_;
+};
+
+class MINNOW_API Flatten : public Layer {
+ public:
+  explicit Flatten(int64_t start = 1) : start_(start) {}
+  Vars forward(const Vars& x) override;
+
+ private:
+  int64_t start_;
+};
+
+struct RecurrentOptions {
+  int64_t layers = 1;
+  bool bias = true, batch_first = false;
+  double dropout = 0;  // between layers, in training
+  bool bidirectional = false;
+};
+/// Takes a sequence [length, batch, in] (batch_first: [batch, length, in]) and, if given, the first states [layers * directions, batch,
+/// hidden]; gives outputs and the last states.
+class MINNOW_API Recurrent : public Layer {
+ public:
+  enum class Kind : uint8_t { rnn, gru, lstm };
+  Recurrent(Kind kind, int64_t in, int64_t hidden, const RecurrentOptions& options);
+  Vars forward(const Vars& x) override;
+
+ private:
+  Var weights(size_t part, int64_t layer) const;
+  Kind kind_;
+  int64_t hidden_;
+  RecurrentOptions options_;
+  std::vector<Var> weights_;  // weight_ih, weight_hh, bias_ih, bias_hh of each layer and direction
+};
+struct RNN : Recurrent {
+  RNN(int64_t in, int64_t hidden, const RecurrentOptions& options = {}) : Recurrent(Kind::rnn, in, hidden, options) {}
+};
+struct GRU : Recurrent {
+  GRU(int64_t in, int64_t hidden, const RecurrentOptions& options = {}) : Recurrent(Kind::gru, in, hidden, options) {}
+};
+struct LSTM : Recurrent {
+  LSTM(int64_t in, int64_t hidden, const RecurrentOptions& options = {}) : Recurrent(Kind::lstm, in, hidden, options) {}
+};
+
+/// Takes query, key, value [length, batch, size] and, if given, a mask [queries, keys] that is true where nothing attends to; gives the
+/// outputs and the mean weights of the heads [batch, queries, keys].
+class MINNOW_API MultiheadAttention : public Layer {
+ public:
+  MultiheadAttention(int64_t size, int64_t heads, double dropout = 0, bool batch_first = false);
+  Vars forward(const Vars& x) override;
+
+ private:
+  int64_t size_, heads_;
+  double dropout_;
+  bool batch_first_;
+  Var in_weight_, in_bias_;
+  std::shared_ptr<Linear> out_;
+};
+
+struct TransformerOptions {
+  int64_t feedforward = 2048;
+  double dropout = 0.1;
+  std::string activation = "relu";
+  double eps = 1e-5;
+  bool batch_first = false, norm_first = false;
+};
+/// Takes a sequence and, if given, a mask; a decoder layer a sequence, another one, and a mask for each.
+class MINNOW_API TransformerLayer : public Layer {
+ public:
+  TransformerLayer(bool decodes, int64_t size, int64_t heads, const TransformerOptions& options);
+  Vars forward(const Vars& x) override;
+
+ private:
+  bool decodes_, norm_first_;
+  std::shared_ptr<MultiheadAttention> self_, other_;
+  std::shared_ptr<Linear> first_, second_;
+  std::shared_ptr<Layer> dropout_, activation_;
+  std::vector<std::shared_ptr<LayerNorm>> norms_;
+};
+struct TransformerEncoderLayer : TransformerLayer {
+  TransformerEncoderLayer(int64_t size, int64_t heads, const TransformerOptions& options = {})
+      : TransformerLayer(false, size, heads, options) {}
+};
+struct TransformerDecoderLayer : TransformerLayer {
+  TransformerDecoderLayer(int64_t size, int64_t heads, const TransformerOptions& options = {})
+      : TransformerLayer(true, size, heads, options) {}
+};
+/// Layers one after the other, which all get the inputs behind the first; then a normalization, if there is one.
+class MINNOW_API TransformerStack : public Layer {
+ public:
+  TransformerStack(std::vector<std::shared_ptr<TransformerLayer>> layers, std::shared_ptr<Layer> norm = {});
+  Vars forward(const Vars& x) override;
+
+ private:
+  std::vector<std::shared_ptr<TransformerLayer>> order_;
+  std::shared_ptr<Layer> norm_;
+};
+using TransformerEncoder = TransformerStack;
+using TransformerDecoder = TransformerStack;
+
+/// Settings of losses; without a value torch's default holds. Each loss reads those that its function in torch has.
+struct LossOptions {
+  std::string reduction = "mean";  // "sum", "none"; KLDivLoss: "batchmean"
+  Var weight = {}, pos_weight = {};
+  int64_t ignore_index = -100;
+  double label_smoothing = 0;
+  std::optional<double> margin = {}, delta = {}, beta = {}, p = {}, eps = {}, alpha = {}, gamma = {}, temperature = {}, smooth = {};
+  bool full = false, log_input = true, log_target = false, swap = false;
+};
+/// A loss of {input, target}, or of the inputs that the comments below name.
+class MINNOW_API Loss : public Layer {
+ public:
+  using Function = Var (*)(const Vars& x, const LossOptions& options);
+  Loss(Function function, LossOptions options);
+  Vars forward(const Vars& x) override { return {function_(x, options_)}; }
+
+ private:
+  Function function_;
+  LossOptions options_;
+};
+#define MINNOW_LOSS(Name, function)                                                 \
+  MINNOW_API Var function(const Vars& x, const LossOptions& options = {});          \
+  struct Name : Loss {                                                              \
+    explicit Name(LossOptions options = {}) : Loss(function, std::move(options)) {} \
+  };
+MINNOW_LOSS(CrossEntropyLoss, cross_entropy)  // scores [N, C, ...], classes [N, ...] or shares [N, C, ...]
+MINNOW_LOSS(NLLLoss, nll_loss)                // logarithms of shares [N, C, ...], classes [N, ...]
+MINNOW_LOSS(BCELoss, binary_cross_entropy)
+MINNOW_LOSS(BCEWithLogitsLoss, binary_cross_entropy_with_logits)
+MINNOW_LOSS(FocalLoss, focal_loss)
+MINNOW_LOSS(DiceLoss, dice_loss)
+MINNOW_LOSS(MultiMarginLoss, multi_margin_loss)  // scores [N, C], classes [N]
+MINNOW_LOSS(SoftMarginLoss, soft_margin_loss)
+MINNOW_LOSS(HingeLoss, hinge_loss)
+MINNOW_LOSS(HingeEmbeddingLoss, hinge_embedding_loss)
+MINNOW_LOSS(MSELoss, mse_loss)
+MINNOW_LOSS(L1Loss, l1_loss)
+MINNOW_LOSS(HuberLoss, huber_loss)
+MINNOW_LOSS(SmoothL1Loss, smooth_l1_loss)
+MINNOW_LOSS(LogCoshLoss, log_cosh_loss)
+MINNOW_LOSS(KLDivLoss, kl_div)
+MINNOW_LOSS(GaussianNLLLoss, gaussian_nll_loss)  // input, target, variance
+MINNOW_LOSS(PoissonNLLLoss, poisson_nll_loss)
+MINNOW_LOSS(DistillationLoss, distillation_loss)         // scores, the teacher's scores, and classes if given
+MINNOW_LOSS(TripletMarginLoss, triplet_margin_loss)      // anchor, positive, negative [N, D]
+MINNOW_LOSS(MarginRankingLoss, margin_ranking_loss)      // x1, x2, 1 or -1
+MINNOW_LOSS(CosineEmbeddingLoss, cosine_embedding_loss)  // x1, x2 [N, D], 1 or -1
+MINNOW_LOSS(InfoNCELoss, info_nce_loss)                  // queries, their positives [N, D]
+#undef MINNOW_LOSS
+
+}  // namespace minnow::nn
