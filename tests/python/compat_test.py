@@ -590,6 +590,26 @@ class Training(unittest.TestCase):
             gradients.append(2 * (x @ w.T - 1).T @ x)
         return gradients, np.array(net.parameters[0].read())
 
+    def test_layers_of_minnow(self):
+        class Net(MNN.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = MNN.nn.Sequential(MNN.nn.Linear(2, 8), MNN.nn.Tanh())
+                self.head = MNN.nn.linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+        net, x, goal = Net(), F.const(np.float32([[1, 2], [3, -1]]), [2, 2]), F.const(np.eye(2, 3, dtype=np.float32), [2, 3])
+        self.assertEqual(len(net.parameters), 4)
+        made = MNN.optim.SGD(net, 0.05, 0.9)
+        losses = []
+        for _ in range(20):
+            loss = MNN.nn.loss.mse(net(x), goal)
+            losses.append(float(loss.read()))
+            self.assertTrue(made.step(loss))
+        self.assertLess(losses[-1], losses[0] / 3)
+
     def test_sgd(self):
         for method, decay in ((1, 0.0), (0, 0.1), (1, 0.1), (2, 0.1)):
             gradients, found = self.parameters(lambda net: MNN.optim.SGD(net, 0.02, 0.9, decay, method))
