@@ -3,7 +3,7 @@
 """Times functions of minnow.cv next to OpenCV's, in turns, and prints a table of milliseconds and ratios (OpenCV's time over Minnow's: more than 1
 is faster).
 
-usage: bench/vision_functions.py [--threads 1|2] [--size 1920x1080|224x224] [--seconds S] [NAME]...   NAME: a part of a row's name
+usage: bench/vision_functions.py [--threads 1|2] [--size 1920x1080,224x224] [--seconds S] [NAME]...   NAME: a part of a row's name
 Run it with PYTHONPATH=build/release/python and build/venv/bin/python.
 """
 from __future__ import annotations
@@ -34,14 +34,21 @@ def main() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])  # before the pools of threads are made
     sys.path.insert(0, str(Path(__file__).parent))
     import cv2
-    import minnow.cv
     import vision
     for file in sorted((Path(__file__).parent / "vision").glob("[a-z]*.py")):
         importlib.import_module(f"vision.{file.stem}")
     cv2.setNumThreads(options.threads)
-    width, height = map(int, options.size.split("x"))
+    for size in options.size.split(","):
+        table(options, size)
+
+
+def table(options: argparse.Namespace, size: str) -> None:
+    import cv2
+    import minnow.cv
+    import vision
+    width, height = map(int, size.split("x"))
     pictures = vision.Pictures(height, width)
-    print(f"| {options.size}, {options.threads} thread{'s'[:options.threads > 1]} | OpenCV ms | Minnow ms | ratio of minima | of medians |\n|---|---|---|---|---|")
+    print(f"\n| {size}, {options.threads} thread{'s'[:options.threads > 1]} | OpenCV ms | Minnow ms | ratio of minima | of medians |\n|---|---|---|---|---|")
     ratios = {}
     for row in vision.ROWS:
         if options.names and not any(name in row.name for name in options.names):
