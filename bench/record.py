@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("onnxruntime", "openvino", "MNN", "ncnn", "ai-edge-litert", "tensorflow", "torch", "numpy")
+PACKAGES = ("opencv-python-headless", "onnxruntime", "openvino", "MNN", "ncnn", "ai-edge-litert", "tensorflow", "torch", "numpy")
 
 
 def machine():
