@@ -10,10 +10,9 @@
 #include "base/no_memory.h"
 #include "express/evaluate.h"
 #include "express/immediate.h"
+#include "express/infer.h"
 #include "express/lower.h"
-#include "express/open_shape.h"
 #include "express/scope.h"
-#include "ops/infer.h"
 
 namespace minnow::express {
 
@@ -183,109 +182,6 @@ void append_type(std::string& key, const LazyValue& value) {
 void append_types(std::string& key, std::span<const LazyValue> inputs) {
   key += static_cast<char>(inputs.size());
   for (const LazyValue& input : inputs) append_type(key, input);
-}
-
-// Up to this number of elements, contents on which a shape depends are computed to infer the shape.
-constexpr int64_t kMostShapeElements = 64;
-[[gnu::cold]] bool compute_contents(const LazyValue& value) {
-  const LazyNode& node = *value.node;
-  const Output& output = output_of(value);
-  if (output.kind != ValueInfo::Kind::tensor || node.fed_by_others) return false;  // the next value may be another
-  if (node.is_computed()) return true;
-  if (!output.shape_known || output.shape.elements() > kMostShapeElements) return false;
-  evaluate(value);
-  return true;
-}
-
-// Describes the open inputs of a custom operator, which tells the kinds and dtypes of its outputs from sizes. False if no input is open.
-[[gnu::cold]] bool describe_open_inputs(const LazyNode& node, std::span<ValueInfo> infos, SizeTable& table) {
-  bool any = false;
-  for (size_t i = 0; i < infos.size(); ++i) {
-    if (infos[i].kind != ValueInfo::Kind::tensor || infos[i].extent == ValueInfo::Extent::exact) continue;
-    any = true;
-    if (const std::optional<std::vector<Dim>> dims = open_dims(node.inputs[i])) {
-      Sizes sizes;
-      for (const Dim& dim : *dims) sizes.push_back(table.size_of(dim));
-      infos[i].set_sizes(sizes);
-    }
-  }
-  return any;
-}
-
-struct Inference {
-  bool exact = true;      // the result holds for all calls with the same key
-  uint64_t contents = 0;  // bit i: the operator read the contents of input i
-  std::unique_ptr<Graph> graph;
-  const Node* made = nullptr;
-};
-
-/// Infers kinds, dtypes and, if they are known, shapes.
-[[gnu::cold]] Inference infer(LazyNode& node) {
-  Inference result;
-  result.graph = std::make_unique<Graph>();
-  Graph& graph = *result.graph;
-  graph.source = "expression";
-  std::vector<Value*> inputs;
-  std::vector<ValueInfo> infos(node.formal_inputs), outputs(node.outputs.size());
-  std::vector<const ValueInfo*> pointers;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const LazyValue& input = node.inputs[i];
-    inputs.push_back(input ? &graph.add_input("input " + std::to_string(i), type_of(output_of(input))) : nullptr);
-    if (i >= node.formal_inputs) continue;
-    if (input) infos[i] = info_of(input, false);
-    pointers.push_back(input ? &infos[i] : nullptr);
-  }
-  std::vector<std::string> names;
-  for (size_t i = 0; i < node.outputs.size(); ++i)
-    names.push_back(node.outputs[i].kind == ValueInfo::Kind::absent ? std::string() : "output " + std::to_string(i));
-  const Node& made = emit(graph, node, inputs, names, node.name);
-  result.made = &made;
-  const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
-  if (!node.closures.empty()) infer_types(operators, graph);
-  SizeTable table;
-  bool is_symbolic = node.op->custom && describe_open_inputs(node, infos, table);
-  bool exact = !is_symbolic;
-  for (;;) {
-    const NodeView view = is_symbolic ? NodeView::symbolic(made, pointers, node.op) : NodeView(made, pointers, {}, node.op);
-    try {
-      infer_outputs(*node.op, view, outputs);
-      break;
-    } catch (const NeedsContents& needs) {
-      const LazyValue& input = node.inputs[needs.input];
-      if (!infos[needs.input].contents && compute_contents(input)) {
-        infos[needs.input] = info_of(input, true);
-        result.contents |= needs.input < 64 ? uint64_t{1} << needs.input : 0;
-        result.exact &= needs.input < 64;
-        continue;
-      }
-      exact = false;
-      if (node.op->custom && !is_symbolic) {
-        is_symbolic = true;
-        continue;
-      }
-      outputs.assign(outputs.size(), ValueInfo());
-      infer_kinds(*node.op, view, outputs);
-      break;
-    }
-  }
-  if (!node.closures.empty()) {
-    std::unordered_map<const Value*, ValueInfo> known;
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i]) known.emplace(inputs[i], info_of(node.inputs[i], false));
-    const auto outside = [&](const Value& value) { return known.at(&value); };
-    infer_branches(operators, made, outside, outputs);
-    infer_iterations(operators, made, outside, outputs);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Output& output = node.outputs[i];
-    if (output.kind == ValueInfo::Kind::absent) continue;
-    output.kind = outputs[i].kind;
-    output.element = outputs[i].element;
-    output.dtype = outputs[i].dtype;
-    output.shape_known = exact && outputs[i].kind == ValueInfo::Kind::tensor && outputs[i].extent == ValueInfo::Extent::exact;
-    if (output.shape_known) output.shape = outputs[i].shape;
-  }
-  return result;
 }
 
 // How many nodes are not computed, here and before; counts no further than `most`.

@@ -5,7 +5,7 @@
 #include "base/no_memory.h"
 #include "base/numeric.h"
 #include "express/evaluate.h"
-#include "express/open_shape.h"
+#include "express/infer.h"
 #include "express/state.h"
 #include "express/view.h"
 
