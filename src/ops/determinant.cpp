@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -43,6 +44,21 @@ void reference(const NodeView&, KernelArgs& args) {
   args.write(0, y);
 }
 
+#if MINNOW_GRADIENTS
+/// Cofactors from the singular values of X = U diag(S) Vt, also where X has no inverse: det(U) det(Vt) U diag(products of the other values)
+/// Vt.
+Exprs gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  const Exprs parts = b.ops("minnow.Svd", {c.input(0)}, 3);
+  const Expr last = b.scalar(-1, DType::i64), matrix = b.constant({-2, -1});
+  const auto before = [&](int64_t reverse) { return b.op("CumProd", {parts[0], last}, {{"exclusive", int64_t{1}}, {"reverse", reverse}}); };
+  const Expr others = b.op("Unsqueeze", {before(0) * before(1), b.constant({-2})});
+  const Expr sign = b.op("Det", {parts[1]}) * b.op("Det", {parts[2]});
+  const Expr cofactors = b.op("MatMul", {parts[1] * others, parts[2]});
+  return {cofactors * b.op("Unsqueeze", {sign * c.output_gradient(0), matrix})};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {{.name = "Det",
            .since = 22,
@@ -50,7 +66,8 @@ constexpr List<Operator> definitions() {
            .inputs = {{"X", kFloats}},
            .outputs = {{"Y", same_as("X")}},
            .infer_shapes = infer,
-           .reference = reference}};
+           .reference = reference,
+           .gradient = MINNOW_GRADIENT(gradient)}};
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <complex>
 #include <numbers>
 
+#include "base/numeric.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -204,6 +206,63 @@ void stft(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+#if MINNOW_GRADIENTS
+
+/// x cut or filled with zeros from `from` to `to` places along an axis.
+Expr fitted(const Expr& x, int64_t axis, int64_t from, int64_t to) {
+  GraphBuilder& b = x.builder();
+  if (from > to) return b.op("Slice", {x, b.constant({0}), b.constant({to}), b.constant({axis})});
+  if (from < to) return b.op("Pad", {x, b.constant({int64_t{0}, to - from}), Expr(), b.constant({axis})});
+  return x;
+}
+
+/// The transposed transform: that of the other direction, where real numbers stand for pairs.
+Exprs dft_gradient(const GradientContext& c) {
+  if (!c.knows_shape(0)) throw Unsupported("{}: the gradient of DFT needs the shape of its input before the run", c.node.where());
+  const DftPlan plan = DftPlan::of(c.node);
+  const Shape& shape = c.node.input_shape(0);
+  GraphBuilder& b = c.builder;
+  const int64_t axis = static_cast<int64_t>(plan.axis), last = static_cast<int64_t>(shape.rank()) - 1;
+  const bool half_known = plan.inverse && plan.one_sided;
+  const double length = static_cast<double>(plan.length);
+  Expr made = b.op("DFT", {c.output_gradient(0), b.scalar(length, DType::i64), b.scalar(static_cast<double>(axis), DType::i64)},
+                   {{"inverse", int64_t{!plan.inverse}}, {"onesided", int64_t{half_known}}});
+  int64_t places = plan.length;
+  if (half_known) {
+    // All but the ends stand for two places that mirror each other; the ends are real.
+    places = plan.length / 2 + 1;
+    Shape weights(std::vector<int64_t>(shape.rank(), 1));
+    weights[plan.axis] = places;
+    weights[shape.rank() - 1] = 2;
+    Numbers<double> values(size(2 * places), 2 / length);
+    for (int64_t k = 0; k < places; ++k)
+      if (k == 0 || 2 * k == plan.length) values[size(2 * k)] = 1 / length, values[size(2 * k + 1)] = 0;
+    Tensor tensor(c.node.input_dtype(0), weights);
+    narrow(tensor.dtype(), values.data(), values.size(), tensor.writable().data());
+    made = made * b.constant(std::move(tensor));
+  } else {
+    made = plan.inverse ? made / length : made * length;
+  }
+  made = fitted(made, axis, places, shape[plan.axis]);
+  Exprs gradients(c.inputs.size());
+  gradients[0] = fitted(made, last, 2, shape.back());
+  return gradients;
+}
+
+/// Frames, multiplied by the window, and their transforms.
+Exprs stft_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const StftPlan plan = StftPlan::of(node);
+  const Expr signal = b.op("Reshape", {in[0], b.constant({plan.batch, plan.samples, plan.parts})}, {{"allowzero", int64_t{1}}});
+  Tensor places(DType::i64, Shape{plan.frames, plan.frame});
+  for (int64_t f = 0; f < plan.frames; ++f)
+    for (int64_t i = 0; i < plan.frame; ++i) places.writable().data<int64_t>()[f * plan.frame + i] = f * plan.step + i;
+  Expr frames = b.op("Gather", {signal, b.constant(std::move(places))}, {{"axis", int64_t{1}}});
+  if (node.has_input(2)) frames = frames * b.op("Unsqueeze", {in[2], b.constant({-1})});
+  return {b.op("DFT", {frames, Expr(), b.scalar(2, DType::i64)}, {{"onesided", int64_t{node.attribute(kStftOneSided)}}})};
+}
+
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "DFT",
@@ -215,7 +274,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {kInverse, kOneSided},
        .infer_shapes = dft_shape,
-       .reference = dft},
+       .reference = dft,
+       .gradient = MINNOW_GRADIENT(dft_gradient)},
       {.name = "STFT",
        .since = 17,
        .doc = MINNOW_DOC("Fourier transforms of frames of a signal, each multiplied by a window: [batch, frames, frequencies, 2]."),
@@ -226,7 +286,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("signal")}},
        .attributes = {kStftOneSided},
        .infer_shapes = stft_shape,
-       .reference = stft},
+       .reference = stft,
+       .gradient = MINNOW_GRADIENT(parts_gradient<stft_parts>)},
   };
 }
 

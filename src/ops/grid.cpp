@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "graph/sampling.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -154,6 +155,96 @@ Exprs decompose_affine_grid(const NodeView& node, GraphBuilder& builder, const E
   return {op("Reshape", {y, builder.constant(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}})};
 }
 
+#if MINNOW_GRADIENTS
+
+/// Taps of GridSampling along one dimension for all positions: [batch, positions] each.
+struct TapExprs {
+  Exprs at, weight;
+};
+
+Expr reflected(const Expr& place, double low, double high) {
+  GraphBuilder& b = place.builder();
+  if (high <= low) return place * 0.0 + low;
+  const Expr beyond = b.op("Mod", {b.op("Abs", {place - low}), b.scalar_like(2 * (high - low), place)}, {{"fmod", int64_t{1}}});
+  return b.op("Min", {beyond, 2 * (high - low) - beyond}) + low;
+}
+
+TapExprs taps_of(const GridSampling& s, const Expr& coordinate, int64_t size) {
+  GraphBuilder& b = coordinate.builder();
+  const double n = static_cast<double>(size), last = n - 1;
+  const double low = s.align_corners ? 0 : -0.5, high = s.align_corners ? last : n - 0.5;
+  const auto clipped = [&](const Expr& x) { return b.op("Clip", {x, b.scalar_like(0, x), b.scalar_like(last, x)}); };
+  Expr place = s.align_corners ? (coordinate + 1) * (last / 2) : ((coordinate + 1) * n - 1) * 0.5;
+  const bool linear = s.mode == GridSampling::Mode::linear, pads = s.padding != GridSampling::Padding::zeros;
+  if (linear && s.padding == GridSampling::Padding::reflection) place = reflected(place, low, high);
+  if (linear && pads) place = clipped(place);
+  const bool nearest = s.mode == GridSampling::Mode::nearest;
+  const Expr base = b.op(nearest ? "Round" : "Floor", {place}), t = place - base;
+  TapExprs taps;
+  for (size_t i = 0; i < s.along(); ++i) {
+    const double step = static_cast<double>(i) - (s.mode == GridSampling::Mode::cubic ? 1 : 0);
+    Expr at = base + step, weight;
+    if (nearest) {
+      weight = t * 0.0 + 1;
+    } else if (linear) {
+      weight = i == 0 ? 1 - t : t;
+    } else {
+      constexpr double a = -0.75;
+      const Expr d = b.op("Abs", {t - step});
+      weight = i == 1 || i == 2 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((d - 5) * d + 8) * d * a - 4 * a;
+    }
+    if (!pads) {
+      const Expr inside = b.op("And", {greater(at, -0.5), less(at, last + 0.5)});
+      weight = where(inside, weight);
+    } else if (s.padding == GridSampling::Padding::reflection) {
+      at = reflected(at, low, high);
+    }
+    taps.at.push_back(cast(clipped(at), DType::i64));
+    taps.weight.push_back(weight);
+  }
+  return taps;
+}
+
+/// Sums of pixels around each position.
+Exprs grid_sample_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const GridSampling s = GridSampling::of(node);
+  const Shape &x = node.input_shape(0), &y = node.output_shape(0);
+  const int64_t positions = y.product(2, y.rank());
+  const auto reshaped = [&](const Expr& e, const Ints& shape) {
+    return b.op("Reshape", {e, b.constant(shape)}, {{"allowzero", int64_t{1}}});
+  };
+  const Expr pixels = reshaped(in[0], {x[0], x[1], x.product(2, x.rank())}), whole = b.constant({x[0], x[1], positions});
+  const Expr grid = reshaped(in[1], {x[0], positions, static_cast<int64_t>(s.dims)});
+  struct Corner {
+    Expr at, weight;
+  };
+  std::vector<Corner> corners;
+  for (size_t d = 0; d < s.dims; ++d) {
+    const double place = static_cast<double>(s.dims - 1 - d);  // the last dimension's comes first
+    const Expr coordinate = b.op("Gather", {grid, b.scalar(place, DType::i64)}, {{"axis", int64_t{2}}});
+    const TapExprs taps = taps_of(s, coordinate, x[d + 2]);
+    std::vector<Corner> next;
+    for (size_t i = 0; i < taps.at.size(); ++i) {
+      if (d == 0) next.push_back({taps.at[i], taps.weight[i]});
+      for (const Corner& corner : corners)
+        next.push_back({corner.at * static_cast<double>(x[d + 2]) + taps.at[i], corner.weight * taps.weight[i]});
+    }
+    corners = std::move(next);
+  }
+  Expr sum;
+  const Expr channel = b.constant({int64_t{1}});
+  for (const Corner& corner : corners) {
+    const Expr places = b.op("Expand", {b.op("Unsqueeze", {corner.at, channel}), whole});
+    Expr weight = b.op("Unsqueeze", {corner.weight, channel});
+    if (node.input_dtype(1) != node.input_dtype(0)) weight = cast(weight, node.input_dtype(0));
+    const Expr part = b.op("GatherElements", {pixels, places}, {{"axis", int64_t{2}}}) * weight;
+    sum = sum ? sum + part : part;
+  }
+  return {reshaped(sum, Ints(y.begin(), y.end()))};
+}
+
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "AffineGrid",
@@ -175,7 +266,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"Y", same_as("X")}},
        .attributes = {kAlignCorners, kMode, kPaddingMode},
        .infer_shapes = grid_sample_shape,
-       .reference = grid_sample},
+       .reference = grid_sample,
+       .gradient = MINNOW_GRADIENT(parts_gradient<grid_sample_parts>)},
   };
 }
 

@@ -2,6 +2,7 @@
 // Elements written to places that indices name: ScatterElements, ScatterND, TensorScatter.
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "ops/contents.h"
 #include "ops/copy_region.h"
@@ -173,6 +174,31 @@ Exprs scatter_gradient(const GradientContext& c) {
   if (c.wants(2)) made[2] = c.builder.op(kElements ? "GatherElements" : "GatherND", {g, c.input(1)}, axis);
   return made;
 }
+
+/// What was written over has no gradient. An update's is read from where the operator puts the numbers of its places.
+Exprs tensor_scatter_gradient(const GradientContext& c) {
+  if (!c.know_shapes())
+    throw Unsupported("{}: the gradient of TensorScatter needs the shapes of its inputs before the run", c.node.where());
+  GraphBuilder& b = c.builder;
+  const Expr& g = c.output_gradient(0);
+  const Expr where = c.has_input(2) ? c.input(2) : Expr();
+  Exprs made(c.inputs.size());
+  if (c.wants(0)) made[0] = b.op("TensorScatter", {g, c.zeros_like(1), where}, c.node.node().attributes);
+  if (!c.wants(1)) return made;
+  // The places that are not written have the number behind the last update.
+  const int64_t updates = c.node.input_shape(1).elements();
+  const Shape& cache = c.node.input_shape(0);
+  Tensor none(DType::i64, cache), numbers(DType::i64, c.node.input_shape(1));
+  std::fill_n(none.writable().data<int64_t>(), cache.elements(), updates);
+  std::iota(numbers.writable().data<int64_t>(), numbers.writable().data<int64_t>() + updates, int64_t{0});
+  const Expr places = b.op("TensorScatter", {b.constant(std::move(none)), b.constant(std::move(numbers)), where}, c.node.node().attributes);
+  const Expr flat = b.constant({int64_t{-1}});
+  const Expr zeros = b.constant(Tensor(c.node.input_dtype(0), Shape{updates + 1}));
+  const Expr sums = b.op("ScatterElements", {zeros, b.op("Reshape", {places, flat}), b.op("Reshape", {g, flat})},
+                         {{"axis", int64_t{0}}, {"reduction", std::string("add")}});
+  made[1] = c.shaped_like(b.op("Slice", {sums, b.constant({int64_t{0}}), b.constant({updates})}), 1);
+  return made;
+}
 #endif
 
 constexpr List<Operator> definitions() {
@@ -206,7 +232,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"present_cache", same_as("past_cache")}},
        .attributes = {kCacheAxis, kMode},
        .infer_shapes = tensor_scatter_shape,
-       .reference = tensor_scatter},
+       .reference = tensor_scatter,
+       .gradient = MINNOW_GRADIENT(tensor_scatter_gradient)},
   };
 }
 

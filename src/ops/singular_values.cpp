@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/numeric.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -122,6 +124,42 @@ void reference(const NodeView&, KernelArgs& args) {
   args.write(2, right);
 }
 
+#if MINNOW_GRADIENTS
+/// Townsend 2016, "Differentiating the singular value decomposition". Equal singular values have no derivatives of their vectors.
+Exprs gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  if (!c.knows_shape(0)) throw Unsupported("{}: the gradient of minnow.Svd needs the shape of its input before the run", c.node.where());
+  const Shape& shape = c.node.input_shape(0);
+  const int64_t rows = shape[shape.rank() - 2], columns = shape.back(), k = std::min(rows, columns);
+  Ints swapped(shape.rank());
+  for (size_t i = 0; i < swapped.size(); ++i) swapped[i] = static_cast<int64_t>(i);
+  std::swap(swapped[shape.rank() - 1], swapped[shape.rank() - 2]);
+  const auto turned = [&](const Expr& x) { return b.op("Transpose", {x}, {{"perm", swapped}}); };
+  const auto product = [&](const Expr& x, const Expr& y) { return b.op("MatMul", {x, y}); };
+  const Expr &s = c.output(0), &u = c.output(1), &vt = c.output(2);
+  const Expr &gs = c.output_gradient(0), &gu = c.output_gradient(1), &gvt = c.output_gradient(2);
+  const Expr row = b.op("Unsqueeze", {s, b.constant({-2})}), column = b.op("Unsqueeze", {s, b.constant({-1})});
+  Tensor one(c.node.input_dtype(0), Shape{k, k});
+  Numbers<double> diagonal(static_cast<size_t>(k * k));
+  for (int64_t i = 0; i < k; ++i) diagonal[static_cast<size_t>(i * k + i)] = 1;
+  narrow(one.dtype(), diagonal.data(), diagonal.size(), one.writable().data());
+  const Expr eye = b.constant(std::move(one));
+  Expr inner;
+  const auto add = [](Expr& sum, const Expr& x) { sum = sum ? sum + x : x; };
+  if (gs) add(inner, b.op("Unsqueeze", {gs, b.constant({-2})}) * eye);
+  if (gu || gvt) {
+    const Expr differences = row * row - column * column + eye;
+    const auto turn = [&](const Expr& x) { return (x - turned(x)) / differences; };
+    if (gu) add(inner, turn(product(turned(u), gu)) * row);
+    if (gvt) add(inner, column * turn(product(vt, turned(gvt))));
+  }
+  Expr made = product(product(u, inner), vt);
+  if (gu && rows > k) made = made + product((gu - product(u, product(turned(u), gu))) / row, vt);
+  if (gvt && columns > k) made = made + product(u / row, gvt - product(product(gvt, turned(vt)), vt));
+  return {made};
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {{.name = "minnow.Svd",
            .since = 1,
@@ -132,7 +170,8 @@ constexpr List<Operator> definitions() {
            .inputs = {{"X", kFloats}},
            .outputs = {{"S", same_as("X")}, {"U", same_as("X")}, {"Vt", same_as("X")}},
            .infer_shapes = infer,
-           .reference = reference}};
+           .reference = reference,
+           .gradient = MINNOW_GRADIENT(gradient)}};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/gradient.h"
 #include "ops/indices.h"
 #include "ops/operator_table.h"
 
@@ -151,6 +152,51 @@ void col2im(const NodeView& node, KernelArgs& args) {
   args.write(0, Numbers<int64_t>(y.begin(), y.end()));
 }
 
+#if MINNOW_GRADIENTS
+
+/// Each element's place in the image; places outside read a zero behind it.
+Exprs col2im_gradient(const GradientContext& c) {
+  if (!c.know_shapes()) throw Unsupported("{}: the gradient of Col2Im needs the shape of its input before the run", c.node.where());
+  const Columns columns = columns_of(c.node);
+  const WindowGeometry& window = columns.window;
+  const int64_t taps = window.taps(), blocks = window.output_positions(), image = window.input_positions();
+  Tensor places(DType::i64, Shape{taps, blocks});
+  WindowPositions positions(window);
+  const int64_t at_once = windows_at_once(taps);
+  for (int64_t first = 0; first < blocks; first += at_once) {
+    positions.seek(first, std::min(at_once, blocks - first));
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t i = 0; i < positions.count(); ++i) {
+        const int64_t at = positions.of_tap(t)[i];
+        places.writable().data<int64_t>()[t * blocks + first + i] = at >= 0 ? at : image;
+      }
+  }
+  GraphBuilder& b = c.builder;
+  const Expr flat =
+      b.op("Reshape", {c.output_gradient(0), b.constant({columns.batch, columns.channels, image})}, {{"allowzero", int64_t{1}}});
+  const Expr padded = b.op("Pad", {flat, b.constant({int64_t{0}, int64_t{1}}), Expr(), b.constant({int64_t{2}})});
+  Exprs made(c.inputs.size());
+  made[0] = c.shaped_like(b.op("Gather", {padded, b.constant(std::move(places))}, {{"axis", int64_t{2}}}), 0);
+  return made;
+}
+
+Exprs unpool_gradient(const GradientContext& c) {
+  if (!c.knows_shape(0)) throw Unsupported("{}: the gradient of MaxUnpool needs the shape of its input before the run", c.node.where());
+  GraphBuilder& b = c.builder;
+  Expr image = c.output_gradient(0);
+  if (c.has_input(2)) {  // without the zeros behind the image that indices count in
+    const Shape inner = unpooled(c.node).shape();
+    Ints axes, starts(inner.rank());
+    for (size_t i = 0; i < inner.rank(); ++i) axes.push_back(static_cast<int64_t>(i));
+    image = b.op("Slice", {image, b.constant(starts), b.constant(Ints(inner.begin(), inner.end())), b.constant(axes)});
+  }
+  Exprs made(c.inputs.size());
+  made[0] = b.op("Gather", {b.op("Reshape", {image, b.constant({int64_t{-1}})}), c.input(1)});
+  return made;
+}
+
+#endif
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "Col2Im",
@@ -162,7 +208,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {kDilations, kPads, kStrides},
        .infer_shapes = col2im_shape,
-       .reference = col2im},
+       .reference = col2im,
+       .gradient = MINNOW_GRADIENT(col2im_gradient)},
       {.name = "MaxUnpool",
        .since = 22,
        .doc = MINNOW_DOC(
@@ -172,7 +219,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("X")}},
        .attributes = {required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window")), kPads, kStrides},
        .infer_shapes = unpool_shape,
-       .reference = unpool},
+       .reference = unpool,
+       .gradient = MINNOW_GRADIENT(unpool_gradient)},
   };
 }
 
