@@ -10,16 +10,20 @@ import generated_page
 
 def page(minnow):
     operators = json.loads(subprocess.run([minnow, "ops", "--json"], check=True, capture_output=True, text=True).stdout)["operators"]
+    kinds = [op["gradient"] for op in operators]
     lines = ["# Operators", "",
              f"Made by `scripts/make_operator_page.py` from the definitions in `src/ops/`: {len(operators)} operators. \"Since\" is the opset of",
              "ai.onnx in which the operator took this form; importers rewrite older forms into it. \"CPU\" names the schemes of the cpu backend;",
              "where none takes a node, its decomposition or its reference serves.", "",
-             "| operator | since | dtypes of the first input | CPU | meaning |", "|---|---|---|---|---|"]
+             f"{len(kinds) - kinds.count('')} operators have a gradient: {kinds.count('rule')} by a rule, {kinds.count('parts')} through their decomposition, {kinds.count('moved')} by",
+             "where elements are moved from. The others compute with integers, truth values, sequences or random numbers, or have none yet;",
+             "`tests/express/operator_gradients_test.cpp` has a reason for each that takes floats.", "",
+             "| operator | since | dtypes of the first input | CPU | gradient | meaning |", "|---|---|---|---|---|---|"]
     for op in operators:
         schemes = list(dict.fromkeys(s for s in op["schemes"] if s not in ("reference", "decomposition")))
         doc = " ".join(op["doc"].split()).replace("|", "\\|")
         dtypes = " ".join(op["dtypes"]) if len(op["dtypes"]) < 20 else "all"
-        lines.append(f"| {op['operator']} | {op['since_opset']} | {dtypes} | {', '.join(schemes)} | {doc} |")
+        lines.append(f"| {op['operator']} | {op['since_opset']} | {dtypes} | {', '.join(schemes)} | {op['gradient']} | {doc} |")
     return "\n".join(lines) + "\n"
 
 

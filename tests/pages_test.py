@@ -183,7 +183,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.follow("optimizers.md"), 5)
 
     def test_training(self):
-        self.assertEqual(self.follow("training.md"), 9)
+        self.assertEqual(self.follow("training.md"), 10)
 
     def test_migrating(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")

@@ -303,6 +303,18 @@ MINNOW_API Loaded load(const Model& model);
 /// The outputs of the model for these inputs, as part of the expression that they belong to; with states of its own.
 MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 
+/// A parameter for each constant of floats whose name fits one of the patterns (`*`: any characters, `?`: one), with its name and value.
+/// Constants inside subgraphs stay constants. Convert models that will be trained with Optimize::train. Throws InvalidArgument if a pattern
+/// fits no name.
+MINNOW_API std::map<std::string, Var> parameters_of(const Model& model, const std::vector<std::string>& patterns = {"*"});
+struct ApplyOptions {
+  std::map<std::string, Var> constants = {};   // stand for the model's constants of these names
+  bool training = false;                       // BatchNormalization takes the batch's means and variances, Dropout drops
+  std::map<std::string, Var>* next = nullptr;  // gets the running means and variances after this batch, by the names of the constants
+};
+/// The same with parameters, and as in training. Throws InvalidArgument, with the nearest names, for a name that no constant has.
+MINNOW_API Vars apply(const Model& model, const Vars& inputs, const ApplyOptions& options);
+
 /// The gradients of the inputs of the operator that made `outputs` (all of them, or some), given the gradients of these outputs. Outputs
 /// without a gradient, or with Var(), are ignored. Returns one Var for each input, of its dtype and shape, or Var() if no gradient flows.
 /// Computes nothing yet. Throws Unsupported if the operator has no gradient; InvalidArgument for outputs of no operator or of several, for
@@ -317,9 +329,21 @@ MINNOW_API Vars gradient_of(const Vars& outputs, const Vars& output_gradients);
 /// parameter. Reverse mode: Griewank, Walther 2008, "Evaluating derivatives".
 MINNOW_API Vars gradients(const Var& loss, const Vars& parameters);
 
+/// Takes the gradients of outputs (Var() where there is none) and gives one for each input, or Var().
+using GradientFunction = std::function<Vars(const Vars&)>;
+/// The outputs again, which were computed from the inputs in any way. gradients() asks `gradient` instead of differentiating that
+/// computation; other values that the outputs are made of count as constants. gradients() throws InvalidArgument if `gradient` gives
+/// another number of Vars, or other dtypes or shapes. Files of the expression do not have the function.
+MINNOW_API Vars custom_gradient(const Vars& inputs, const Vars& outputs, GradientFunction gradient);
+/// x, whose gradient goes through the function on its way back: to scale, clip or look at it. Var() leaves it as it is.
+MINNOW_API Var with_gradient_hook(const Var& x, std::function<Var(const Var&)> hook);
+
 // Control flow. Each function is called once, to record its expression; outer values that it reads are captured.
 
 using Body = std::function<Vars(const Vars&)>;
+/// function(inputs), whose intermediate values are computed again for the gradient rather than kept (Chen and others 2016, "Training deep
+/// nets with sublinear memory cost"). The function is called once; parameters that it reads have gradients, too.
+MINNOW_API Vars checkpoint(const Body& function, const Vars& inputs);
 /// The values of `then_branch` if the bool is true, else those of `else_branch`, in equal number and dtypes. Only one branch is computed.
 MINNOW_API Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const std::function<Vars()>& else_branch);
 /// Repeats carried = body(carried) while condition(carried) is true, at most `most` times (-1: any number).

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "buffers.h"
 #include "express/node.h"
 #include "graph/model_file.h"
 
@@ -32,6 +33,23 @@ nb::object function_from(nb::handle object, const char* name) {
   return nb::borrow(object);
 }
 nb::object call_with(const nb::object& function, const Vars& vars) { return function(*nb::tuple(list_of(vars))); }
+
+/// A function from gradients to gradients; None stands for an absent one.
+expr::GradientFunction gradient_from(nb::handle function) {
+  const std::shared_ptr<const void> held = keep(function_from(function, "gradient"));
+  return [held](const Vars& gradients) {
+    nb::list given;
+    for (const Var& gradient : gradients) given.append(gradient.has_value() ? nb::cast(gradient) : nb::none());
+    const nb::object made = (*static_cast<const nb::object*>(held.get()))(*nb::tuple(given));
+    Vars results;
+    if (!PyList_Check(made.ptr()) && !PyTuple_Check(made.ptr())) {
+      results.push_back(made.is_none() ? Var() : var_from(made));
+      return results;
+    }
+    for (nb::handle item : made) results.push_back(item.is_none() ? Var() : var_from(item));
+    return results;
+  };
+}
 
 class PythonScope {
  public:
@@ -90,6 +108,44 @@ void define_expressions(nb::module_& m) {
   m.def(
       "gradients", [](nb::handle loss, nb::handle parameters) { return expr::gradients(var_from(loss), vars_from(parameters)); },
       nb::arg("loss").none(), nb::arg("parameters"), Guarded());
+  m.def(
+      "custom_gradient",
+      [](nb::handle inputs, nb::handle outputs, nb::handle gradient) {
+        return expr::custom_gradient(vars_from(inputs), vars_from(outputs), gradient_from(gradient));
+      },
+      nb::arg("inputs"), nb::arg("outputs"), nb::arg("gradient"), Guarded());
+  m.def(
+      "checkpoint",
+      [](nb::handle function, nb::handle inputs) {
+        const nb::object called = function_from(function, "function");
+        return expr::checkpoint([&](const Vars& values) { return vars_from(call_with(called, values)); }, vars_from(inputs));
+      },
+      nb::arg("function"), nb::arg("inputs"), Guarded());
+  m.def(
+      "parameters_of",
+      [](nb::handle model, const std::vector<std::string>& patterns) {
+        return expr::parameters_of(nb::cast<const Model&>(model), patterns);
+      },
+      nb::arg("model"), nb::arg("patterns"), Guarded());
+  m.def(
+      "running_statistics",
+      [](nb::handle model) {
+        std::map<std::string, Var> found;
+        for (const Node& node : nb::cast<const Model&>(model).graph().nodes())
+          for (size_t i : {3, 4})
+            if (const Value* value = node.op() == "BatchNormalization" ? node.input(i) : nullptr; value && value->constant())
+              found.emplace(value->name(), Var(value->constant()->clone()));
+        return found;
+      },
+      nb::arg("model"), Guarded(), "The running means and variances of a model's BatchNormalization.");
+  m.def(
+      "apply_with",
+      [](nb::handle model, nb::handle inputs, const std::map<std::string, Var>& constants, bool training) {
+        std::map<std::string, Var> next;
+        const Vars made = expr::apply(nb::cast<const Model&>(model), vars_from(inputs), {constants, training, &next});
+        return nb::make_tuple(list_of(made), next);
+      },
+      nb::arg("model"), nb::arg("inputs"), nb::arg("constants"), nb::arg("training"), Guarded());
   m.def(
       "replace",
       [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {

@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from minnow._training import Trained
     import builtins
     from minnow import audio as audio, cv as cv, data as data, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
-    from minnow._autograd import grad as grad, stop_gradient as stop_gradient, value_and_grad as value_and_grad
+    from minnow._autograd import (checkpoint as checkpoint, custom_gradient as custom_gradient, custom_vjp as custom_vjp, grad as grad,
+                                  stop_gradient as stop_gradient, value_and_grad as value_and_grad, with_gradient_hook as with_gradient_hook)
+    from minnow._trainable import load_trainable as load_trainable
     from minnow.nn import Module as Module
 
 # Submodules that are imported at their first use. minnow.compat is not among them: it redirects `import MNN`, so only an explicit import may load it.
 _SUBMODULES = ("audio", "cv", "data", "expr", "nn", "numpy", "optim", "tools")
 
-_AUTOGRAD = ("grad", "stop_gradient", "value_and_grad")
+_AUTOGRAD = ("checkpoint", "custom_gradient", "custom_vjp", "grad", "stop_gradient", "value_and_grad", "with_gradient_hook")
 
 
 @suggesting
@@ -90,6 +92,9 @@ if not TYPE_CHECKING:
         if name in _AUTOGRAD:
             from minnow import _autograd
             return getattr(_autograd, name)
+        if name == "load_trainable":
+            from minnow._trainable import load_trainable
+            return load_trainable
         if name == "compat":
             raise AttributeError("minnow.compat changes what `import MNN` means and has to be asked for: import minnow.compat")
         raise AttributeError(f"module 'minnow' has no attribute {name!r}" + ("" if name.startswith("_") else nearest(name, __dir__())))
@@ -100,5 +105,5 @@ def __dir__() -> list[str]:
 
 
 __all__ = ["Cancelled", "Error", "FileNotFound", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "IsADirectory",
-           "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "grad", "int8", "int16", "int32", "int64", "load",
-           "promote", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad"]
+           "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "checkpoint", "convert", "custom_gradient", "custom_vjp", "dtype", "float16", "float32", "float64", "grad", "int8", "int16", "int32", "int64", "load",
+           "load_trainable", "promote", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad", "with_gradient_hook"]

@@ -100,4 +100,91 @@ def stop_gradient(x: Any) -> Var:
     return _minnow.op("minnow.StopGradient", [x if isinstance(x, Var) else Var(x)], {})
 
 
-__all__ = ["grad", "value_and_grad", "stop_gradient"]
+def _var(x: Any) -> Var:
+    return x if isinstance(x, Var) else Var(x)
+
+
+def with_gradient_hook(x: Any, hook: Callable[[Var], Any]) -> Var:
+    """x; its gradient is replaced by hook(gradient), or stays as it is if the hook gives None. The hook is called when the gradient is computed.
+    Raises InvalidType (a TypeError) for what is no array.
+
+    >>> minnow.grad(lambda x: (minnow.with_gradient_hook(x, lambda g: g * 10.0) * 3.0).sum())(minnow.Var([1.0, 2.0]))
+    Var([30., 30.], shape=(2,), dtype=float64)
+    """
+    value = _var(x)
+    return _minnow.custom_gradient([value], [value], lambda g: g if (changed := hook(g)) is None else changed)[0]
+
+
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with a gradient of its own, as in TensorFlow: fun(*inputs) gives (result, gradient), where the result is a Var or several, and
+    gradient(*gradients of the results) gives one gradient for each input, or None. Raises InvalidType (a TypeError) if `fun` gives something else.
+
+    >>> @minnow.custom_gradient
+    ... def clipped(x):
+    ...     return x * 1.0, lambda g: g.clip(-1.0, 1.0)
+    >>> minnow.grad(lambda x: (clipped(x) * x).sum())(minnow.Var([0.5, 3.0]))
+    Var([1., 4.], shape=(2,), dtype=float64)
+    """
+    def run(*inputs: Any) -> Any:
+        values = [_var(x) for x in inputs]
+        made = fun(*values)
+        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
+            raise InvalidType("a function of custom_gradient gives a pair: its result, and the function of its gradient")
+        several = isinstance(made[0], (tuple, list))
+        results = _minnow.custom_gradient(values, [_var(x) for x in (made[0] if several else [made[0]])], made[1])
+        return type(made[0])(results) if several else results[0]
+    return run
+
+
+class custom_vjp:
+    """A function whose gradient defvjp() defines, as in JAX: forward(*inputs) gives (result, kept), and backward(kept, gradient) a tuple of
+    gradients of the inputs; the gradient of several results is a tuple. A call raises InvalidType (a TypeError) before defvjp().
+
+    >>> @minnow.custom_vjp
+    ... def double(x):
+    ...     return x * 2.0
+    >>> double.defvjp(lambda x: (x * 2.0, x), lambda x, g: (g * x,))
+    >>> minnow.grad(lambda x: double(x).sum())(minnow.Var([5.0, 7.0]))
+    Var([5., 7.], shape=(2,), dtype=float64)
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self._fun = fun
+        self._forward: Callable[..., Any] | None = None
+        self._backward: Callable[..., Any] | None = None
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Sets both functions."""
+        self._forward, self._backward = forward, backward
+
+    def __call__(self, *inputs: Any) -> Any:
+        forward, backward = self._forward, self._backward
+        if forward is None or backward is None:
+            raise InvalidType("a function of custom_vjp is called before defvjp()")
+
+        def both(*values: Var) -> tuple[Any, Callable[..., Any]]:
+            result, kept = forward(*values)
+            several = isinstance(result, (tuple, list))
+            return result, lambda *gradients: backward(kept, gradients if several else gradients[0])
+        return custom_gradient(both)(*inputs)
+
+
+def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function of Vars, whose intermediate values are computed again for its gradient rather than kept, so that training takes less
+    memory. `fun` is called once; parameters that it reads have gradients, too. Raises InvalidType (a TypeError) for inputs that are no arrays.
+
+    >>> minnow.grad(lambda x: minnow.checkpoint(lambda y: expr.sin(y * y))(x).sum())(minnow.Var([0.0, 2.0]))
+    Var([ 0.        , -2.61457448], shape=(2,), dtype=float64)
+    """
+    def run(*inputs: Any) -> Any:
+        form: list[Any] = []
+
+        def called(*values: Var) -> Any:
+            form.append(fun(*values))
+            return [_var(x) for x in _leaves(form[0])]
+        results = iter(_minnow.checkpoint(called, [_var(x) for x in inputs]))
+        return _rebuilt(form[0], results)
+    return run
+
+
+__all__ = ["grad", "value_and_grad", "stop_gradient", "with_gradient_hook", "custom_gradient", "custom_vjp", "checkpoint"]

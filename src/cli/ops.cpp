@@ -52,6 +52,18 @@ std::string families_of(const Operator& op) {
   return text;
 }
 
+// How the operator is differentiated: by a "rule", through its "parts" (the decomposition), by where its elements are "moved" from, or not.
+std::string_view gradient_of(const Operator& op) {
+  bool floats = false;
+  for (const InputSpec& input : op.inputs) floats = floats || (input.dtypes & kFloats);
+  if (!floats && op.name != "If") return "";
+  for (const AttributeSpec& attribute : op.attributes)
+    if (attribute.kind == AttributeKind::graph && !op.decompose) return op.name == "SequenceMap" ? "" : "rule";
+  if (op.gradient) return "rule";
+  if (moves_data(op.elements) && op.inputs[0].arity != Arity::variadic) return "moved";
+  return op.decompose ? "parts" : "";
+}
+
 // The operators of another format that its importer reads.
 void importer_operators(const Arguments& arguments) {
   for (const Format& format : import_formats()) {
@@ -123,8 +135,12 @@ void ops_command(const Arguments& arguments) {
     if (op->reference) schemes.emplace_back("reference");
     if (op->decompose) schemes.emplace_back("decomposition");
     if (arguments.json) {
-      rows.push_back(
-          {{"operator", op->name}, {"since_opset", op->since}, {"dtypes", dtypes_of(*op)}, {"schemes", schemes}, {"doc", op->doc}});
+      rows.push_back({{"operator", op->name},
+                      {"since_opset", op->since},
+                      {"dtypes", dtypes_of(*op)},
+                      {"schemes", schemes},
+                      {"gradient", gradient_of(*op)},
+                      {"doc", op->doc}});
       continue;
     }
     std::string list;

@@ -18,25 +18,39 @@ class RuleGraph {
   /// Empty for an absent value.
   Expr wrap(const LazyValue& value);
   Exprs wrap(std::span<const LazyValue> given);
-  /// Nodes that stand in the expression: their outputs may be wrapped.
-  void hold(const std::shared_ptr<LazyNode>& node) { nodes_[node.get()] = node; }
   /// The gradients of the inputs of a call, captured ones included. Control flow that keeps values for its gradient gets further outputs.
-  Exprs go_back(LazyNode& node, const Exprs& output_gradients, const std::vector<bool>& wanted);
+  Exprs go_back(const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients, const std::vector<bool>& wanted);
   /// The outputs of a call that `described` stands for, with these dtypes. `inputs`: its own, then those of its closures.
   Exprs call(const LazyNode& described, const Exprs& inputs, std::span<const DType> dtypes);
-  std::shared_ptr<LazyNode> shared(const LazyNode& node) const { return nodes_.at(&node); }
   Expr zeros_like(const LazyValue& value);
 
  private:
+  Exprs apply_rule(const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients, const std::vector<bool>& wanted);
   std::unordered_map<LazyValue, Expr, HashOfValue> inputs_;
-  std::unordered_map<const LazyNode*, std::shared_ptr<LazyNode>> nodes_;
 };
 
-/// The gradients of `parameters`, given those of `outputs`; absent where none flows.
+/// The gradients of `parameters`, given those of `outputs`; absent where none flows. `ends`: what parameters are made of counts as
+/// constant.
 std::vector<LazyValue> differentiate(std::span<const LazyValue> outputs, std::span<const LazyValue> output_gradients,
-                                     std::span<const LazyValue> parameters);
+                                     std::span<const LazyValue> parameters, bool ends = false);
 
 /// The gradients of the inputs of If, Loop or Scan.
-Exprs control_flow_gradients(RuleGraph& rules, LazyNode& node, const Exprs& output_gradients, const std::vector<bool>& wanted);
+Exprs control_flow_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients,
+                             const std::vector<bool>& wanted);
+
+/// A gradient by a function of the program. The attribute "rule" of a node minnow.After keeps it, by its place in memory.
+struct GradientRule {
+  GradientRule(expr::GradientFunction given, size_t count) : function(std::move(given)), outputs(count) {}
+  ~GradientRule();
+  GradientRule(const GradientRule&) = delete;
+  GradientRule& operator=(const GradientRule&) = delete;
+  const int64_t place = 0;
+  const expr::GradientFunction function;
+  const size_t outputs;
+};
+/// The rule of a node; null if it has none.
+std::shared_ptr<const GradientRule> gradient_rule_of(const LazyNode& node);
+/// Takes the rules out of a graph that will not be differentiated.
+void forget_gradient_rules(Graph& graph);
 
 }  // namespace minnow::express

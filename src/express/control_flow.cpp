@@ -20,12 +20,14 @@ constexpr int64_t kMostEmbedded = 64;  // elements of a constant that becomes pa
 }
 
 Recording record(FunctionRef<Vars()> function, uint64_t first) {
+  const RecordingScope scope;
+  return collect(function(), first ? first : scope.first());
+}
+
+Recording collect(const Vars& results, uint64_t first) {
   Recording made;
-  {
-    const RecordingScope scope;
-    made.first = first ? first : scope.first();
-    for (const Var& result : function()) made.results.push_back(required_value(result));
-  }
+  made.first = first;
+  for (const Var& result : results) made.results.push_back(required_value(result));
   std::vector<const LazyNode*> stack;
   std::unordered_set<const LazyNode*> seen;
   for (const LazyValue& result : made.results) stack.push_back(result.node.get());

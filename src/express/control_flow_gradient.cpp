@@ -114,7 +114,8 @@ Recorded subgraph(const Recording& recording, std::span<const LazyValue> formals
 }
 
 /// Replaces the subgraphs of a node by those of `bodies`, which begin with the same outputs. Values of the old outputs are computed again.
-void extend(LazyNode& node, std::span<const Body> bodies, std::span<const std::vector<LazyValue>> further) {
+/// `iterations`: how many of each further value are stacked; -1: not known, 0: they are not stacked.
+void extend(LazyNode& node, std::span<const Body> bodies, std::span<const std::vector<LazyValue>> further, int64_t iterations) {
   std::vector<LazyValue> inputs(node.inputs.begin(), node.inputs.begin() + static_cast<ptrdiff_t>(node.formal_inputs));
   size_t next = node.formal_inputs;
   for (size_t b = 0; b < bodies.size(); ++b) {
@@ -134,6 +135,11 @@ void extend(LazyNode& node, std::span<const Body> bodies, std::span<const std::v
     Output output;
     output.kind = ValueInfo::Kind::tensor;
     output.dtype = output_of(value).dtype;
+    if (const Shape* shape = known_shape(value); shape && iterations >= 0 && shape->rank() < kMaxRank) {
+      output.shape_known = true;
+      output.shape = *shape;
+      if (iterations > 0) output.shape.insert(0, iterations);
+    }
     node.outputs.push_back(std::move(output));
   }
   for (Output& output : node.outputs) output.tensor = Tensor(), output.datum = nullptr;
@@ -149,7 +155,8 @@ void check_tensor(const LazyNode& node, const LazyValue& value) {
 
 // If.
 
-Exprs if_gradients(RuleGraph& rules, LazyNode& node, const Exprs& output_gradients, const Wanted& wanted) {
+Exprs if_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& shared, const Exprs& output_gradients, const Wanted& wanted) {
+  LazyNode& node = *shared;
   // Both branches may capture one value; its gradient comes once.
   std::vector<LazyValue> captured;
   std::vector<size_t> inputs;  // where each is among the node's inputs first
@@ -231,7 +238,9 @@ Exprs if_gradients(RuleGraph& rules, LazyNode& node, const Exprs& output_gradien
   }
   // In `further`, the values of the first branch come first, then those of the second.
   for (Body& body : bodies) body.forward.results.resize(outputs_before);
-  if (!further[0].empty()) extend(node, bodies, further);
+  const bool known =
+      std::all_of(further[0].begin(), further[0].end(), known_shape) && std::all_of(further[1].begin(), further[1].end(), known_shape);
+  if (!further[0].empty()) extend(node, bodies, further, known ? 0 : -1);
 
   LazyNode described;
   described.op = node.op;
@@ -245,7 +254,7 @@ Exprs if_gradients(RuleGraph& rules, LazyNode& node, const Exprs& output_gradien
     own.insert(own.end(), formals.begin(), formals.end());
     const Recorded made = body_of(branch.backward, own, {}, 0);
     for (size_t i = 0; i < branch.needed.size(); ++i)
-      values.push_back(rules.wrap(LazyValue{rules.shared(node), static_cast<uint32_t>(first_saved[b] + i)}));
+      values.push_back(rules.wrap(LazyValue{shared, static_cast<uint32_t>(first_saved[b] + i)}));
     for (const Expr& gradient : output_gradients)
       if (gradient) values.push_back(gradient);
     for (const LazyValue& value : captured) values.push_back(rules.wrap(value));
@@ -267,12 +276,13 @@ Exprs if_gradients(RuleGraph& rules, LazyNode& node, const Exprs& output_gradien
 
 class Iteration {
  public:
-  Iteration(RuleGraph& rules, LazyNode& node) : rules_(rules), node_(node), is_loop_(node.op->name == "Loop") {
+  Iteration(RuleGraph& rules, const std::shared_ptr<LazyNode>& node)
+      : rules_(rules), shared_(node), node_(*node), is_loop_(node->op->name == "Loop") {
     lead_ = is_loop_ ? 2 : 0;         // the trip count and the condition; the iteration and the condition
     result_lead_ = is_loop_ ? 1 : 0;  // the condition
-    const int64_t* scanned = node.attributes.get<int64_t>("num_scan_inputs");
+    const int64_t* scanned = node_.attributes.get<int64_t>("num_scan_inputs");
     scanned_ = scanned ? static_cast<size_t>(*scanned) : 0;
-    states_ = node.formal_inputs - lead_ - scanned_;
+    states_ = node_.formal_inputs - lead_ - scanned_;
   }
 
   Exprs gradients(const Exprs& output_gradients, const Wanted& wanted) {
@@ -308,7 +318,9 @@ class Iteration {
         if (shape && i >= lead_ + states_ && i < first_capture()) {
           element = *shape;
           const int64_t axis = listed("scan_input_axes", i - lead_ - states_);
-          element.erase(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape->rank()) : axis));
+          const size_t along = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(shape->rank()) : axis);
+          length_ = element[along];
+          element.erase(along);
           shape = &element;
         }
         if (output_of(input).kind == ValueInfo::Kind::tensor)
@@ -447,9 +459,9 @@ class Iteration {
         }
       // A subgraph may have more outputs than its node: those further ones come last.
       body_.forward.results.resize(result_lead_ + outputs_before);
-      extend(node_, {&body_, 1}, {&saved, 1});
+      extend(node_, {&body_, 1}, {&saved, 1}, length_ > 0 ? length_ : -1);
     }
-    for (const auto& [i, output] : to_find) scanned[i].value = rules_.wrap(LazyValue{rules_.shared(node_), static_cast<uint32_t>(output)});
+    for (const auto& [i, output] : to_find) scanned[i].value = rules_.wrap(LazyValue{shared_, static_cast<uint32_t>(output)});
 
     known.resize(carried);
     for (const Scanned& each : scanned) known.push_back(each.formal);
@@ -465,7 +477,7 @@ class Iteration {
       if (!carried_[i]) continue;
       const bool arrives = i < output_gradients.size() && output_gradients[i];
       const bool varies = varies_[i] && i < outputs_before && node_.outputs[i].kind != ValueInfo::Kind::absent;
-      const LazyValue like = varies ? LazyValue{rules_.shared(node_), static_cast<uint32_t>(i)} : node_.inputs[lead_ + i];
+      const LazyValue like = varies ? LazyValue{shared_, static_cast<uint32_t>(i)} : node_.inputs[lead_ + i];
       values.push_back(arrives ? output_gradients[i] : rules_.zeros_like(like));
     }
     for (const auto& [input, sum] : sums_) values.push_back(rules_.zeros_like(node_.inputs[input]));
@@ -501,9 +513,11 @@ class Iteration {
   }
 
   RuleGraph& rules_;
+  const std::shared_ptr<LazyNode>& shared_;
   LazyNode& node_;
   const bool is_loop_;
   size_t lead_, result_lead_, states_, scanned_;
+  int64_t length_ = -1;  // of the scanned inputs, if it is known
   Body body_;
   Wanted reached_, varies_;                         // carried values: those on the way to a gradient, and those whose shapes change
   std::vector<LazyValue> carried_, stacked_;        // formals of gradients; absent where there is none
@@ -514,16 +528,17 @@ class Iteration {
 
 }  // namespace
 
-Exprs control_flow_gradients(RuleGraph& rules, LazyNode& node, const Exprs& output_gradients, const std::vector<bool>& wanted) {
-  if (node.op->name == "If") return if_gradients(rules, node, output_gradients, wanted);
-  if (node.op->name == "Loop" || node.op->name == "Scan") return Iteration(rules, node).gradients(output_gradients, wanted);
-  throw Unsupported("node \"{}\" ({}): {} has no gradient", node.name, node.op->name, node.op->name);
+Exprs control_flow_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients,
+                             const std::vector<bool>& wanted) {
+  if (node->op->name == "If") return if_gradients(rules, node, output_gradients, wanted);
+  if (node->op->name == "Loop" || node->op->name == "Scan") return Iteration(rules, node).gradients(output_gradients, wanted);
+  throw Unsupported("node \"{}\" ({}): {} has no gradient", node->name, node->op->name, node->op->name);
 }
 
 #else
 
-Exprs control_flow_gradients(RuleGraph&, LazyNode& node, const Exprs&, const std::vector<bool>&) {
-  throw Unsupported("{} has no gradient in this build (MINNOW_GRADIENTS)", node.op->name);
+Exprs control_flow_gradients(RuleGraph&, const std::shared_ptr<LazyNode>& node, const Exprs&, const std::vector<bool>&) {
+  throw Unsupported("{} has no gradient in this build (MINNOW_GRADIENTS)", node->op->name);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/no_memory.h"
+#include "express/backward.h"
 #include "express/lower.h"
 #include "express/memory.h"
 #include "express/scope.h"
@@ -308,6 +309,7 @@ class Expression {
       for (Value* output : made[node->place])
         if (output) own_output(*output);
     for (Value* value : next) own_output(*value);
+    forget_gradient_rules(graph);
     const OperatorSet& operators = operators_ ? *operators_ : OperatorSet::builtin();
     if (const GraphRewriter rewrite = expression_rewriter().load()) {
       infer_static_types(operators, graph);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient rule of one operator, as an expression.
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/no_memory.h"
 #include "express/backward.h"
+#include "express/evaluate.h"
 #include "express/graph.h"
 #include "express/lower.h"
 #include "express/state.h"
@@ -31,6 +33,10 @@ void check(const LazyNode& node, const LazyValue& gradient, const LazyValue& of,
 }  // namespace
 
 namespace express {
+
+namespace {
+constexpr int64_t kMostContents = 64;  // elements of a value that is computed for a rule to read, such as axes
+}
 
 Expr RuleGraph::wrap(const LazyValue& value) {
   if (!value || output_of(value).kind == ValueInfo::Kind::absent) return {};
@@ -70,8 +76,28 @@ Expr RuleGraph::zeros_like(const LazyValue& value) {
   return made;
 }
 
-Exprs RuleGraph::go_back(LazyNode& node, const Exprs& output_gradients, const std::vector<bool>& wanted) {
-  if (!node.closures.empty()) return control_flow_gradients(*this, node, output_gradients, wanted);
+Exprs RuleGraph::go_back(const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients, const std::vector<bool>& wanted) {
+  if (!node->closures.empty()) return control_flow_gradients(*this, node, output_gradients, wanted);
+  try {
+    return apply_rule(node, output_gradients, wanted);
+  } catch (const NeedsContents&) {}
+  // Small values that the rule may read and that are not computed yet.
+  std::vector<LazyValue> small;
+  for (const LazyValue& input : node->inputs)
+    if (const Shape* shape = input ? known_shape(input) : nullptr;
+        shape && shape->elements() <= kMostContents && !input.node->fed_by_others && !input.node->is_computed())
+      small.push_back(input);
+  try {
+    evaluate(small);
+    return apply_rule(node, output_gradients, wanted);
+  } catch (const NeedsContents& needs) {
+    throw Unsupported("node \"{}\" ({}): the gradient needs the contents of input {} before the run", node->name, node->op->name,
+                      needs.input);
+  }
+}
+
+Exprs RuleGraph::apply_rule(const std::shared_ptr<LazyNode>& held, const Exprs& output_gradients, const std::vector<bool>& wanted) {
+  const LazyNode& node = *held;
   const Exprs inputs = wrap(node.inputs);
   std::vector<ValueInfo> infos(node.inputs.size());
   std::vector<const ValueInfo*> known;
@@ -89,7 +115,7 @@ Exprs RuleGraph::go_back(LazyNode& node, const Exprs& output_gradients, const st
   for (uint32_t i = 0; i < node.outputs.size(); ++i) {
     const bool is_there = node.outputs[i].kind != ValueInfo::Kind::absent;
     names.push_back(is_there ? own.fresh_name("output") : std::string());
-    outputs.push_back(is_there ? wrap(LazyValue{shared(node), i}) : Expr());
+    outputs.push_back(is_there ? wrap(LazyValue{held, i}) : Expr());
   }
   const Node& looked_at = own.add_node(node.op->name, arguments, names, node.attributes, node.name);
   const NodeView view(looked_at, known, {}, node.op);
@@ -120,8 +146,7 @@ Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) try {
   }
 
   RuleGraph rule;
-  rule.hold(node);
-  const Exprs rule_made = rule.go_back(*node, rule.wrap(gradients), std::vector<bool>(node->inputs.size(), true));
+  const Exprs rule_made = rule.go_back(node, rule.wrap(gradients), std::vector<bool>(node->inputs.size(), true));
 
   std::vector<size_t> places;  // in the results, of the graph's outputs
   for (size_t i = 0; i < rule_made.size() && i < node->inputs.size(); ++i)
@@ -143,89 +168,165 @@ namespace {
 /// An expression from the parameters to the outputs, and the gradients that arrive at its values.
 class Backward {
  public:
-  Backward(std::span<const LazyValue> outputs, std::span<const LazyValue> parameters) : parameters_(parameters) {
-    for (const LazyValue& parameter : parameters) reaches_[parameter.node.get()] = true;
+  /// `ends`: gradients do not go on behind parameters.
+  Backward(std::span<const LazyValue> outputs, std::span<const LazyValue> parameters, bool ends)
+      : parameters_(parameters.begin(), parameters.end()), ends_(ends), rules_(std::make_unique<RuleGraph>()) {
+    kept_.insert(parameters.begin(), parameters.end());
+    for (const LazyValue& parameter : parameters) reaches_.insert(parameter.node.get());
     walk(outputs, [&](const std::shared_ptr<LazyNode>& node) {
       bool reaches = reaches_.contains(node.get());
-      for (const LazyValue& input : node->inputs) reaches = reaches || reaches_.contains(input.node.get());
+      for (const LazyValue& input : node->inputs) reaches = reaches || wants(input);  // not through integers, such as shapes
       if (!reaches) return;
-      reaches_[node.get()] = true;
+      reaches_.insert(node.get());
       order_.push_back(node);
-      rule_.hold(node);
+      if (const std::shared_ptr<const GradientRule> rule = custom_rule(*node)) ++custom_[rule.get()].left;
     });
   }
 
-  RuleGraph& rules() { return rule_; }
+  RuleGraph& rules() { return *rules_; }
   void add(const LazyValue& value, const Expr& gradient) {
-    Expr& sum = arrived(value);
-    sum = sum ? sum + gradient : gradient;
+    Sum& sum = sums_[value];
+    if (!sum.expr) open_.push_back(value);
+    if (sum.made) sum.expr = rules_->wrap(sum.made), sum.made = {};
+    sum.expr = sum.expr ? sum.expr + gradient : gradient;
   }
 
   std::vector<LazyValue> run() {
-    for (size_t i = order_.size(); i-- > 0;) go_back(*order_[i]);
-    std::vector<size_t> places;
-    for (size_t i = 0; i < parameters_.size(); ++i)
-      if (const Expr gradient = arrived(parameters_[i])) {
-        // A value of the expression itself keeps its name.
-        const bool is_made = gradient.value()->producer() != nullptr;
-        places.push_back(i), rule_.graph.add_output(*(is_made ? gradient : rule_.builder.op("Identity", {gradient})).value());
-      }
-    std::vector<LazyValue> made = instantiate(rule_.graph, operators_, rule_.values), gradients(parameters_.size());
-    for (size_t k = 0; k < places.size(); ++k) {
-      Output& output = output_of(made[k]);
-      output.name.clear();
-      if (const Shape* shape = known_shape(parameters_[places[k]]); shape && !output.shape_known) {
+    for (size_t i = order_.size(); i-- > 0;) go_back(order_[i]);
+    compute_sums();
+    std::vector<LazyValue> gradients;
+    for (const LazyValue& parameter : parameters_) {
+      const auto found = sums_.find(parameter);
+      gradients.push_back(found == sums_.end() ? LazyValue() : found->second.made);
+      if (!gradients.back()) continue;
+      Output& output = output_of(gradients.back());
+      if (const Shape* shape = known_shape(parameter); shape && !output.shape_known) {
         output.shape_known = true;
         output.shape = *shape;
       }
-      gradients[places[k]] = std::move(made[k]);
     }
     return gradients;
   }
 
  private:
-  Expr& arrived(const LazyValue& value) {
-    std::vector<Expr>& gradients = sums_[value.node.get()];
-    gradients.resize(value.node->outputs.size());
-    return gradients[value.output];
-  }
-  void go_back(LazyNode& node) {
-    const auto at = sums_.find(&node);
-    if (at == sums_.end()) return;
-    if (node.kind == LazyNode::Kind::step) {  // its outputs are its first inputs
-      const Exprs gradients = at->second;
-      for (size_t i = 0; i < gradients.size(); ++i)
-        if (gradients[i] && reaches_.contains(node.inputs[i].node.get())) add(node.inputs[i], gradients[i]);
-    }
-    if (node.kind != LazyNode::Kind::call) return;
-    std::vector<bool> wanted(node.inputs.size());
-    bool asked = false;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      const LazyValue& input = node.inputs[i];
-      wanted[i] = input && reaches_.contains(input.node.get()) && is_float(output_of(input).dtype);
-      asked = asked || wanted[i];
-    }
-    if (!asked) return;
-    if (node.operators) operators_ = joined(operators_, node.operators);
-    const Exprs gradients = at->second;
-    const Exprs made = rule_.go_back(node, gradients, wanted);
-    for (size_t i = 0; i < made.size() && i < wanted.size(); ++i)
-      if (made[i] && wanted[i]) add(node.inputs[i], made[i]);
+  /// The gradient of a value so far: in the graph of the rules, or in the expression.
+  struct Sum {
+    Expr expr;
+    LazyValue made;
+    explicit operator bool() const noexcept { return expr || made; }
+  };
+  /// The gradients that arrived at the outputs of a rule of the program.
+  struct Custom {
+    size_t left = 0;  // outputs that are still to come
+    std::vector<LazyValue> gradients;
+  };
+
+  static std::shared_ptr<const GradientRule> custom_rule(const LazyNode& node) {
+    return node.kind == LazyNode::Kind::call && node.attributes.size() != 0 ? gradient_rule_of(node) : nullptr;
   }
 
-  std::span<const LazyValue> parameters_;
-  RuleGraph rule_;
+  /// Makes an expression of what the rules wrote, and begins a new graph.
+  void compute_sums() {
+    std::vector<Sum*> sums;
+    for (const LazyValue& value : open_)
+      if (const auto found = sums_.find(value); found != sums_.end() && found->second.expr) {
+        sums.push_back(&found->second);
+        // A value of the expression itself keeps its name.
+        const Expr& sum = found->second.expr;
+        rules_->graph.add_output(*(sum.value()->producer() ? sum : rules_->builder.op("Identity", {sum})).value());
+      }
+    open_.clear();
+    if (!sums.empty()) {
+      const std::vector<LazyValue> made = instantiate(rules_->graph, operators_, rules_->values);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        output_of(made[i]).name.clear();
+        sums[i]->expr = {};
+        sums[i]->made = made[i];
+      }
+    }
+    rules_ = std::make_unique<RuleGraph>();
+  }
+
+  void go_back(const std::shared_ptr<LazyNode>& node) {
+    if (node->kind != LazyNode::Kind::call && node->kind != LazyNode::Kind::step) return;
+    if (const std::shared_ptr<const GradientRule> rule = custom_rule(*node)) return go_back_by(*rule, node);
+    Exprs gradients(node->outputs.size());
+    bool any = false;
+    for (uint32_t i = 0; i < gradients.size(); ++i) {
+      const auto found = sums_.find({node, i});
+      if (found == sums_.end() || !found->second || (ends_ && kept_.contains(found->first))) continue;
+      Sum& sum = found->second;
+      gradients[i] = sum.expr ? sum.expr : rules_->wrap(sum.made);
+      any = true;
+      if (!kept_.contains(found->first)) sums_.erase(found);
+    }
+    if (!any) return;
+    if (node->kind == LazyNode::Kind::step) {  // its outputs are its first inputs
+      for (size_t i = 0; i < gradients.size(); ++i)
+        if (gradients[i] && reaches_.contains(node->inputs[i].node.get())) add(node->inputs[i], gradients[i]);
+      return;
+    }
+    std::vector<bool> wanted(node->inputs.size());
+    bool asked = false;
+    for (size_t i = 0; i < wanted.size(); ++i) asked |= wanted[i] = wants(node->inputs[i]);
+    if (!asked) return;
+    if (node->operators) operators_ = joined(operators_, node->operators);
+    const std::vector<LazyValue> inputs = node->inputs;  // control flow may get others
+    const Exprs made = rules_->go_back(node, gradients, wanted);
+    for (size_t i = 0; i < made.size() && i < wanted.size(); ++i)
+      if (made[i] && wanted[i]) add(inputs[i], made[i]);
+  }
+
+  bool wants(const LazyValue& input) const { return input && reaches_.contains(input.node.get()) && is_float(output_of(input).dtype); }
+
+  /// Calls the rule when the gradients of all its outputs have come. They are ready before the first of its inputs is looked at.
+  void go_back_by(const GradientRule& rule, const std::shared_ptr<LazyNode>& node) {
+    if (ends_ && kept_.contains({node, 0})) return;
+    Custom& custom = custom_[&rule];
+    custom.gradients.resize(rule.outputs);
+    const auto found = sums_.find({node, 0});
+    if (found != sums_.end() && found->second) {
+      if (found->second.expr) compute_sums();
+      custom.gradients[static_cast<size_t>(*node->attributes.get<int64_t>("output"))] = found->second.made;
+      if (!kept_.contains(found->first)) sums_.erase(found);
+    }
+    if (--custom.left > 0) return;
+    Vars given;
+    bool any = false;
+    for (const LazyValue& gradient : custom.gradients) {
+      given.push_back(gradient ? var_of(gradient) : Var());
+      any = any || gradient;
+    }
+    if (!any) return;
+    const Vars made = rule.function(given);
+    const size_t count = node->inputs.size() - 1;
+    if (made.size() != count) throw InvalidArgument("a custom gradient gives {} gradients for {} inputs", made.size(), count);
+    for (size_t i = 0; i < count; ++i) {
+      const LazyValue& input = node->inputs[i + 1];
+      if (!made[i].has_value() || !wants(input)) continue;
+      const LazyValue gradient = required_value(made[i]);
+      check(*node, gradient, input, "input", i);
+      add(input, rules_->wrap(gradient));
+    }
+  }
+
+  std::vector<LazyValue> parameters_;
+  const bool ends_;
+  std::unordered_set<LazyValue, HashOfValue> kept_;  // values whose gradients are results
+  std::unique_ptr<RuleGraph> rules_;
   std::shared_ptr<const OperatorSet> operators_;
   std::vector<std::shared_ptr<LazyNode>> order_;
-  std::unordered_map<const LazyNode*, bool> reaches_;
-  std::unordered_map<const LazyNode*, Exprs> sums_;
+  std::unordered_set<const LazyNode*> reaches_;
+  std::unordered_map<LazyValue, Sum, HashOfValue> sums_;
+  std::vector<LazyValue> open_;  // values whose sums are in the graph of the rules
+  std::unordered_map<const GradientRule*, Custom> custom_;
 };
 
 }  // namespace
 
 std::vector<LazyValue> express::differentiate(std::span<const LazyValue> outputs, std::span<const LazyValue> output_gradients,
-                                              std::span<const LazyValue> parameters) {
-  Backward backward(outputs, parameters);
+                                              std::span<const LazyValue> parameters, bool ends) {
+  Backward backward(outputs, parameters, ends);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (output_gradients[i]) backward.add(outputs[i], backward.rules().wrap(output_gradients[i]));
   return backward.run();
@@ -244,7 +345,7 @@ Vars expr::gradients(const Var& loss, const Vars& parameters) try {
     if (!is_float(output_of(values.back()).dtype))
       throw InvalidArgument("the gradient of {} is asked for; there are gradients of floats", described(values.back()));
   }
-  Backward backward({&root, 1}, values);
+  Backward backward({&root, 1}, values, false);
   RuleGraph& rules = backward.rules();
   Expr seed = rules.builder.scalar(1, output.dtype);
   if (const Shape* shape = known_shape(root); shape && shape->rank() > 0)

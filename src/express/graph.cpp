@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/no_memory.h"
+#include "base/pattern.h"
 #include "express/evaluate.h"
 #include "express/lower.h"
 #include "express/state.h"
@@ -85,6 +86,20 @@ std::vector<LazyValue> in_order(std::span<const LazyValue> roots) {
   return nodes;
 }
 
+/// Makes a call compute as in training, where its operator tells the two apart.
+void set_training(const Node& node, CallRequest& request) {
+  if (node.op() == "BatchNormalization") {
+    request.attributes.set("training_mode", int64_t{1});
+    request.wanted.assign(3, true);
+  } else if (node.op() == "Dropout") {
+    request.inputs.resize(3);
+    Tensor yes(DType::boolean, Shape{});
+    *yes.writable().data<uint8_t>() = 1;
+    request.inputs[2] = constant_value(std::move(yes));
+    request.formal_inputs = 3;
+  }
+}
+
 bool is_constant(const LazyNode& node) { return node.kind == LazyNode::Kind::constant || (node.is_computed() && !node.keeps_inputs); }
 
 }  // namespace
@@ -100,7 +115,7 @@ LazyValue placeholder_of(const ValueType& type, std::string name) {
 
 std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<const OperatorSet>& operators,
                                    std::span<const LazyValue> inputs, const std::vector<LazyValue>* states,
-                                   std::vector<std::pair<std::string, LazyValue>>* named) {
+                                   std::vector<std::pair<std::string, LazyValue>>* named, const expr::ApplyOptions* options) {
   const std::unique_ptr<Graph> graph = given.clone();  // its subgraphs are taken apart
   std::unordered_map<const Value*, LazyValue> values;
   const auto note = [&](const Value& value, LazyValue made) {
@@ -126,6 +141,11 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   for (const auto& constant : graph->constants()) {
+    if (options)
+      if (const auto given = options->constants.find(constant->name()); given != options->constants.end()) {
+        values[constant.get()] = required_value(given->second);
+        continue;
+      }
     LazyValue made = constant_value(*constant->constant());
     made.node->trainable = made.node->keeps_inputs = trainables.contains(constant->name());
     note(*constant, std::move(made));
@@ -153,7 +173,11 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
     }
     for (size_t i = 0; i < node.output_count(); ++i) request.wanted.push_back(node.output(i) != nullptr);
     request.name = node.name();
+    if (options && options->training) set_training(node, request);
     const std::shared_ptr<LazyNode> made = call(std::move(request));
+    if (options && options->next && node.op() == "BatchNormalization" && made->outputs.size() == 3)
+      for (uint32_t i : {1, 2})
+        if (node.input(i + 2)) options->next->insert_or_assign(node.input(i + 2)->name(), var_of({made, i}));
     for (uint32_t i = 0; i < node.output_count(); ++i)
       if (node.output(i)) note(*node.output(i), {made, i});
   }
@@ -449,9 +473,44 @@ Vars apply(const Model& model, const Vars& inputs) try { return express::apply(m
   throw_as_error();
 }
 
+Vars apply(const Model& model, const Vars& inputs, const ApplyOptions& options) try {
+  std::vector<std::string> names;
+  for (const auto& constant : model.graph().constants()) names.push_back(constant->name());
+  const std::unordered_set<std::string_view> known(names.begin(), names.end());
+  for (const auto& [name, value] : options.constants)
+    if (!known.contains(name))
+      throw InvalidArgument("{}: the model has no constant \"{}\"{}", model.graph().source, name, nearest(name, names));
+  return express::apply(model, inputs, nullptr, &options);
+} catch (...) {
+  throw_as_error();
+}
+
+std::map<std::string, Var> parameters_of(const Model& model, const std::vector<std::string>& patterns) try {
+  std::map<std::string, Var> made;
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (const auto& constant : model.graph().constants()) {
+      const Tensor& tensor = *constant->constant();
+      if (!is_float(tensor.dtype()) || !fits_pattern(pattern, constant->name())) continue;
+      any = true;
+      if (!made.contains(constant->name())) made.emplace(constant->name(), trainable(tensor.clone(), constant->name()));
+    }
+    if (any) continue;
+    std::string names;
+    size_t count = 0;
+    for (const auto& constant : model.graph().constants())
+      if (is_float(constant->constant()->dtype()) && ++count <= 5) names += (names.empty() ? "" : ", ") + constant->name();
+    throw InvalidArgument("{}: no constant of floats fits \"{}\"; there are {}: {}{}", model.graph().source, pattern, count, names,
+                          count > 5 ? " ..." : "");
+  }
+  return made;
+} catch (...) {
+  throw_as_error();
+}
+
 }  // namespace expr
 
-Vars express::apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states) {
+Vars express::apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states, const expr::ApplyOptions* options) {
   const Graph& graph = model.graph();
   if (inputs.size() != graph.inputs().size())
     throw InvalidArgument("{}: the model takes {} inputs, {} were given", graph.source, graph.inputs().size(), inputs.size());
@@ -465,7 +524,8 @@ Vars express::apply(const Model& model, const Vars& inputs, const std::vector<La
       throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), output.dtype);
   }
   Vars results;
-  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values, states)) results.push_back(var_of(std::move(value)));
+  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values, states, nullptr, options))
+    results.push_back(var_of(std::move(value)));
   return results;
 }
 

@@ -11,9 +11,10 @@ namespace minnow::express {
 /// graph; null: new ones. `values`, if not null, gets the expression for each value of the graph.
 std::vector<LazyValue> instantiate(const Graph& graph, const std::shared_ptr<const OperatorSet>& operators,
                                    std::span<const LazyValue> inputs, const std::vector<LazyValue>* states = nullptr,
-                                   std::vector<std::pair<std::string, LazyValue>>* values = nullptr);
+                                   std::vector<std::pair<std::string, LazyValue>>* values = nullptr,
+                                   const expr::ApplyOptions* options = nullptr);
 /// The outputs of a model for these inputs. Throws InvalidArgument if they do not fit.
-Vars apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states);
+Vars apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states, const expr::ApplyOptions* options = nullptr);
 /// A placeholder of a declared type. Throws Unsupported for sequences and optionals.
 LazyValue placeholder_of(const ValueType& type, std::string name);
 

@@ -13,6 +13,8 @@ struct Recording {
   std::vector<LazyValue> states;        // that it changes
 };
 
+/// The nodes of results that a function made, since node number `first`.
+Recording collect(const Vars& results, uint64_t first);
 /// Calls the function; nodes that are made meanwhile are inside, and those made since the node number `first`, if it is not 0.
 Recording record(FunctionRef<Vars()> function, uint64_t first = 0);
 

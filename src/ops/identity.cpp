@@ -20,6 +20,11 @@ void reference(const NodeView& node, KernelArgs& args) {
 
 #if MINNOW_GRADIENTS
 Exprs identity_gradient(const GradientContext& c) { return {c.output_gradient(0)}; }
+Exprs first_gradient(const GradientContext& c) {
+  Exprs made(c.inputs.size());
+  made[0] = c.output_gradient(0);
+  return made;
+}
 #endif
 
 constexpr List<Operator> definitions() {
@@ -41,7 +46,16 @@ constexpr List<Operator> definitions() {
            .infer_shapes = [](const NodeView& node) -> Shapes { return {node.input_sizes(0)}; },
            .decompose = [](const NodeView&, GraphBuilder& b, const Exprs& in) -> Exprs { return {b.op("Identity", {in[0]})}; },
            .gradient = MINNOW_GRADIENT(zero_gradient),
-           .batch = batch_apart}};
+           .batch = batch_apart},
+          {.name = "minnow.After",
+           .doc = MINNOW_DOC("y = input, computed after the other inputs. In expressions it may have a gradient of the program's own."),
+           .inputs = {{"input"}, {"others", kAny, kVariadic}},
+           .outputs = {{"output", same_as("input")}},
+           .attributes = {optional("rule", AttributeKind::tensor, "where the program keeps the gradient's function"),
+                          optional("output", AttributeKind::integer, "which output of that function this is; 0 by default")},
+           .infer_shapes = [](const NodeView& node) -> Shapes { return {node.input_sizes(0)}; },
+           .decompose = [](const NodeView&, GraphBuilder& b, const Exprs& in) -> Exprs { return {b.op("Identity", {in[0]})}; },
+           .gradient = MINNOW_GRADIENT(first_gradient)}};
 }
 
 }  // namespace

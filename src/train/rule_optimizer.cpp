@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/no_memory.h"
 #include "base/os.h"
+#include "base/pattern.h"
 #include "base/thread_pool.h"
 #include "train/custom.h"
 #include "train/settings.h"
@@ -23,24 +24,6 @@ std::vector<SettingRow> all_settings(const Rule& rule) {
 }
 
 namespace {
-
-/// `*`: any characters, `?`: one.
-bool fits(std::string_view pattern, std::string_view name) {
-  size_t p = 0, n = 0, star = std::string_view::npos, behind = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] != '*' && pattern[p] == name[n]))) {
-      ++p, ++n;
-    } else if (p < pattern.size() && pattern[p] == '*') {
-      star = p++, behind = n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1, n = ++behind;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 size_t elements_of(const StateRow& row, const Shape& shape, size_t history) {
   const size_t count = static_cast<size_t>(shape.elements()), rank = shape.rank();
@@ -109,7 +92,7 @@ std::vector<double> RuleOptimizer::settings_for(std::string_view name) const {
   for (const SettingRow& row : rows_) values.push_back(row.fallback);
   read_settings(rows_, config_.settings, where(), values);
   for (const Group& group : config_.groups)
-    if (fits(group.pattern, name)) {
+    if (fits_pattern(group.pattern, name)) {
       read_settings(rows_, group.settings, where(), values);
       break;
     }

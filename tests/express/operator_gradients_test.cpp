@@ -289,6 +289,48 @@ std::vector<Case> cases() {
                    {{"linear_before_reset", int64_t{1}}},
                    2});
   }
+  for (const int64_t align : {0, 1})
+    for (const char* mode : {"linear", "nearest", "cubic"})
+      for (const char* padding : {"zeros", "border", "reflection"})
+        all.push_back({"GridSample",
+                       {reals({2, 2, 3, 4}), reals({2, 2, 3, 2}, -1.31, 1.27)},
+                       {{"align_corners", align}, {"mode", string(mode)}, {"padding_mode", string(padding)}}});
+  all.push_back({"GridSample", {reals({1, 1, 5}), reals({1, 4, 1}, -0.93, 0.91)}});
+  all.push_back({"GridSample", {reals({1, 2, 2, 3, 2}), reals({1, 1, 2, 2, 3}, -0.93, 0.91)}});
+  all.push_back({"AffineGrid", {reals({2, 2, 3}), ints({4}, {2, 1, 3, 2})}});
+  all.push_back({"AffineGrid", {reals({1, 3, 4}), ints({5}, {1, 1, 2, 3, 2})}, {{"align_corners", int64_t{1}}}});
+  all.push_back({"Det", {reals({3, 3})}});
+  all.push_back({"Det", {reals({2, 2, 2})}});
+  all.push_back({"Det", {tensor(DType::f64, {2, 2}, {1, 2, 2, 4})}});
+  for (const Shape& shape : {Shape{3, 3}, Shape{4, 2}, Shape{2, 4}, Shape{2, 3, 2}}) all.push_back({"minnow.Svd", {reals(shape)}, {}, 3});
+  for (const int64_t inverse : {0, 1})
+    for (const int64_t parts : {1, 2})
+      for (const int64_t length : {5, 8}) {
+        all.push_back({"DFT", {reals({2, 5, 3, parts}), ints({}, {double(length)}), ints({}, {1})}, {{"inverse", inverse}}});
+        if (inverse || parts == 1)
+          all.push_back({"DFT",
+                         {reals({2, 5, parts}), inverse ? ints({}, {double(length)}) : ints({}, {double(length)})},
+                         {{"inverse", inverse}, {"onesided", int64_t{1}}}});
+      }
+  all.push_back({"DFT", {reals({6, 2}), kNone, ints({}, {0})}});
+  all.push_back({"STFT", {reals({2, 9, 1}), ints({}, {2}), positive({4})}});
+  all.push_back({"STFT", {reals({1, 9, 2}), ints({}, {3}), positive({3})}, {{"onesided", int64_t{0}}}});
+  all.push_back({"STFT", {reals({2, 8}), ints({}, {2}), kNone, ints({}, {4})}});
+  all.push_back({"Col2Im", {reals({2, 8, 12}), ints({2}, {4, 5}), ints({2}, {2, 2})}});
+  all.push_back({"Col2Im",
+                 {reals({1, 4, 9}), ints({2}, {5, 5}), ints({2}, {2, 2})},
+                 {{"strides", std::vector<int64_t>{2, 2}}, {"pads", std::vector<int64_t>{1, 0, 0, 1}}}});
+  all.push_back({"MaxUnpool",
+                 {reals({1, 1, 2, 2}), ints({1, 1, 2, 2}, {0, 7, 9, 14})},
+                 {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}}});
+  all.push_back({"MaxUnpool",
+                 {reals({1, 1, 2, 2}), ints({1, 1, 2, 2}, {0, 7, 9, 14}), ints({4}, {1, 1, 5, 6})},
+                 {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}}});
+  all.push_back({"TensorScatter", {reals({2, 5, 2}), reals({2, 2, 2}, -2, 2, 7), ints({2}, {1, 3})}, {{"axis", int64_t{1}}}});
+  all.push_back({"TensorScatter",
+                 {reals({2, 4, 2}), reals({2, 3, 2}, -2, 2, 7), ints({2}, {2, 3})},
+                 {{"axis", int64_t{1}}, {"mode", string("circular")}}});
+  all.push_back({"minnow.After", {reals({3}), reals({2})}, {}, 1, {1}});
   all.push_back({"Attention", {reals({1, 2, 3, 4}), reals({1, 2, 5, 4}, -2, 2, 3), reals({1, 2, 5, 4}, -2, 2, 4)}});
   return all;
 }
@@ -359,10 +401,8 @@ TEST_P(OperatorGradients, agree_with_differences) {
 
 /// Operators of floats that have no gradient yet, or none at all, with the reason.
 const std::map<std::string_view, std::string_view> kWithoutGradient = {
-    {"AffineGrid", "not written yet"},
     {"Bernoulli", "random"},
     {"BitCast", "bits have no derivative"},
-    {"Col2Im", "not written yet"},
     {"Compress", "the shape of the output depends on data"},
     {"ConcatFromSequence", "sequences"},
     {"EyeLike", "constant"},
@@ -385,24 +425,17 @@ const std::map<std::string_view, std::string_view> kWithoutGradient = {
     {"ai.onnx.preview.training.Adagrad", "an optimizer"},
     {"ai.onnx.preview.training.Adam", "an optimizer"},
     {"ai.onnx.preview.training.Momentum", "an optimizer"},
-    {"DFT", "not written yet"},
     {"DeformConv", "not written yet"},
     {"DequantizeLinear", "integers have no derivative; quantization-aware training brings rules"},
-    {"Det", "not written yet"},
-    {"GridSample", "not written yet"},
     {"If", "control flow: control_flow_gradient_test.cpp"},
     {"LinearAttention", "not written yet"},
     {"Loop", "control flow: control_flow_gradient_test.cpp"},
     {"MaxRoiPool", "not written yet"},
-    {"MaxUnpool", "not written yet"},
     {"MelWeightMatrix", "made of integers"},
     {"RoiAlign", "not written yet"},
-    {"STFT", "not written yet"},
     {"Scan", "control flow: control_flow_gradient_test.cpp"},
-    {"TensorScatter", "not written yet"},
     {"TfIdfVectorizer", "integers have no derivative"},
     {"Unique", "the shape of the output depends on data"},
-    {"minnow.Svd", "not written yet"},
 };
 
 TEST(Gradients, of_every_operator_of_floats_are_there_or_listed) {

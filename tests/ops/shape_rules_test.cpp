@@ -144,6 +144,7 @@ constexpr std::string_view kNodes[] = {
     "input r: f32[]; const t = i64[] 1; input x: f32[2]; input g: f32[2]; input v: f32[2]; "
     "y, z = ai.onnx.preview.training.Momentum(r, t, x, g, v) {mode = \"standard\", norm_coefficient = 0.0, alpha = 0.9, beta = 1.0}",
     "const k = u32[2] [1, 2]; const s = i64[2] [3, 4]; y = minnow.KeyedUniform(k, s)",
+    "input x: f32[2, 4, 3]; input z: f32[5]; y = minnow.After(x, z)",
 #if MINNOW_GRADIENTS
     "input x: f32[2, 4, 9, 8]; input s: f32[4]; input g: f32[2, 4, 9, 8]; y, t, b = minnow.BatchNormalizationGradient(x, s, g)",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 6, 7, 6]; y = minnow.ConvWeightGradient(x, g) {kernel_shape = [3, 3]}",

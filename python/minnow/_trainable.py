@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of files as modules with parameters, for training."""
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Sequence
+
+from minnow import _minnow, nn
+from minnow._files import ModelPath, read_model
+from minnow._minnow import Var
+from minnow._typing import VarLike
+
+
+class TrainableModel(nn.Module):
+    """A model whose constants of some names are parameters; load_trainable() makes it. Until eval() is called, BatchNormalization computes with
+    the batch and Dropout drops. Names of parameters and buffers are those of the file."""
+
+    def __init__(self, model: _minnow.ModelData, patterns: Sequence[str]) -> None:
+        """The parameters are constants of floats whose names fit one of the patterns."""
+        self._model = model
+        self._running = _minnow.running_statistics(model)
+        self._weights = {name: value for name, value in _minnow.parameters_of(model, patterns).items() if name not in self._running}
+
+    def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
+        # By the names that the file has for them; running means and variances are buffers.
+        for values in (self._weights, self._running):
+            for name, value in values.items():
+                yield name, value, True
+
+    def forward(self, *inputs: VarLike) -> Any:
+        """The model's outputs for these inputs: one Var, or a tuple. Raises InvalidArgument (a ValueError) for another number of inputs or
+        other dtypes."""
+        constants = {**self._weights, **{name: nn.read_buffer(value) for name, value in self._running.items()}}
+        outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training)
+        for name, value in following.items():
+            if name in self._running:
+                nn.update_buffer(self._running[name], value)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def export(self, path: str, *inputs: VarLike) -> None:
+        """Writes a .minnow file of the model with its parameters as they are now, for inputs of these dtypes and numbers of dimensions."""
+        given = [x if isinstance(x, Var) else Var(x) for x in inputs]
+        placeholders = [_minnow.placeholder(f"input{i}" if len(given) > 1 else "input", x.dtype, [None] * x.ndim) for i, x in enumerate(given)]
+        was, self.training = self.training, False
+        try:
+            result = self.forward(*placeholders)
+        finally:
+            self.training = was
+        _minnow.save(list(result) if isinstance(result, tuple) else [result], path, placeholders)
+
+
+def load_trainable(path: ModelPath, parameters: str | Sequence[str] = "*", *, shapes: Mapping[str, Sequence[int | None]] | None = None) -> TrainableModel:
+    """A model of any format as a module that can be trained: constants of floats whose names fit a pattern are its parameters.
+
+    path: a file of any format that Minnow reads, the bytes of a file, or an open binary file. parameters: a pattern, or several; `*` stands for
+    any characters, `?` for one. shapes: fixed dimensions of inputs, by name. Raises what load() raises, and InvalidArgument (a ValueError) if
+    a pattern fits no name; the error lists some.
+    """
+    patterns = [parameters] if isinstance(parameters, str) else list(parameters)
+    return TrainableModel(read_model(path, "train", shapes=shapes).model, patterns)
+
+
+__all__ = ["TrainableModel", "load_trainable"]
