@@ -13,6 +13,8 @@
 
 namespace minnow {
 
+#if MINNOW_GRADIENTS
+
 using namespace express;
 
 namespace {
@@ -147,4 +149,14 @@ Vars checkpoint(const Body& function, const Vars& inputs) try {
 }
 
 }  // namespace expr
+
+#else
+
+void express::forget_gradient_rules(Graph&) {}
+Vars expr::custom_gradient(const Vars&, const Vars& outputs, GradientFunction) { return outputs; }
+Var expr::with_gradient_hook(const Var& x, std::function<Var(const Var&)>) { return x; }
+Vars expr::checkpoint(const Body& function, const Vars& inputs) { return function(inputs); }
+
+#endif
+
 }  // namespace minnow

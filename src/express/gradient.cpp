@@ -12,6 +12,8 @@
 
 namespace minnow {
 
+#if MINNOW_GRADIENTS
+
 using namespace express;
 
 namespace {
@@ -362,5 +364,16 @@ Vars expr::gradients(const Var& loss, const Vars& parameters) try {
 } catch (...) {
   throw_as_error();
 }
+
+#else
+
+Vars expr::gradient_of(const Vars&, const Vars&) try { throw Unsupported("this build has no gradients (MINNOW_GRADIENTS)"); } catch (...) {
+  throw_as_error();
+}
+Vars expr::gradients(const Var&, const Vars&) try { throw Unsupported("this build has no gradients (MINNOW_GRADIENTS)"); } catch (...) {
+  throw_as_error();
+}
+
+#endif
 
 }  // namespace minnow

@@ -64,7 +64,6 @@ void tile(const NodeView& node, KernelArgs& args) {
 #if MINNOW_GRADIENTS
 Exprs expand_gradient(const GradientContext& c) { return {c.builder.op("minnow.SumTo", {c.output_gradient(0), c.shape_of(0)}), Expr()}; }
 Exprs sum_to_gradient(const GradientContext& c) { return {c.builder.op("Expand", {c.output_gradient(0), c.shape_of(0)}), Expr()}; }
-#endif
 
 Shapes sum_to_shape(const NodeView& node) {
   const std::vector<Size> sizes = node.sizes(1);
@@ -96,42 +95,45 @@ Exprs sum_to_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   const Expr sum = axes.empty() ? b.op("Identity", {in[0]}) : b.op("ReduceSum", {in[0], b.constant(axes)}, {{"keepdims", int64_t{1}}});
   return {added ? b.op("Reshape", {sum, b.constant(Ints(to.begin(), to.end()))}) : sum};
 }
+#endif
 
 constexpr List<Operator> definitions() {
   return {
-      {.name = "minnow.SumTo",
-       .doc = MINNOW_DOC("The sums of elements that Expand would make of one: the adjoint of Expand."),
-       .inputs = {{"data", kFloats}, {"shape", kI64}},
-       .outputs = {{"sums", same_as("data")}},
-       .infer_shapes = sum_to_shape,
-       .reference = sum_to,
-       .decompose = sum_to_parts,
-       .gradient = MINNOW_GRADIENT(sum_to_gradient)},
-      {.name = "Expand",
-       .since = 13,
-       .doc =
-           MINNOW_DOC("The input broadcast together with `shape`: dimensions of 1 are repeated, leading ones added; a 1 in `shape` keeps "
-                      "the input's dimension."),
-       .inputs = {{"input"}, {"shape", kI64}},
-       .outputs = {{"output", same_as("input")}},
-       .infer_shapes = expand_shape,
-       .infer_contents = move_contents,
-       .reference = expand,
-       .gradient = MINNOW_GRADIENT(expand_gradient),
-       .batch = batch_reshaped,
-       .elements = Elements::copied,
-       .axes = axis_entries(1)},
-      {.name = "Tile",
-       .since = 13,
-       .doc = MINNOW_DOC("The input repeats[i] times along axis i, as numpy.tile."),
-       .inputs = {{"input"}, {"repeats", kI64}},
-       .outputs = {{"output", same_as("input")}},
-       .infer_shapes = tile_shape,
-       .infer_contents = move_contents,
-       .reference = tile,
-       .batch = batch_apart,
-       .elements = Elements::copied,
-       .axes = axis_entries(1)},
+#if MINNOW_GRADIENTS
+    {.name = "minnow.SumTo",
+     .doc = MINNOW_DOC("The sums of elements that Expand would make of one: the adjoint of Expand."),
+     .inputs = {{"data", kFloats}, {"shape", kI64}},
+     .outputs = {{"sums", same_as("data")}},
+     .infer_shapes = sum_to_shape,
+     .reference = sum_to,
+     .decompose = sum_to_parts,
+     .gradient = MINNOW_GRADIENT(sum_to_gradient)},
+#endif
+        {.name = "Expand",
+         .since = 13,
+         .doc =
+             MINNOW_DOC("The input broadcast together with `shape`: dimensions of 1 are repeated, leading ones added; a 1 in `shape` keeps "
+                        "the input's dimension."),
+         .inputs = {{"input"}, {"shape", kI64}},
+         .outputs = {{"output", same_as("input")}},
+         .infer_shapes = expand_shape,
+         .infer_contents = move_contents,
+         .reference = expand,
+         .gradient = MINNOW_GRADIENT(expand_gradient),
+         .batch = batch_reshaped,
+         .elements = Elements::copied,
+         .axes = axis_entries(1)},
+        {.name = "Tile",
+         .since = 13,
+         .doc = MINNOW_DOC("The input repeats[i] times along axis i, as numpy.tile."),
+         .inputs = {{"input"}, {"repeats", kI64}},
+         .outputs = {{"output", same_as("input")}},
+         .infer_shapes = tile_shape,
+         .infer_contents = move_contents,
+         .reference = tile,
+         .batch = batch_apart,
+         .elements = Elements::copied,
+         .axes = axis_entries(1)},
   };
 }
 

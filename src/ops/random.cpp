@@ -123,6 +123,7 @@ void multinomial(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+#if MINNOW_GRADIENTS  // layers in training draw by keys
 Shapes keyed_shape(const NodeView& node) {
   if (node.input_sizes(0).rank() != 1 || less(2, node.input_sizes(0)[0]) || less(node.input_sizes(0)[0], 2))
     node.fail("the key should hold two numbers, it is of shape {}", node.input_sizes(0));
@@ -145,6 +146,7 @@ void keyed(const NodeView&, KernelArgs& args) {
   }
   args.write(0, y);
 }
+#endif
 
 constexpr AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
 constexpr AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
@@ -170,33 +172,35 @@ constexpr Operator with_input(Operator op, DTypes dtypes) {
 constexpr List<Operator> definitions() {
   const AttributeSpec shape = required(kShape, AttributeKind::integers, MINNOW_DOC("of the result"));
   return {
-      row("RandomNormal", MINNOW_DOC("Normal numbers (Box, Muller 1958) of a given shape."), {shape, kMean, kScale}, infer_from_attributes,
-          normal),
-      with_input(row("RandomNormalLike", MINNOW_DOC("Normal numbers of the input's shape and, unless another is named, its dtype."),
-                     {kMean, kScale}, infer_like<kFloats>, normal),
-                 kAny),
-      row("RandomUniform", MINNOW_DOC("Numbers of equal chance in [low, high) of a given shape."), {shape, kLow, kHigh},
-          infer_from_attributes, uniform),
-      with_input(row("RandomUniformLike",
-                     MINNOW_DOC("Numbers of equal chance in [low, high) of the input's shape and, unless another is named, its dtype."),
-                     {kLow, kHigh}, infer_like<kFloats>, uniform),
-                 kAny),
-      with_input(
-          row("Bernoulli", MINNOW_DOC("1 with the probability that the input holds, else 0."), {}, infer_like<kNumeric | kBool>, bernoulli),
-          kFloats),
-      with_input(row("Multinomial",
-                     MINNOW_DOC("Classes drawn with the probabilities whose logarithms, up to a constant, each row of the input holds."),
-                     {kSampleSize}, infer_multinomial, multinomial),
-                 kFloats),
-      {.name = "minnow.KeyedUniform",
-       .doc = MINNOW_DOC(
-           "Numbers of equal chance in [0, 1), a multiple of 2^-24 each, that the key alone decides: element i is made of word i "
-           "% 4 of the Philox block with counter i / 4. Source: Salmon et al. 2011, \"Parallel random numbers: as easy as 1, "
-           "2, 3\"."),
-       .inputs = {{"key", one_of({DType::u32})}, {"shape", kI64}},
-       .outputs = {{"output", fixed(DType::f32)}},
-       .infer_shapes = keyed_shape,
-       .reference = keyed},
+    row("RandomNormal", MINNOW_DOC("Normal numbers (Box, Muller 1958) of a given shape."), {shape, kMean, kScale}, infer_from_attributes,
+        normal),
+        with_input(row("RandomNormalLike", MINNOW_DOC("Normal numbers of the input's shape and, unless another is named, its dtype."),
+                       {kMean, kScale}, infer_like<kFloats>, normal),
+                   kAny),
+        row("RandomUniform", MINNOW_DOC("Numbers of equal chance in [low, high) of a given shape."), {shape, kLow, kHigh},
+            infer_from_attributes, uniform),
+        with_input(row("RandomUniformLike",
+                       MINNOW_DOC("Numbers of equal chance in [low, high) of the input's shape and, unless another is named, its dtype."),
+                       {kLow, kHigh}, infer_like<kFloats>, uniform),
+                   kAny),
+        with_input(row("Bernoulli", MINNOW_DOC("1 with the probability that the input holds, else 0."), {}, infer_like<kNumeric | kBool>,
+                       bernoulli),
+                   kFloats),
+        with_input(row("Multinomial",
+                       MINNOW_DOC("Classes drawn with the probabilities whose logarithms, up to a constant, each row of the input holds."),
+                       {kSampleSize}, infer_multinomial, multinomial),
+                   kFloats),
+#if MINNOW_GRADIENTS
+        {.name = "minnow.KeyedUniform",
+         .doc = MINNOW_DOC(
+             "Numbers of equal chance in [0, 1), a multiple of 2^-24 each, that the key alone decides: element i is made of word i "
+             "% 4 of the Philox block with counter i / 4. Source: Salmon et al. 2011, \"Parallel random numbers: as easy as 1, "
+             "2, 3\"."),
+         .inputs = {{"key", one_of({DType::u32})}, {"shape", kI64}},
+         .outputs = {{"output", fixed(DType::f32)}},
+         .infer_shapes = keyed_shape,
+         .reference = keyed},
+#endif
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/numeric.h"
+#include "express/backward.h"
 #include "express/lower.h"
 #include "express/scope.h"
 #include "graph/rewriter.h"
@@ -181,6 +182,7 @@ struct TrainingStep::Impl {
     for (const train::Trace::Buffer& buffer : trace.buffers) leaves.push_back(value_of(buffer.symbol));
     for (const Var& x : trace.keys) leaves.push_back(value_of(x)), made.keys.push_back(Tensor(DType::u32, {2}));
     made.graph = graph_of(roots, leaves, made.operators);
+    forget_gradient_rules(*made.graph);
     const OperatorSet& operators = made.operators ? *made.operators : OperatorSet::builtin();
     if (const GraphRewriter rewrite = step_rewriter().load()) {
       infer_static_types(operators, *made.graph);

@@ -6,6 +6,9 @@
 #include "base/philox.h"
 
 namespace minnow::cpu {
+
+#if MINNOW_GRADIENTS
+
 namespace {
 
 constexpr size_t kNumbersPerTask = 16 << 10, kBlock = 4;
@@ -44,5 +47,9 @@ constexpr Scheme kSchemes[] = {{"minnow.KeyedUniform", "keyed_uniform", estimate
 }  // namespace
 
 std::span<const Scheme> random_schemes() { return selected<kSchemes>(); }
+
+#else
+std::span<const Scheme> random_schemes() { return {}; }
+#endif
 
 }  // namespace minnow::cpu
