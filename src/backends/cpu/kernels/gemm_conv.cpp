@@ -11,8 +11,8 @@ namespace minnow::cpu {
 namespace {
 
 constexpr size_t kPair = 2;  // vectors of output channels that a tile computes
-constexpr size_t kMostLanes = 16,
-                 kTurnedRows = 128;  // of weights that are turned at once
+constexpr size_t kMostLanes = 16;
+constexpr size_t kTurnedRows = 128;  // of weights that are turned at once
 
 // Prefetches the next pixels of every vector of input channels, in contiguous runs of the length that tiles prefetch, two vectors at a time
 // (Tile::prefetch and Tile::prefetch_also). With an odd number of vectors it prefetches bytes beyond them, which does no harm. Large images
@@ -197,24 +197,25 @@ void GemmConv::pack_panel(size_t panel, const float* oihw, float* out) const noe
     if (low_precision_ && element_ != 1) low_precision_->arrange_whole(out, channels, lanes / lanes_, lanes_);
     return;
   }
-  const size_t raw = std::min(filter_.output,
-                              filter_.channel);  // neighbouring taps of an output and a channel
+  const size_t raw = std::min(filter_.output, filter_.channel);  // neighbouring taps of an output and a channel
   if (element_ != 1 && !low_precision_ && raw <= kTurnedRows) {
-    // Some channels at a time are turned where they lie next to each other, so
-    // that no tap reads all of the weights again.
+    // Some channels at a time are turned where they lie next to each other, so that no tap reads all of the weights again.
     const size_t together = filter_.channel == raw ? kTurnedRows / raw : 1, used = std::min(lanes, outputs - v * lanes_);
+    const auto row_of = [&](size_t tap) {
+      return static_cast<size_t>(static_cast<ptrdiff_t>(filter_.first) + static_cast<ptrdiff_t>(tap / shape_.kernel_w) * filter_.row +
+                                 static_cast<ptrdiff_t>(tap % shape_.kernel_w) * filter_.column);
+    };
+    size_t last = 0;  // behind it, the weights may end
+    for (size_t tap = 0; tap < taps; ++tap) last = std::max(last, row_of(tap));
     float turned[kTurnedRows * kPair * kMostLanes];
     if (used < lanes) std::fill_n(turned, together * raw * lanes, 0.0f);
     const float* from = oihw + g * filter_.group + v * lanes_ * filter_.output;
     for (size_t first = 0; first < channels; first += together) {
       const size_t count = std::min(together, channels - first);
-      layout_->transpose(from + first * filter_.channel, filter_.output, used, count * raw, turned, lanes);
-      for (size_t tap = 0; tap < taps; ++tap) {
-        const ptrdiff_t row = static_cast<ptrdiff_t>(filter_.first) + static_cast<ptrdiff_t>(tap / shape_.kernel_w) * filter_.row +
-                              static_cast<ptrdiff_t>(tap % shape_.kernel_w) * filter_.column;
+      layout_->transpose(from + first * filter_.channel, filter_.output, used, (count - 1) * raw + last + 1, turned, lanes);
+      for (size_t tap = 0; tap < taps; ++tap)
         for (size_t c = 0; c < count; ++c)
-          std::copy_n(turned + (c * raw + static_cast<size_t>(row)) * lanes, lanes, out + (tap * channels + first + c) * lanes);
-      }
+          std::copy_n(turned + (c * raw + row_of(tap)) * lanes, lanes, out + (tap * channels + first + c) * lanes);
     }
     return;
   }
