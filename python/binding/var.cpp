@@ -574,6 +574,13 @@ Sharing sharing_from(nb::handle copy) {
   return PyObject_IsTrue(copy.ptr()) == 1 ? Sharing::copy : Sharing::must;
 }
 
+/// A variable of the same value. Where the value may change, as that of a placeholder or a parameter, it follows it and has its gradient.
+Var copy_of(const Var& x) {
+  const express::LazyNode& node = *express::value_of(x).node;
+  const bool is_leaf = node.kind != express::LazyNode::Kind::call && node.kind != express::LazyNode::Kind::step;
+  return is_leaf && node.keeps_inputs ? expr::op("Identity", {x}) : x.clone();
+}
+
 Var as_var(nb::handle object, nb::handle dtype, nb::handle copy) {
   const Sharing sharing = sharing_from(copy);
   const DType wanted = dtype.is_none() ? DType::undefined : dtype_from(dtype);
@@ -582,7 +589,7 @@ Var as_var(nb::handle object, nb::handle dtype, nb::handle copy) {
   const Var& x = var_of(object);
   const bool same = wanted == DType::undefined || x.dtype() == wanted;
   if (!same && sharing == Sharing::must) throw InvalidArgument("a {} cannot become {} without a copy", x.dtype(), wanted);
-  return !same ? x.astype(wanted) : sharing == Sharing::copy ? x.clone() : x;
+  return !same ? x.astype(wanted) : sharing == Sharing::copy ? copy_of(x) : x;
 }
 
 /// Names the keyword that a function has not, with the nearest ones.
@@ -720,7 +727,7 @@ void define_var(nb::module_& m) {
               throw TypeFault("a {} cannot become {} by the rule \"{}\"", x.dtype(), wanted, casting);
             if (wanted != x.dtype() && (is_complex(wanted) || is_complex(x.dtype())))
               return nb::cast<Var>(nb::module_::import_("minnow._minnow").attr("numpy").attr("cast")(nb::cast(x), dtype));
-            if (wanted == x.dtype()) return copy ? x.clone() : x;
+            if (wanted == x.dtype()) return copy ? copy_of(x) : x;
             return x.astype(wanted);
           },
           nb::arg("dtype").none(), nb::arg("order") = nb::none(), nb::arg("casting") = "unsafe", nb::arg("subok") = true,

@@ -70,6 +70,14 @@ class Autograd(unittest.TestCase):
                     values.append(float(loss(moved)))
                 self.assertAlmostEqual(gradient.flat[at], (values[0] - values[1]) / 2e-6, places=7)
 
+    def test_copies_have_the_gradient(self):
+        x = minnow.Var([1.0, 2.0])
+        for copy in (lambda v: v.astype("float64"), lambda v: v.copy(), minnow.numpy.array, minnow.Var):
+            np.testing.assert_array_equal(minnow.grad(lambda v: (copy(v) * v).sum())(x), [2, 4])
+        given = expr.placeholder("given", "float64", [2])
+        for copy in (given.astype("float64"), given.copy(), minnow.numpy.array(given)):
+            self.assertEqual([p.name for p in expr.placeholders([copy + given])], ["given"])
+
     def test_errors(self):
         x = minnow.Var([1.0, 2.0])
         with self.assertRaisesRegex(ValueError, "one element"):

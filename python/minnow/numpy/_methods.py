@@ -102,7 +102,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
         {"choose": _indexing.choose, "compress": lambda x, condition, axis=None, out=None: _indexing.compress(condition, x, axis, out), "nonzero": _indexing.nonzero, "put": _indexing.put,
          "take": _indexing.take},
         {"clip": ew.clip, "conj": _conjugate, "conjugate": _conjugate, "round": ew.round},
-        {"copy": lambda x, order="C": x.clone(), "diagonal": _creation.diagonal, "fill": _fill, "flatten": _flatten, "ravel": _shape.ravel, "repeat": _shape.repeat, "squeeze": _squeezed,
+        {"copy": lambda x, order="C": x.astype(x.dtype), "diagonal": _creation.diagonal, "fill": _fill, "flatten": _flatten, "ravel": _shape.ravel, "repeat": _shape.repeat, "squeeze": _squeezed,
          "swapaxes": _shape.swapaxes, "trace": _creation.trace, "dot": _products.dot},
         {"byteswap": _byteswap, "tobytes": _tobytes, "tofile": _tofile, "view": _view}) for name, function in functions.items()}
 
