@@ -3,11 +3,13 @@
 """Training steps of five networks in Minnow and in torch, side by side: time and peak memory.
 
     PYTHONPATH=build/release/python python bench/training.py --torch-python PYTHON_WITH_TORCH [--threads 1 2] [--seconds 10] [network...]
+    PYTHONPATH=build/release/python python bench/training.py --memory 0.5 0.35 [--threads 1] [network...]
     PYTHONPATH=build/release/python python bench/training.py --save-graph resnet18.minnow resnet18      # loss and gradients, to be profiled
 
 A step is forward, backward and an update by SGD with momentum, on a batch that is in memory. Each engine runs in a process of its own; the
 processes take turns, step by step, so that both see the same machine. Memory is the peak resident set less that of the process after its
-imports: parameters, the optimizer's state, activations and gradients. Without --torch-python only Minnow runs.
+imports: parameters, the optimizer's state, activations and gradients. Without --torch-python only Minnow runs. --memory compares steps of
+Minnow that may take a part of the memory for activations and gradients, and compute activations again.
 """
 import argparse
 import json
@@ -127,17 +129,48 @@ class Minnow:
         return expr.op("SoftmaxCrossEntropyLoss", [getattr(self, self.network)(x), labels])
 
 
-def minnow_step(network, threads):
+def recorded_step(network, threads, memory=0):
+    """A TrainingStep, and a function that runs it."""
     made, (x, labels) = Minnow(network), map(minnow.Var, batch_of(network))
     made.loss(x, labels)
     optimizer = optim.create("sgd", made.parameters, lr=1e-3, momentum=0.9, threads=threads)
-    step = optim.TrainingStep(made.loss, optimizer)
+    step = optim.TrainingStep(made.loss, optimizer, memory=memory)
     scope = expr.scope(threads=threads)
 
     def run():
         with scope:
             return float(step(x, labels))
-    return run
+    return step, run
+
+
+def minnow_step(network, threads):
+    return recorded_step(network, threads)[1]
+
+
+def memory_table(networks, parts, threads, seconds):
+    print("| network | threads | of the memory | activations and gradients MB | min ms | times the whole |")
+    print("|---|---|---|---|---|---|")
+    for network in networks:
+        for count in threads:
+            whole, run = recorded_step(network, count)
+            run()
+            rows = [(1.0, whole, run, [])]
+            for part in parts:
+                step, run = recorded_step(network, count, int(part * whole.arena_bytes))
+                try:
+                    run()
+                    rows.append((part, step, run, []))
+                except minnow.Error as error:
+                    print(f"| {network} b{BATCH[network]} | {count} | {part} | {error} | | |")
+            end = time.perf_counter() + seconds
+            while time.perf_counter() < end or len(rows[0][3]) < 3:
+                for _, _, run, times in rows:
+                    begin = time.perf_counter()
+                    run()
+                    times.append(time.perf_counter() - begin)
+            for part, step, _, times in rows:
+                print(f"| {network} b{BATCH[network]} | {count} | {part} | {step.arena_bytes / 1e6:.1f} | {min(times) * 1e3:.1f} | "
+                      f"{min(times) / min(rows[0][3]):.2f} |", flush=True)
 
 
 def save_graph(network, path):
@@ -286,10 +319,13 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=10, help="for each network and number of threads")
     parser.add_argument("--torch-python", help="a Python that has torch and numpy")
+    parser.add_argument("--memory", type=float, nargs="+", metavar="PART", help="compare steps within parts of the memory")
     parser.add_argument("--save-graph", metavar="FILE", help="write the loss and the gradients of one network as a model instead")
     options = parser.parse_args()
     if options.save_graph:
         return save_graph(options.networks[0], options.save_graph)
+    if options.memory:
+        return memory_table(options.networks, options.memory, options.threads, options.seconds)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
     print("| network | threads | Minnow min / median ms | torch min / median ms | torch / Minnow | Minnow MB | torch MB |")
     print("|---|---|---|---|---|---|---|")
