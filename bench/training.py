@@ -326,7 +326,7 @@ def main():
         return save_graph(options.networks[0], options.save_graph)
     if options.memory:
         return memory_table(options.networks, options.memory, options.threads, options.seconds)
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}\n")
     print("| network | threads | Minnow min / median ms | torch min / median ms | torch / Minnow | Minnow MB | torch MB |")
     print("|---|---|---|---|---|---|---|")
     ratios = []
