@@ -11,11 +11,13 @@
 #include <set>
 
 #include "support/paths.h"
+#include "support/sentence.h"
 
 namespace minnow::nn {
 namespace {
 
 using json = nlohmann::json;
+using test::sentence_of;
 using testing::HasSubstr;
 using L = std::shared_ptr<Layer>;
 
@@ -305,16 +307,6 @@ TEST(Layers, keys_decide_initial_values) {
   const float *a = first.at("weight").data<float>(), *b = again.at("weight").data<float>(), *c = other.at("weight").data<float>();
   EXPECT_TRUE(std::equal(a, a + 12, b));
   EXPECT_FALSE(std::equal(a, a + 12, c));
-}
-
-template <class F>
-std::string sentence_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Layers, errors) {

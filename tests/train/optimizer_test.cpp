@@ -8,23 +8,15 @@
 
 #include "base/memory.h"
 #include "support/paths.h"
+#include "support/sentence.h"
 #include "train/cases.h"
 #include "train/custom.h"
 
 namespace minnow::train {
 namespace {
 
+using test::sentence_of;
 using testing::HasSubstr;
-
-template <class F>
-std::string sentence_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(OptimizerParameters, are_zero_aligned_and_movable) {
   for (const int64_t n : {1, 15, 16, 1000}) {

@@ -7,21 +7,13 @@
 #include <random>
 
 #include "support/allocations.h"
+#include "support/sentence.h"
 
 namespace minnow {
 namespace {
 
+using test::sentence_of;
 using testing::HasSubstr;
-
-template <class F>
-std::string sentence_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Tensor random(const Shape& shape, unsigned seed) {
   std::mt19937 generator(seed);
