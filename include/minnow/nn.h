@@ -161,7 +161,7 @@ using AdaptiveAvgPool1d = PoolOf<1, PoolKind::adaptive_average>;
 using AdaptiveAvgPool2d = PoolOf<2, PoolKind::adaptive_average>;
 using AdaptiveAvgPool3d = PoolOf<3, PoolKind::adaptive_average>;
 
-/// Of [N, C, ...] with any number of spatial axes. In training the running statistics move by `momentum` towards the batch.
+/// Normalizes [N, C, ...] with any number of spatial axes. In training the running statistics move by `momentum` towards the batch.
 class MINNOW_API BatchNorm : public Layer {
  public:
   explicit BatchNorm(int64_t channels, double eps = 1e-5, double momentum = 0.1);

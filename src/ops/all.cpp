@@ -4,7 +4,7 @@
 
 namespace minnow {
 
-// Those that gradients alone consist of.
+// Operators that appear in gradients alone.
 #if MINNOW_GRADIENTS
 #define MINNOW_GRADIENT_FAMILIES(X) \
   X(batch_normalization_gradient)   \

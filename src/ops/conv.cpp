@@ -75,7 +75,7 @@ Exprs conv_gradient(const GradientContext& c) {
   return made;
 }
 
-/// Of the adjoint: the convolution, whose image is the result and whose output is X.
+/// The adjoint of ConvTranspose is the convolution whose image is the result and whose output is X.
 Exprs transposed_gradient(const GradientContext& c) {
   if (!c.know_shapes())
     throw Unsupported("{}: the gradient of ConvTranspose needs the shapes of its inputs before the run", c.node.where());

@@ -53,7 +53,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 constexpr DTypes kDroppable = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
 #if MINNOW_GRADIENTS
-/// What was dropped has no gradient; the mask, the second output, tells.
+/// Dropped elements have no gradient; the mask, the second output, tells them.
 Exprs dropout_gradient(const GradientContext& c) {
   const Expr& g = c.output_gradient(0);
   Exprs made(c.inputs.size());

@@ -37,12 +37,12 @@ struct GradientContext {
   Expr sum_to(const Expr& gradient, size_t i) const;
 };
 
-/// Of an operator of one input and one output: kRule(x, y, gradient of y).
+/// The gradient of an operator with one input and one output: kRule(x, y, gradient of y).
 template <auto kRule>
 Exprs unary_gradient(const GradientContext& c) {
   return {kRule(c.input(0), c.output(0), c.output_gradient(0))};
 }
-/// Of an operator of two broadcast inputs: kA and kB(a, b, y, gradient of y), which are summed to the shapes of a and b.
+/// The gradients of an operator with two broadcast inputs: kA and kB(a, b, y, gradient of y), summed to the shapes of a and b.
 template <auto kA, auto kB>
 Exprs binary_gradient(const GradientContext& c) {
   Exprs made(2);

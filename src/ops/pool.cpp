@@ -232,7 +232,7 @@ Exprs max_gradient(const GradientContext& c) {
   attributes.remove(kStorageOrder.name);
   return {c.builder.op("minnow.MaxPoolGradient", {c.input(0), c.output_gradient(0)}, attributes)};
 }
-/// Those that are the largest share the gradient.
+/// The largest elements share the gradient.
 Exprs global_max_gradient(const GradientContext& c) {
   Ints axes;
   for (size_t i = 2; i < c.node.input_shape(0).rank(); ++i) axes.push_back(static_cast<int64_t>(i));

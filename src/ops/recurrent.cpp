@@ -163,8 +163,8 @@ Exprs lstm_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return unrolled(node, b, in, sizes, kLstmGates, 2, activations, step);
 }
 
-/// Only the cells are gone through step by step; products with inputs and weights are one for all steps. Of cells without peepholes, clips,
-/// lengths or other activations; else unrolled.
+/// Only the cells are gone through step by step; products with inputs and weights are one for all steps. Cells with peepholes, clips,
+/// lengths or other activations are unrolled.
 Exprs lstm_gradient(const GradientContext& c) {
   const NodeView& node = c.node;
   if (!c.know_shapes() || c.has_input(4) || c.has_input(7) || node.find<float>("clip") || node.find<Strings>("activations") ||

@@ -204,7 +204,7 @@ Exprs mean_gradient(const GradientContext& c) {
   const Expr g = c.output_gradient(0), share = g * size(c.output(0)) / size(c.input(0));
   return spread(c, b.op("Expand", {with_axes(c, share), c.shape_of(0)}));
 }
-/// Those that are the largest (or smallest) share the gradient.
+/// The largest (or smallest) elements share the gradient.
 Exprs chosen_gradient(const GradientContext& c) {
   const Expr mask = cast(op("Equal", {c.input(0), with_axes(c, c.output(0))}), c.node.input_dtype(0));
   Exprs axes{mask};

@@ -160,7 +160,7 @@ void tensor_scatter(const NodeView& node, KernelArgs& args) {
 }
 
 #if MINNOW_GRADIENTS
-/// What was written over has no gradient; with reduction = add all have.
+/// Elements that were written over have no gradient; with reduction = add all have one.
 template <bool kElements>
 Exprs scatter_gradient(const GradientContext& c) {
   const std::string_view reduction = c.node.attribute(kReduction);
@@ -175,7 +175,7 @@ Exprs scatter_gradient(const GradientContext& c) {
   return made;
 }
 
-/// What was written over has no gradient. An update's is read from where the operator puts the numbers of its places.
+/// Elements that were written over have no gradient. An update's is read from where the operator puts the numbers of its places.
 Exprs tensor_scatter_gradient(const GradientContext& c) {
   if (!c.know_shapes())
     throw Unsupported("{}: the gradient of TensorScatter needs the shapes of its inputs before the run", c.node.where());

@@ -110,7 +110,7 @@ class RuleOptimizer final : public Optimizer {
   std::vector<SettingRow> rows_;
   std::vector<Slot> slots_;
   std::vector<Task> tasks_;
-  // Those that the present call updates, and its threads.
+  // The slots and tasks that the present call updates, and its threads.
   std::span<Slot> now_;
   std::span<Task> tasks_now_;
   int threads_now_ = 1;

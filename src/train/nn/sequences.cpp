@@ -42,7 +42,7 @@ Recurrent::Recurrent(Kind kind, int64_t in, int64_t hidden, const RecurrentOptio
       }
 }
 
-/// Those of all directions, with the gates in the operator's order.
+/// The weights of all directions, with the gates in the operator's order.
 Var Recurrent::weights(size_t part, int64_t layer) const {
   const RecurrentRow& row = kRecurrent[static_cast<size_t>(kind_)];
   const size_t each = options_.bias ? 4 : 2, directions = options_.bidirectional ? 2 : 1;
