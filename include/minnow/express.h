@@ -308,9 +308,14 @@ MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 /// fits no name.
 MINNOW_API std::map<std::string, Var> parameters_of(const Model& model, const std::vector<std::string>& patterns = {"*"});
 struct ApplyOptions {
-  std::map<std::string, Var> constants = {};   // stand for the model's constants of these names
-  bool training = false;                       // BatchNormalization takes the batch's means and variances, Dropout drops
+  std::map<std::string, Var> constants = {};  // stand for the model's constants of these names
+  /// Dropout drops. A BatchNormalization whose scale or bias is trainable takes the batch's means and variances; a frozen one stays as it
+  /// is.
+  bool training = false;
   std::map<std::string, Var>* next = nullptr;  // gets the running means and variances after this batch, by the names of the constants
+  /// The result of Dropout in training, for its input and its ratio (Var() for 1/2), as nn::Dropout computes it, whose numbers a key
+  /// decides. Without it, and where the mask is read, Dropout draws other numbers in each run.
+  std::function<Var(const Var&, const Var&)> dropout = {};
 };
 /// The same with parameters, and as in training. Throws InvalidArgument, with the nearest names, for a name that no constant has.
 MINNOW_API Vars apply(const Model& model, const Vars& inputs, const ApplyOptions& options);

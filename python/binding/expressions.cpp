@@ -140,12 +140,16 @@ void define_expressions(nb::module_& m) {
       nb::arg("model"), Guarded(), "The running means and variances of a model's BatchNormalization.");
   m.def(
       "apply_with",
-      [](nb::handle model, nb::handle inputs, const std::map<std::string, Var>& constants, bool training) {
+      [](nb::handle model, nb::handle inputs, const std::map<std::string, Var>& constants, bool training, nb::handle dropout) {
         std::map<std::string, Var> next;
-        const Vars made = expr::apply(nb::cast<const Model&>(model), vars_from(inputs), {constants, training, &next});
+        const nb::object dropped = function_from(dropout, "dropout");
+        const auto drop = [&](const Var& x, const Var& ratio) {
+          return var_from(dropped(nb::cast(x), ratio.has_value() ? nb::cast(ratio) : nb::none()));
+        };
+        const Vars made = expr::apply(nb::cast<const Model&>(model), vars_from(inputs), {constants, training, &next, drop});
         return nb::make_tuple(list_of(made), next);
       },
-      nb::arg("model"), nb::arg("inputs"), nb::arg("constants"), nb::arg("training"), Guarded());
+      nb::arg("model"), nb::arg("inputs"), nb::arg("constants"), nb::arg("training"), nb::arg("dropout"), Guarded());
   m.def(
       "replace",
       [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {

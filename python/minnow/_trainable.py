@@ -7,18 +7,28 @@ from typing import Any, Iterator, Mapping, Sequence
 from minnow import _minnow, nn
 from minnow._files import ModelPath, read_model
 from minnow._minnow import Var
+from minnow.nn.functional import op, shape_of  # type: ignore[attr-defined]
 from minnow._typing import VarLike
 
 
+def _dropped(x: Var, ratio: Var | None) -> Var:
+    """Dropout by a key of its own."""
+    kept = 1.0 - (Var(0.5, "float32") if ratio is None else ratio.astype("float32"))
+    known = shape_of(x)
+    drawn = op("minnow.KeyedUniform", nn.random_key(), op("Shape", x) if None in known else Var([*known], "int64"))
+    return op("Where", op("Less", drawn, kept), x * (1.0 / kept).astype(x.dtype), Var(0, x.dtype))
+
+
 class TrainableModel(nn.Module):
-    """A model whose constants of some names are parameters; load_trainable() makes it. Until eval() is called, BatchNormalization computes with
-    the batch and Dropout drops. Names of parameters and buffers are those of the file."""
+    """A model whose constants of some names are parameters; load_trainable() makes it. Until eval() is called, Dropout drops, and
+    BatchNormalization computes with the batch; one whose scale and bias are no parameters, or frozen, stays as in inference. Names of parameters
+    and buffers are those of the file."""
 
     def __init__(self, model: _minnow.ModelData, patterns: Sequence[str]) -> None:
         """The parameters are constants of floats whose names fit one of the patterns."""
         self._model = model
         self._running = _minnow.running_statistics(model)
-        self._weights = {name: value for name, value in _minnow.parameters_of(model, patterns).items() if name not in self._running}
+        self._weights = {name: value for name, value in (_minnow.parameters_of(model, patterns) if patterns else {}).items() if name not in self._running}
 
     def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
         # By the names that the file has for them; running means and variances are buffers.
@@ -30,7 +40,7 @@ class TrainableModel(nn.Module):
         """The model's outputs for these inputs: one Var, or a tuple. Raises InvalidArgument (a ValueError) for another number of inputs or
         other dtypes."""
         constants = {**self._weights, **{name: nn.read_buffer(value) for name, value in self._running.items()}}
-        outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training)
+        outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training, _dropped)
         for name, value in following.items():
             if name in self._running:
                 nn.update_buffer(self._running[name], value)

@@ -86,18 +86,24 @@ std::vector<LazyValue> in_order(std::span<const LazyValue> roots) {
   return nodes;
 }
 
-/// Makes a call compute as in training, where its operator tells the two apart.
-void set_training(const Node& node, CallRequest& request) {
+/// Makes a call compute as in training, where its operator tells the two apart. Returns the result if the caller computes it.
+Var set_training(const Node& node, CallRequest& request, const expr::ApplyOptions& options) {
   if (node.op() == "BatchNormalization") {
+    const auto trained = [&](size_t i) { return request.inputs[i] && request.inputs[i].node->trainable; };
+    if (!trained(1) && !trained(2)) return {};
     request.attributes.set("training_mode", int64_t{1});
     request.wanted.assign(3, true);
   } else if (node.op() == "Dropout") {
+    if (options.dropout && (node.output_count() < 2 || !node.output(1)))
+      return options.dropout(var_of(request.inputs[0]), node.input(1) ? var_of(request.inputs[1]) : Var());
+    request.wanted.assign(2, true);  // its gradient reads the mask
     request.inputs.resize(3);
     Tensor yes(DType::boolean, Shape{});
     *yes.writable().data<uint8_t>() = 1;
     request.inputs[2] = constant_value(std::move(yes));
     request.formal_inputs = 3;
   }
+  return {};
 }
 
 bool is_constant(const LazyNode& node) { return node.kind == LazyNode::Kind::constant || (node.is_computed() && !node.keeps_inputs); }
@@ -173,7 +179,11 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
     }
     for (size_t i = 0; i < node.output_count(); ++i) request.wanted.push_back(node.output(i) != nullptr);
     request.name = node.name();
-    if (options && options->training) set_training(node, request);
+    if (options && options->training)
+      if (const Var result = set_training(node, request, *options); result.has_value()) {
+        values[node.output(0)] = required_value(result);
+        continue;
+      }
     const std::shared_ptr<LazyNode> made = call(std::move(request));
     if (options && options->next && node.op() == "BatchNormalization" && made->outputs.size() == 3)
       for (uint32_t i : {1, 2})

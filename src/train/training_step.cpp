@@ -330,7 +330,7 @@ struct TrainingStep::Impl {
       step.context.after = nullptr;
     }
     throw InvalidArgument("the loss is {} in step {}, and nothing was updated; the first value that is not finite is {}",
-                          std::isnan(value) ? std::nan("") : value, calls, first.empty() ? std::string("the loss itself") : first);
+                          std::isnan(value) ? std::nan("") : value, calls + 1, first.empty() ? std::string("the loss itself") : first);
   }
 };
 

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -13,12 +14,13 @@ try:
     import numpy as np
 
     import minnow
-    from minnow import _minnow, expr
+    from minnow import _minnow, data, expr, nn, optim
 except ImportError as error:
     print(error)
     sys.exit(77)
 
 CORPUS = Path(os.environ.get("MINNOW_CORPUS", ""))
+SOURCE = Path(os.environ.get("MINNOW_SOURCE_DIR", Path(__file__).parents[2]))
 MODELS = Path(os.environ.get("MINNOW_MODELS_DIR", ""))
 
 
@@ -111,6 +113,98 @@ class ImportedTraining(unittest.TestCase):
             module.eval()
             module.export(os.path.join(folder, "again.minnow"), value)
             np.testing.assert_allclose(minnow.load(os.path.join(folder, "again.minnow"))(value), module(value), rtol=1e-6)
+
+    def test_dropout_by_keys(self):
+        x = expr.placeholder("x", "float32", (None, 8))
+        w = expr.trainable(np.ones((8, 8), "float32"), "w")
+        with tempfile.TemporaryDirectory() as folder:
+            for form in ("onnx", "minnow"):
+                path = os.path.join(folder, f"model.{form}")
+                expr.save([expr.dropout(x, minnow.Var(0.25, "float32")) @ w], path)
+                module = minnow.load_trainable(path)
+                value = np.ones((50, 8), "float32")
+                np.testing.assert_array_equal(module.eval()(value), np.full((50, 8), 8))
+                module.train()
+                results = []
+                for seed in (3, 3, 4):
+                    nn.seed(seed)
+                    results.append(np.array(module(value)))
+                np.testing.assert_array_equal(results[0], results[1])
+                self.assertFalse(np.array_equal(results[0], results[2]))
+                self.assertAlmostEqual(float(results[0].mean()), 8, delta=0.5)
+                self.assertEqual({round(one * 3 / 4, 3) for one in results[0].ravel().tolist()} - set(range(9)), set())
+                step = optim.TrainingStep(lambda x: module(x).sum(), optim.SGD(module, lr=0.0))
+                self.assertNotEqual(float(step(value)), float(step(value)))
+
+    def test_a_frozen_batch_normalization_stays_as_it_is(self):
+        random = np.random.default_rng(1)
+        module = minnow.load_trainable(SOURCE / "tests/importers/mnn/data/batch_norm.mnn")
+        value = random.normal(2, 3, (4, 3, 6, 6)).astype("float32")
+        module.eval()
+        wanted = np.array(module(value))
+        module.train()
+        self.assertFalse(np.allclose(module(value), wanted))
+        module = minnow.load_trainable(SOURCE / "tests/importers/mnn/data/batch_norm.mnn")
+        nn.freeze(module, ["constant#3", "constant#4"])
+        np.testing.assert_allclose(module(value), wanted, rtol=1e-5, atol=1e-6)
+
+    def test_statistics_of_every_format_with_batch_normalization(self):
+        """One epoch of a recipe: running statistics follow the batches, are saved, and a training that is killed goes on to the bit."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            x = expr.placeholder("x", "float32", (None, 3, 8, 8))
+            kernel, ones = (expr.trainable(np.float32(one), name) for one, name in ((np.random.default_rng(1).normal(0, 0.3, (4, 3, 3, 3)), "w"), (np.ones(4), "scale")))
+            y = expr.batch_normalization(expr.conv(x, kernel), ones, expr.const(np.zeros(4, "float32")), expr.const(np.zeros(4, "float32")), expr.const(np.ones(4, "float32")))
+            for form in ("onnx", "minnow"):
+                expr.save([expr.dropout(expr.relu(y), minnow.Var(0.2, "float32"))], folder / f"model.{form}")
+            with tarfile.open(SOURCE / "tests/importers/torchscript/cases.tar.xz") as files:
+                files.extract("torchscript/BatchNorm1d_traced/model.pt", folder)
+            cases = {"onnx": (folder / "model.onnx", (3, 8, 8)), "minnow": (folder / "model.minnow", (3, 8, 8)), "mnn": (SOURCE / "tests/importers/mnn/data/batch_norm.mnn", (3, 6, 6)),
+                     "torchscript": (folder / "torchscript/BatchNorm1d_traced/model.pt", (3, 4)), "caffe": (CORPUS / "caffe/mobilenet_v2_random", (3, 32, 32)),
+                     "tensorflow": (CORPUS / "tensorflow/mlperf_kws", (1, 49, 10))}
+            for form, (path, shape) in cases.items():
+                with self.subTest(form):
+                    if path.is_dir():
+                        path = path_of({"format": form, "name": path.name})
+                    elif form in ("caffe", "tensorflow"):
+                        continue  # no corpus
+                    self.resumes(folder / form, path, shape)
+
+    def resumes(self, output, path, shape):
+        random = np.random.default_rng(2)
+        images = random.normal(1, 2, (10, *shape)).astype("float32")
+        labels = np.arange(10) % 2
+        images[labels == 1] += 1
+        results = []
+        for stop in (0, 3):
+            def callback(row):
+                if row["step"] == stop:
+                    raise KeyboardInterrupt
+            recipe = {"model": path, "output": output / str(stop), "epochs": 2, "batch": 5, "data": {"train": data.TensorDataset(images, labels), "standardize": False, "classes": ["a", "b"]},
+                      "parameters": {"head": form_of_head(path)}}
+            if stop:
+                with self.assertRaises(KeyboardInterrupt):
+                    minnow.train(recipe, callback=callback)
+            results.append(minnow.train(recipe))
+        states = [{name: np.array(value) for name, value, _ in made.network._named_vars()} for made in results]
+        for name, value in states[0].items():
+            np.testing.assert_array_equal(value, states[1][name], name)
+        buffers = dict(results[0].network.named_buffers())
+        self.assertTrue(buffers)
+        fresh = minnow.load_trainable(path)
+        changed = [not np.array_equal(value, buffers[name]) for name, value in fresh.named_buffers() if name in buffers]
+        self.assertTrue(changed and all(changed), changed)
+        wanted = np.array(results[0].network.eval()(images))
+        wanted = np.exp(wanted) / np.exp(wanted).sum(1, keepdims=True)
+        for name in ("model.minnow", "model.onnx"):
+            np.testing.assert_allclose(minnow.load(output / "0" / name)(images), wanted, rtol=1e-3, atol=1e-5)
+
+
+def form_of_head(path):
+    """The value that the new head takes, or True: the small models have no head of their own."""
+    if isinstance(path, list) or "corpus" in str(path):
+        return True
+    return expr.load(path).outputs[0].name
 
 
 #: Models that have no gradient of their last layer, with the reason.

@@ -138,7 +138,7 @@ class Steps(unittest.TestCase):
         step(batch)
         before = {name: np.array(value) for name, value in parameters.items()}
         batch["x"][0, 0] = np.nan
-        with self.assertRaisesRegex(minnow.InvalidArgument, "the loss is nan in step 1, and nothing was updated.*array 0 of the batch"):
+        with self.assertRaisesRegex(minnow.InvalidArgument, "the loss is nan in step 2, and nothing was updated.*array 0 of the batch"):
             step(batch)
         for name, value in parameters.items():
             np.testing.assert_array_equal(value, before[name])

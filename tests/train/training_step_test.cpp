@@ -198,7 +198,7 @@ TEST(TrainingStep, a_loss_that_is_not_finite_updates_nothing) {
   step({x, y});
   const Tensor before = network.w.tensor().clone();
   x.writable().data<float>()[0] = std::nanf("");
-  EXPECT_THAT(sentence_of([&] { step({x, y}); }), HasSubstr("the loss is nan in step 1, and nothing was updated"));
+  EXPECT_THAT(sentence_of([&] { step({x, y}); }), HasSubstr("the loss is nan in step 2, and nothing was updated"));
   for (int64_t i = 0; i < before.elements(); ++i) ASSERT_EQ(network.w.data<float>()[i], before.data<float>()[i]);
   x.writable().data<float>()[0] = 3e38f;
   EXPECT_THAT(sentence_of([&] { step({x, y}); }), HasSubstr("the first value that is not finite is the result of"));

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy
 
 from minnow import _minnow, expr, nn
 from minnow._files import read_model
 from minnow._minnow import InvalidArgument, Unsupported, Var
+from minnow._trainable import TrainableModel
 
 
 class Standardized(nn.Module):
@@ -66,17 +67,17 @@ _NO_WEIGHTS = {"BatchNormalization": (3, 4), "Resize": (1, 2, 3), "Clip": (1, 2)
 _FORMS = ("Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Cast", "Dropout")
 
 
-class Imported(nn.Module):
+class Imported(TrainableModel):
     """A model of a file. Its float constants are parameters by their names in the file, and the last layer with weights before the output is
     replaced by one of `outputs` values, if that is given."""
 
     def __init__(self, path: Any, sample: Sequence[int], outputs: int | None, head: bool | str = True, seed: int = 0) -> None:
-        model = read_model(path, "none").model
+        model = read_model(path, "train").model
         if len(model.inputs) != 1:
             raise Unsupported(f"the model has {len(model.inputs)} inputs; models with one can be trained")
         name, _, shape, _ = model.inputs[0]
         if shape is not None and shape and isinstance(shape[0], int):  # a model of one batch size takes any
-            model = read_model(path, "none", shapes={name: [None, *[one if isinstance(one, int) else None for one in shape[1:]]]}).model
+            model = read_model(path, "train", shapes={name: [None, *[one if isinstance(one, int) else None for one in shape[1:]]]}).model
         loaded = expr.Loaded(*_minnow.load(model))
         source, output = loaded.inputs[0], loaded.outputs[0]
         dims = source.dims
@@ -90,27 +91,29 @@ class Imported(nn.Module):
         features = output
         if outputs is not None and head is not False:
             features = loaded.at(head) if isinstance(head, str) else _before_head(output)
-        found = _weights(features)
-        self._parameters = {name: expr.trainable(value, name) for name, value in found.items()}
-        # Replaced in each call: assigning to a parameter gives it another value in what is made of it later.
-        self._run = lambda x: expr.replace([features], [(source, x), *((value, self._parameters[name]) for name, value in found.items())])[0]
+        body = _minnow.to_model([features], [source])
+        found = _weights(_minnow.load(body)[1][0])
+        super().__init__(body, ["*"] if found else [])
+        self._weights = {name: value for name, value in self._weights.items() if name in found}
         if outputs is not None and head is not False:
+            self.eval()
             count = self._flat(_zeros(wanted)).shape[1]
+            self.train()
             bound = 1 / math.sqrt(count)
             random = numpy.random.default_rng([seed, 77])
             self.weight = expr.trainable(random.uniform(-bound, bound, (count, outputs)).astype(numpy.float32), "head.weight")
             self.bias = expr.trainable(numpy.zeros(outputs, numpy.float32), "head.bias")
 
-    def named_parameters(self) -> Any:
-        """Names of the file, and head.weight and head.bias."""
-        yield from self._parameters.items()
-        if self.weight is not None:
-            yield "head.weight", self.weight
-            yield "head.bias", self.bias
+    def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
+        # Names of the file, and head.weight and head.bias.
+        yield from super()._named_vars()
+        if self.weight is not None and self.bias is not None:
+            yield "head.weight", self.weight, True
+            yield "head.bias", self.bias, True
 
     def _flat(self, x: Any) -> Any:
         """The features of samples that lie as the model takes them, [n, count]."""
-        made = self._run(x)
+        made = super().forward(x)
         if len(made.dims) == 4:  # of each place of a picture: their mean
             made = expr.reduce_mean(made, [2, 3], keepdims=0)
         return expr.reshape(made, Var(numpy.array([0, -1])))
@@ -119,7 +122,7 @@ class Imported(nn.Module):
         x = x if isinstance(x, Var) else Var(x)
         x = expr.transpose(x, perm=[0, 2, 3, 1]) if self._channels_last else x
         if self.weight is None:
-            return self._run(x)
+            return super().forward(x)
         return expr.matmul(self._flat(x), self.weight) + self.bias
 
 
@@ -181,7 +184,9 @@ def _weights(output: Var) -> dict[str, Var]:
 
 def build(model: Any, shape: Sequence[int], outputs: int | None, head: bool | str, seed: int) -> nn.Module:
     """The network of a recipe for samples of this shape."""
-    if not isinstance(model, str) or model in BUILT_IN:
+    import os
+    files = [os.fspath(one) for one in (model if isinstance(model, (list, tuple)) else [model]) if isinstance(one, (str, os.PathLike))]
+    if not files or isinstance(model, str) and model in BUILT_IN:
         if isinstance(model, nn.Module):
             return model
         if not isinstance(model, str):
@@ -192,7 +197,7 @@ def build(model: Any, shape: Sequence[int], outputs: int | None, head: bool | st
             raise InvalidArgument(f"model is a file, one of {', '.join(BUILT_IN)}, or a module of minnow.nn, not {type(model).__name__}")
         nn.seed(seed)  # type: ignore[attr-defined]
         return BUILT_IN[model](shape, outputs or 1)
-    import os
-    if not os.path.exists(model):
-        raise InvalidArgument(f'the model "{model}" is neither a file nor a built-in network{_minnow.nearest(model, list(BUILT_IN))}; those are {", ".join(BUILT_IN)}')
-    return Imported(model, shape, outputs, head, seed)
+    for file in files:
+        if not os.path.exists(file):
+            raise InvalidArgument(f'the model "{file}" is neither a file nor a built-in network{_minnow.nearest(file, list(BUILT_IN))}; those are {", ".join(BUILT_IN)}')
+    return Imported(files if len(files) > 1 else files[0], shape, outputs, head, seed)

@@ -40,6 +40,10 @@ def _texts(value: Any) -> str | None:
     return None if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value) else "a list of texts"
 
 
+def _files(value: Any) -> str | None:
+    return None if isinstance(value, (list, tuple)) and value and all(_text(one) is None for one in value) else "a list of files"
+
+
 def _numbers(value: Any) -> str | None:
     return None if isinstance(value, (list, tuple)) and value and all(isinstance(one, (int, float)) and not isinstance(one, bool) and math.isfinite(one) for one in value) \
         else "a list of numbers"
@@ -76,7 +80,7 @@ _OBJECT: Check = lambda value: None if not isinstance(value, (str, bytes, int, f
 
 #: The keys of each table with their defaults and checks.
 KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
-    "": {"model": (None, _either(_text, _OBJECT)), "task": ("classify", _choice("classify", "regress")), "output": ("training", _text),
+    "": {"model": (None, _either(_text, _files, _OBJECT)), "task": ("classify", _choice("classify", "regress")), "output": ("training", _text),
          "epochs": (10, _integer(1)), "batch": (32, _integer(1)), "seed": (0, _integer(0, 2**63 - 1)), "precision": ("normal", _choice("normal", "high", "low")),
          "threads": (0, _integer(0, 1024)), "loss": (None, _either(_choice("cross_entropy", "focal", "mse", "l1", "huber"), _OBJECT)),
          "label_smoothing": (0.0, _number(0, 1, True)), "resume": (True, _truth)},
@@ -174,7 +178,9 @@ def read(path: str | os.PathLike[str]) -> Recipe:
     for table, keys in {"": ("model", "output"), "data": ("train", "validation")}.items():
         for key in keys:
             value = recipe[table][key]
-            beside = os.path.normpath(os.path.join(folder, value)) if isinstance(value, str) else value
-            if isinstance(value, str) and (key == "output" or os.path.exists(beside)):
-                recipe[table][key] = beside
+
+            def beside(value: Any) -> Any:
+                path = os.path.normpath(os.path.join(folder, value)) if isinstance(value, str) else value
+                return path if isinstance(value, str) and (key == "output" or os.path.exists(path)) else value
+            recipe[table][key] = [beside(one) for one in value] if isinstance(value, list) else beside(value)
     return recipe

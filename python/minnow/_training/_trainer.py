@@ -2,6 +2,7 @@
 """The loop of a training: steps, evaluation, checkpoints, logs."""
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
 import math
@@ -17,6 +18,7 @@ from minnow._files import new_file
 from minnow._minnow import Error, InvalidArgument, InvalidModel, IoError, Var
 from minnow._training import _drawing, _events, _inputs, _networks, _tasks
 from minnow._training._recipe import Recipe
+from minnow._trainable import TrainableModel
 
 CHECKPOINT, BEST = "checkpoint.npz", "best.npz"
 Report = Callable[[str], object]
@@ -296,6 +298,25 @@ class Training:
             os.makedirs(self.output, exist_ok=True)
         except OSError as error:
             raise IoError(f"{self.recipe.name}: output: the folder {self.output} cannot be made: {error.strerror}") from None
+        with self._others_frozen():
+            return self._run()
+
+    @contextlib.contextmanager
+    def _others_frozen(self) -> Iterator[None]:
+        """Parameters of imported models that are not trained are frozen: their batch normalizations stay as in inference."""
+        own = any(isinstance(module, TrainableModel) for module in self.network.modules())
+        others = [value for name, value in self.network.named_parameters() if name not in self.chosen] if own else []
+        for value in others:
+            value.trainable = False
+            value.__dict__["_frozen"] = True
+        try:
+            yield
+        finally:
+            for value in others:
+                value.__dict__.pop("_frozen")
+                value.trainable = True
+
+    def _run(self) -> Trained:
         resumed = self.recipe[""]["resume"] and self.load()
         if not resumed:
             for name in (BEST, CHECKPOINT):

@@ -17,7 +17,7 @@ constexpr Rule kRules[] = {
     {"BNLL", import_unary, "Softplus"},
     {"Clip", import_clip},
     {"Cosine", import_unary, "Cos"},
-    {"Dropout", import_identity},
+    {"Dropout", import_dropout},
     {"ELU", import_elu},
     {"Eltwise", import_eltwise},
     {"Exp", import_exp},

@@ -6,8 +6,9 @@
 namespace minnow::caffe {
 
 // rules_elementwise.cpp
-Builder import_identity, import_axpy, import_batch_norm, import_bias, import_bn, import_clip, import_eltwise, import_elu, import_exp,
-    import_log, import_power, import_prelu, import_relu, import_relu6, import_scale, import_swish, import_threshold, import_hard_sigmoid;
+Builder import_identity, import_axpy, import_batch_norm, import_bias, import_bn, import_clip, import_dropout, import_eltwise, import_elu,
+    import_exp, import_log, import_power, import_prelu, import_relu, import_relu6, import_scale, import_swish, import_threshold,
+    import_hard_sigmoid;
 Builder import_unary;  // target: the operator
 
 // rules_network.cpp

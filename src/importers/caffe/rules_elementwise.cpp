@@ -23,6 +23,9 @@ Exprs import_unary(CaffeLayer& layer, TypedBuilder& p) {
 }
 
 Exprs import_identity(CaffeLayer& layer, TypedBuilder&) { return {layer.bottom()}; }
+Exprs import_dropout(CaffeLayer& layer, TypedBuilder& p) {
+  return {p.op("Dropout", {layer.bottom(), p.scalar(layer.parameters("dropout_param").real("dropout_ratio", 0.5))})};
+}
 
 Exprs import_relu(CaffeLayer& layer, TypedBuilder& p) {
   const double slope = layer.parameters("relu_param").real("negative_slope", 0);

@@ -175,7 +175,7 @@ constexpr Rule kRules[] = {
     {"aten::log_softmax", "T self, i dim, i? dtype=None", import_softmax, "LogSoftmax"},
     {"aten::special_log_softmax", "T self, i dim, * i? dtype=None", import_softmax, "LogSoftmax"},
     {"aten::glu", "T self, i dim=-1", import_glu},
-    {"aten::dropout", "T input, f p, b train", import_dropout},
+    {"aten::dropout", "T input, f p, b train", import_dropout, "Dropout"},
     {"aten::feature_dropout", "T input, f p, b train", import_dropout},
     {"aten::alpha_dropout", "T input, f p, b train", import_dropout},
     {"aten::feature_alpha_dropout", "T input, f p, b train", import_dropout},

@@ -252,9 +252,10 @@ Item import_glu(Call& call, TypedBuilder& p) {
   const Exprs halves = p.ops("Split", {x}, 2, {{"axis", call.integer("dim")}, {"num_outputs", int64_t{2}}});
   return p.op("Mul", {halves[0], p.op("Sigmoid", {halves[1]})});
 }
-Item import_dropout(Call& call, TypedBuilder&) {
-  if (call.flag("train")) call.host.warn("Dropout is switched to training; it is left out");
-  return call["input"];
+Item import_dropout(Call& call, TypedBuilder& p) {
+  if (call.flag("train")) call.host.warn("training mode of Dropout is read as inference");
+  if (call.rule.target.empty()) return call["input"];
+  return p.op("Dropout", {call.x("input"), p.scalar(call.real("p"))});
 }
 
 // Reductions.

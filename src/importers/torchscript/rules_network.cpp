@@ -86,7 +86,8 @@ Item import_batch_norm(Call& call, TypedBuilder& p) {
   const auto like = [&](double value) { return p.fill(p.shape_of(mean), value, p.dtype(mean)); };
   const Expr scale = call.has("weight") ? call.x("weight") : like(1), bias = call.has("bias") ? call.x("bias") : like(0);
   tell_size(x, 1, p.dim(mean, 0));
-  return p.op("BatchNormalization", {x, scale, bias, mean, variance}, {{"epsilon", static_cast<float>(call.real("eps"))}});
+  return p.op("BatchNormalization", {x, scale, bias, mean, variance},
+              {{"epsilon", static_cast<float>(call.real("eps"))}, {"momentum", static_cast<float>(1 - call.real("momentum", 0.1))}});
 }
 Item import_instance_norm(Call& call, TypedBuilder& p) {
   const Expr x = call.x("input");

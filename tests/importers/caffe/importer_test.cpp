@@ -143,6 +143,16 @@ TEST(CaffeImporter, what_only_training_has_is_left_out) {
   EXPECT_THAT(run(*graph, {1, 2, 1, 1}, {0, 0}), ElementsAre(0.5f, 0.5f));
 }
 
+TEST(CaffeImporter, dropout_keeps_its_ratio_for_training) {
+  for (const auto& [parameters, ratio] : {std::pair{"dropout_param { dropout_ratio: 0.25 }", 0.25f}, {"", 0.5f}}) {
+    const auto graph = import_net(std::string(kInput) + "layer { name: 'd' type: 'Dropout' bottom: 'x' top: 'y' " + parameters + " }");
+    const Node& node = *graph->nodes().begin();
+    ASSERT_EQ(node.op(), "Dropout");
+    EXPECT_EQ(*node.input(1)->constant()->data<float>(), ratio);
+    EXPECT_THAT(run(*graph, {1, 2}, {1, 4}), ElementsAre(1, 4));
+  }
+}
+
 TEST(CaffeImporter, pooling_rounds_up_and_padding_counts) {
   const std::string head =
       "input: 'x' input_shape { dim: 1 dim: 1 dim: 1 dim: 4 } layer { name: 'p' type: 'Pooling' bottom: 'x' top: 'y' pooling_param { ";
