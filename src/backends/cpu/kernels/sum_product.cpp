@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backends/cpu/kernels/integer_product.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/sum_product.cpp"
@@ -27,23 +28,7 @@ struct Lanes {
   static HWY_INLINE V splat(A x) { return hn::Set(D(), x); }
   static HWY_INLINE void store(V x, A* y) { hn::StoreU(x, D(), y); }
   static HWY_INLINE V add(V a, V b) { return hn::Add(a, b); }
-  static HWY_INLINE V multiply(V a, V b) {
-    if constexpr (std::is_same_v<A, double>) {
-      return hn::Mul(a, b);
-    } else {
-#if HWY_TARGET == HWY_AVX3
-      return hn::Mul(a, b);
-#else  // of halves; the product of the upper ones is beyond 64 bits
-      const hn::RebindToUnsigned<D> wide;
-      const hn::Repartition<uint32_t, D> half;
-      const auto p = hn::BitCast(half, a), q = hn::BitCast(half, b);
-      const auto p_upper = hn::BitCast(half, hn::ShiftRight<32>(hn::BitCast(wide, a)));
-      const auto q_upper = hn::BitCast(half, hn::ShiftRight<32>(hn::BitCast(wide, b)));
-      const auto crossed = hn::Add(hn::MulEven(p_upper, q), hn::MulEven(p, q_upper));
-      return hn::BitCast(D(), hn::Add(hn::MulEven(p, q), hn::ShiftLeft<32>(crossed)));
-#endif
-    }
-  }
+  static HWY_INLINE V multiply(V a, V b) { return hn::Mul(a, b); }
   template <class T>
   static HWY_INLINE V load(const T* x) {
     if constexpr (std::is_same_v<T, A>) {
@@ -93,7 +78,7 @@ struct Sum {
   static double one(double a, double b) { return a + b; }
   static int64_t one(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
 };
-struct Product {
+struct Product {  // of floats
   template <class A>
   static constexpr A kIdentity = A{1};
   template <class L>
@@ -101,7 +86,6 @@ struct Product {
     return L::multiply(a, b);
   }
   static double one(double a, double b) { return a * b; }
-  static int64_t one(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
 };
 
 /// The type of results.
@@ -224,19 +208,23 @@ void add_squares(const void* from, const double* center, size_t count, double* y
   }
 }
 
-template <class Op, class T>
-constexpr SumProductLoops loops_of() {
-  return {row<Op, T>, columns<Op, T>};
+template <class T>
+constexpr SumProductLoops sums_of() {
+  return {row<Sum, T>, columns<Sum, T>};
+}
+template <class T>
+constexpr SumProductLoops products_of() {
+  if constexpr (std::is_floating_point_v<T>) return {row<Product, T>, columns<Product, T>};
+  return {multiply_row<T>, multiply_columns<T>};
 }
 }  // namespace
 
 extern const SumProductKernels kSumProductKernels;
 const SumProductKernels kSumProductKernels{
-    {loops_of<Sum, int8_t>(), loops_of<Sum, uint8_t>(), loops_of<Sum, int16_t>(), loops_of<Sum, uint16_t>(), loops_of<Sum, int32_t>(),
-     loops_of<Sum, uint32_t>(), loops_of<Sum, int64_t>(), loops_of<Sum, float>(), loops_of<Sum, double>()},
-    {loops_of<Product, int8_t>(), loops_of<Product, uint8_t>(), loops_of<Product, int16_t>(), loops_of<Product, uint16_t>(),
-     loops_of<Product, int32_t>(), loops_of<Product, uint32_t>(), loops_of<Product, int64_t>(), loops_of<Product, float>(),
-     loops_of<Product, double>()},
+    {sums_of<int8_t>(), sums_of<uint8_t>(), sums_of<int16_t>(), sums_of<uint16_t>(), sums_of<int32_t>(), sums_of<uint32_t>(),
+     sums_of<int64_t>(), sums_of<float>(), sums_of<double>()},
+    {products_of<int8_t>(), products_of<uint8_t>(), products_of<int16_t>(), products_of<uint16_t>(), products_of<int32_t>(),
+     products_of<uint32_t>(), products_of<int64_t>(), products_of<float>(), products_of<double>()},
     {squares<float>, add_squares<float>},
     {squares<double>, add_squares<double>}};
 #else
