@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace minnow {
@@ -60,15 +61,22 @@ MINNOW_API bool is_unsigned(DType dtype) noexcept;  // unsigned integers, withou
 inline bool is_integer(DType dtype) noexcept { return is_signed(dtype) || is_unsigned(dtype); }
 inline std::string to_string(DType dtype) { return std::string(name_of(dtype)); }
 
-inline constexpr size_t kMaxRank = 12;
+inline constexpr size_t kMaxRank = 32;
 
-/// The dimensions of a tensor: up to kMaxRank of them, held in place.
+/// The dimensions of a tensor: up to kMaxRank of them, held in place. A copy takes as long as there are dimensions.
 class Shape {
  public:
-  constexpr Shape() = default;
+  constexpr Shape() noexcept : rank_(0) { clear(); }
+  constexpr Shape(const Shape& other) noexcept { assign(other); }
+  constexpr Shape& operator=(const Shape& other) noexcept {
+    assign(other);
+    return *this;
+  }
+  constexpr ~Shape() = default;
   constexpr Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   constexpr Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
-  constexpr Shape(std::span<const int64_t> dims) {
+  constexpr Shape(std::span<const int64_t> dims) : rank_(0) {
+    clear();
     if (dims.size() > kMaxRank) throw_rank(dims.size());
     for (int64_t dim : dims) dims_[rank_++] = dim;
   }
@@ -113,8 +121,18 @@ class Shape {
 
  private:
   [[noreturn]] MINNOW_API static void throw_rank(size_t rank);
-  std::array<int64_t, kMaxRank> dims_{};
-  size_t rank_ = 0;
+  MINNOW_API void copy(const Shape& other) noexcept;
+  constexpr void clear() noexcept {
+    if (std::is_constant_evaluated()) dims_.fill(0);  // a constant has no entries without a value
+  }
+  constexpr void assign(const Shape& other) noexcept {
+    if (std::is_constant_evaluated())
+      rank_ = other.rank_, dims_ = other.dims_;
+    else
+      copy(other);
+  }
+  size_t rank_;
+  std::array<int64_t, kMaxRank> dims_;  // undefined beyond the rank
 };
 
 /// "[1, 3, 224, 224]"

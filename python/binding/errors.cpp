@@ -6,7 +6,6 @@
 #include <typeinfo>
 #include <utility>
 
-#include "base/specific_errors.h"
 #include "base/text.h"
 #include "binding.h"
 

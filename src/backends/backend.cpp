@@ -36,7 +36,7 @@ std::string Packing::text() const {
 size_t PrepareContext::reserve_scratch(size_t bytes) {
   const size_t offset = scratch_;
   const size_t end = sum_of({scratch_, bytes, kAlignment});
-  if (end > PTRDIFF_MAX) throw OutOfMemory("{}: it needs more than {} bytes beside its tensors", node_->where(), PTRDIFF_MAX);
+  if (end > PTRDIFF_MAX) throw out_of_memory("{}: it needs more than {} bytes beside its tensors", node_->where(), PTRDIFF_MAX);
   scratch_ = align_up(scratch_ + bytes);
   return offset;
 }

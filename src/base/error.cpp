@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "base/specific_errors.h"
 #include "base/text.h"
 
 namespace minnow {
@@ -14,11 +13,16 @@ constexpr size_t kMostSentence = 8000;
 
 }  // namespace
 
-SentenceError::SentenceError(ErrorKind kind, std::string_view pattern, std::span<const FormatArg> args)
-    : Error(kind, shortened(printable(format_args(pattern, args), true), kMostSentence)) {}
+std::string sentence_of(std::string_view pattern, std::span<const FormatArg> args) {
+  return shortened(printable(format_args(pattern, args), true), kMostSentence);
+}
 
-FileError::FileError(const std::string& path, std::string_view what, int code)
-    : IoError("{}: {}: {}", path, what, std::strerror(code)), path_(path), code_(code) {}
+SentenceError::SentenceError(ErrorKind kind, std::string_view pattern, std::span<const FormatArg> args)
+    : Error(kind, sentence_of(pattern, args)) {}
+
+FileError file_error(const std::string& path, std::string_view what, int code) {
+  return FileError(sentence_of("{}: {}: {}", erase(path, what, std::strerror(code))), path, code);
+}
 
 void check_failed(const char* condition, const char* sentence, const char* file, int line) {
   std::string_view path(file);

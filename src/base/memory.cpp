@@ -44,11 +44,11 @@ void MemoryAccount::charge(size_t bytes) {
   do {
     if (bytes > most || used > most - bytes) {
       if (per_file_byte_)
-        throw OutOfMemory(
+        throw out_of_memory(
             "{} bytes are needed beside {} in use, and a conversion of {} bytes of files may take {}; a larger memory limit "
             "(convert --memory-limit) allows more",
             bytes, used, file_bytes_.load(), most);
-      throw OutOfMemory("{} bytes are needed beside {} in use, the memory limit is {}", bytes, used, most);
+      throw out_of_memory("{} bytes are needed beside {} in use, the memory limit is {}", bytes, used, most);
     }
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
@@ -87,7 +87,7 @@ size_t memory_limit() noexcept {
 }
 
 void check_memory(size_t bytes, const char* what) {
-  if (bytes > memory_limit()) throw OutOfMemory("{} of {} bytes is over the memory limit of {} bytes", what, bytes, memory_limit());
+  if (bytes > memory_limit()) throw out_of_memory("{} of {} bytes is over the memory limit of {} bytes", what, bytes, memory_limit());
 }
 
 AlignedMemory allocate_aligned(size_t bytes) {
@@ -101,7 +101,7 @@ AlignedMemory allocate_aligned(size_t bytes) {
   void* memory = std::aligned_alloc(alignment, align_up(bytes ? bytes : 1, alignment));
   if (!memory) {
     if (free.account) free.account->refund(bytes);
-    throw OutOfMemory("the system refused {} bytes of memory", bytes);
+    throw out_of_memory("the system refused {} bytes of memory", bytes);
   }
   if (large) os::prefer_huge_pages(memory, bytes / os::kHugePage * os::kHugePage);  // the rest would take a whole one
   return AlignedMemory(memory, std::move(free));

@@ -37,7 +37,8 @@ class MemoryAccount {
 class ChargeTo {
  public:
   explicit ChargeTo(const std::shared_ptr<MemoryAccount>& account) noexcept;
-  ChargeTo() noexcept;  // to nobody
+  explicit ChargeTo(const std::shared_ptr<MemoryAccount>&&) = delete;  // the account is not copied: it outlives this object
+  ChargeTo() noexcept;                                                 // to nobody
   ~ChargeTo();
   ChargeTo(const ChargeTo&) = delete;
   ChargeTo& operator=(const ChargeTo&) = delete;

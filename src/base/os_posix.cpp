@@ -32,7 +32,6 @@
 #include "base/memory.h"
 #include "base/os.h"
 #include "base/processor.h"
-#include "base/specific_errors.h"
 #include "base/watch.h"
 
 namespace minnow::os {
@@ -100,10 +99,10 @@ int quota_of_cores() {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe that nobody writes would be waited for
-  if (file.fd < 0) throw FileError(path, "cannot be opened", errno);
+  if (file.fd < 0) throw file_error(path, "cannot be opened", errno);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) throw FileError(path, "cannot be examined", errno);
-  if (S_ISDIR(info.st_mode)) throw FileError(path, "cannot be read", EISDIR);
+  if (::fstat(file.fd, &info) != 0) throw file_error(path, "cannot be examined", errno);
+  if (S_ISDIR(info.st_mode)) throw file_error(path, "cannot be read", EISDIR);
   if (!S_ISREG(info.st_mode)) throw IoError("{}: is not a regular file", path);
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX)
@@ -111,7 +110,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   mapped->size_ = static_cast<size_t>(info.st_size);
   if (mapped->size_) {
     void* data = ::mmap(nullptr, mapped->size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
-    if (data == MAP_FAILED) throw FileError(path, "cannot be mapped", errno);
+    if (data == MAP_FAILED) throw file_error(path, "cannot be mapped", errno);
     mapped->data_ = data;
     const std::lock_guard lock(g_mappings_mutex);
     mappings().emplace(reinterpret_cast<uintptr_t>(data), mapped->size_);
@@ -147,10 +146,10 @@ void release_mapped(const void* data, size_t bytes) noexcept {
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) throw FileError(path_, "cannot be written", EISDIR);
+    if (S_ISDIR(info.st_mode)) throw file_error(path_, "cannot be written", EISDIR);
     is_direct_ = true;
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd_ < 0) throw FileError(path_, "cannot be written", errno);
+    if (fd_ < 0) throw file_error(path_, "cannot be written", errno);
     return;
   }
 #ifdef O_TMPFILE
@@ -161,7 +160,7 @@ NewFile::NewFile(std::string path) : path_(std::move(path)) {
 #endif
   temporary_ = path_ + ".XXXXXX";
   fd_ = ::mkstemp(temporary_.data());
-  if (fd_ < 0) throw FileError(path_, "cannot be written", errno);
+  if (fd_ < 0) throw file_error(path_, "cannot be written", errno);
   const mode_t mask = ::umask(0);  // mkstemp makes private files; give this one the mode an ordinary new file has
   ::umask(mask);
   ::fchmod(fd_, 0666 & ~mask);
@@ -177,7 +176,7 @@ void NewFile::write(std::span<const std::byte> piece) {
   for (size_t left = piece.size(); left;) {
     const ssize_t done = ::write(fd_, data, std::min<size_t>(left, size_t{64} << 20));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw FileError(path_, "cannot be written", errno);
+    if (done < 0) throw file_error(path_, "cannot be written", errno);
     data += done, left -= static_cast<size_t>(done);
     Watch::check();
   }
@@ -200,10 +199,10 @@ void NewFile::publish() {
       for (int i = 0; i < 6; ++i) name += kLetters[random() % kLetters.size()];
       if (link_to(name)) temporary_ = name;
     }
-    if (temporary_.empty()) throw FileError(path_, "cannot be written", errno);
+    if (temporary_.empty()) throw file_error(path_, "cannot be written", errno);
   }
 #endif
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError(path_, "cannot be replaced", errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw file_error(path_, "cannot be replaced", errno);
   temporary_.clear();
 }
 
@@ -211,10 +210,10 @@ void check_replaceable(const std::string& path, std::string_view magic, std::str
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return;
   const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) throw FileError(path, "cannot be opened", errno);
+  if (file.fd < 0) throw file_error(path, "cannot be opened", errno);
   char begin[64];
   const ssize_t count = ::read(file.fd, begin, std::min(sizeof begin, magic.size()));
-  if (count < 0) throw FileError(path, "cannot be read", errno);
+  if (count < 0) throw file_error(path, "cannot be read", errno);
   if (std::string_view(begin, static_cast<size_t>(count)) != magic.substr(0, static_cast<size_t>(count)))
     throw InvalidArgument("{}: is not {} and is not overwritten; name another file", path, what);
 }
@@ -338,7 +337,7 @@ SharedLibrary::SharedLibrary(const std::string& path) {
   const bool is_here = path.find('/') == std::string::npos && ::access(path.c_str(), F_OK) == 0;
   handle_ = ::dlopen((is_here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_) return;
-  if (path.find('/') != std::string::npos && ::access(path.c_str(), R_OK) != 0) throw FileError(path, "cannot be loaded", errno);
+  if (path.find('/') != std::string::npos && ::access(path.c_str(), R_OK) != 0) throw file_error(path, "cannot be loaded", errno);
   std::string_view reason = ::dlerror();
   for (const std::string_view said : {std::string_view("./"), std::string_view(path), std::string_view(": ")})
     if (reason.starts_with(said)) reason.remove_prefix(said.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <minnow/tensor.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -65,6 +66,11 @@ DType dtype_from_name(std::string_view name) noexcept {
   for (size_t i = 1; i < std::size(kRows); ++i)
     if (kRows[i].name == name || kRows[i].numpy_name == name) return static_cast<DType>(i);
   return DType::undefined;
+}
+
+void Shape::copy(const Shape& other) noexcept {
+  rank_ = other.rank_;
+  for (size_t i = 0; i < rank_; ++i) dims_[i] = other.dims_[i];
 }
 
 void Shape::throw_rank(size_t rank) { throw InvalidArgument("a tensor of rank {} was met; ranks go up to {}", rank, kMaxRank); }

@@ -101,7 +101,7 @@ void ThreadPool::reserve(int threads) {
   try {
     while (workers_.size() < wanted) workers_.emplace_back([this, worker = workers_.size() + 1] { work(worker); });
   } catch (const std::system_error& error) {
-    throw OutOfMemory("the system refuses thread {} of {}: {}; ask for fewer threads", workers_.size() + 2, wanted + 1, error.what());
+    throw out_of_memory("the system refuses thread {} of {}: {}; ask for fewer threads", workers_.size() + 2, wanted + 1, error.what());
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/specific_errors.h"
+#include "base/error.h"
 
 namespace minnow {
 namespace {
@@ -62,7 +62,7 @@ bool Watch::look() noexcept {
 
 void Watch::stop(std::string_view place) const {
   if (reason() == Reason::thrown && thrown_) std::rethrow_exception(thrown_);
-  if (reason() == Reason::time_limit) throw TimeLimitReached("the time limit was reached{}", place);
+  if (reason() == Reason::time_limit) throw TimeLimitReached(sentence_of("the time limit was reached{}", erase(place)));
   throw Cancelled("the run was cancelled{}", place);
 }
 

@@ -37,6 +37,9 @@ void check_dims(const NodeView& node, std::span<const Size> dims, int64_t lowest
   }
 }
 
+// Kernels and references count the places of windows in arrays of so many numbers.
+constexpr size_t kMaxSpatial = 6;
+
 /// The attributes of windows: stride, dilation, and padding that the attributes give.
 struct Windows {
   AutoPad auto_pad;
@@ -51,7 +54,7 @@ Windows windows_of(const NodeView& node, std::span<const Size> input, std::span<
                    bool wants_pads = true) {
   const size_t rank = kernel.size();
   if (rank != input.size()) node.fail("{} spatial dimensions need a kernel of as many, it has shape {}", input.size(), kernel);
-  if (2 * rank > kMaxRank) node.fail("has {} spatial dimensions, at most {} are supported", rank, kMaxRank / 2);
+  if (rank > kMaxSpatial) node.fail("has {} spatial dimensions, at most {} are supported", rank, kMaxSpatial);
   check_dims(node, kernel, 1, "a kernel of shape");
   double taps = 1;
   for (const Size dim : kernel) taps *= dim.is_number() ? static_cast<double>(dim.number()) : 1;

@@ -47,7 +47,7 @@ Model converted(const std::string& source, const ConvertOptions& options, Functi
     return convert();
   } catch (const OutOfMemory& error) {
     if (std::string_view(error.what()).starts_with(source)) throw;
-    throw OutOfMemory("{}: {}", source, error.what());
+    throw out_of_memory("{}: {}", source, error.what());
   }
 } catch (...) {
   throw_as_error();

@@ -14,7 +14,7 @@ std::unique_ptr<Graph> read_as(std::string_view what, const std::string& source,
     throw InvalidModel("{}: is not a valid {}: {}", source, what, error.what);
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {}
-  throw OutOfMemory("{}: there is not enough memory to read it", source);
+  throw out_of_memory("{}: there is not enough memory to read it", source);
 }
 
 ImportDriver::ImportDriver(std::string source, const OperatorSet& operators, Refusals refusals)

@@ -130,6 +130,8 @@ void infer_from_numbers(const NodeView& node, std::span<ValueInfo> outputs) {
     }
     const ValueInfo& info = node.input(i);
     if (info.kind != ValueInfo::Kind::tensor) node.fail("input {} is a sequence or an optional, custom operators take tensors", i);
+    if (info.extent == ValueInfo::Extent::exact && info.shape.rank() > MINNOW_MAX_RANK)
+      node.fail("input {} has {} dimensions, custom operators take up to {}", i, info.shape.rank(), MINNOW_MAX_RANK);
     call.inputs.push_back(describe(info, info.contents.data()));
   }
   call.outputs.resize(outputs.size());
@@ -282,8 +284,11 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
 
 void reference(const NodeView& node, KernelArgs& args) {
   minnow_op_call call{&node, &args};
-  for (size_t i = 0; i < args.input_count(); ++i)
+  for (size_t i = 0; i < args.input_count(); ++i) {
+    if (args.has_input(i) && args.input(i).rank() > MINNOW_MAX_RANK)
+      args.fail("input {} has {} dimensions, custom operators take up to {}", i, args.input(i).rank(), MINNOW_MAX_RANK);
     call.inputs.push_back(args.has_input(i) ? describe(node.input(i), args.input(i).data()) : minnow_tensor{});
+  }
   for (size_t i = 0; i < args.output_count(); ++i) {
     call.outputs.push_back({});
     if (!args.has_output(i)) continue;

@@ -75,7 +75,7 @@ size_t place_in_order(std::span<MemoryItem> items, const std::vector<size_t>& or
     }
     item.offset = best != kNowhere ? best : end;
     if (__builtin_add_overflow(item.offset, item.bytes, &end))
-      throw OutOfMemory("the values between operators need more than {} bytes", kNowhere);
+      throw out_of_memory("the values between operators need more than {} bytes", kNowhere);
     total = std::max(total, end);
     timeline.insert(i, item.first, item.last);
   }
@@ -116,7 +116,7 @@ class Holes {
     }
     if (size > bytes) add(offset + bytes, size - bytes);
     size_t end;
-    if (__builtin_add_overflow(offset, bytes, &end)) throw OutOfMemory("the values between operators need more than {} bytes", kNowhere);
+    if (__builtin_add_overflow(offset, bytes, &end)) throw out_of_memory("the values between operators need more than {} bytes", kNowhere);
     total = std::max(total, end);
     return offset;
   }

@@ -76,6 +76,7 @@ void bind_inputs(minnow_session& session, std::span<const minnow_tensor> inputs)
 }
 
 void give(const TensorView& from, minnow_tensor& to) {
+  if (from.rank() > MINNOW_MAX_RANK) throw Unsupported("an output has {} dimensions, more than {}", from.rank(), MINNOW_MAX_RANK);
   to.dtype = static_cast<int32_t>(from.dtype());
   to.rank = static_cast<int32_t>(from.rank());
   for (size_t axis = 0; axis < MINNOW_MAX_RANK; ++axis) to.dims[axis] = axis < from.rank() ? from.dim(axis) : 0;

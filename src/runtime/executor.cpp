@@ -246,8 +246,8 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   if (allows_parts_ && &cache == &plans_ && !observed) request.may_split_batch = true, request.may_tile_rows = !session_.profiling;
   std::shared_ptr<const Plan> plan = Plan::build(session_.environment, request);
   if (plan->arena_bytes() > request.memory_limit)
-    throw OutOfMemory("{} bytes are needed for the values between operators, the memory limit is {}", plan->arena_bytes(),
-                      request.memory_limit);
+    throw out_of_memory("{} bytes are needed for the values between operators, the memory limit is {}", plan->arena_bytes(),
+                        request.memory_limit);
   auto entry =
       std::make_unique<Entry>(std::move(plan), [&](const Node& node, std::span<Slot* const> captured) -> std::unique_ptr<SubgraphRunner> {
         return std::make_unique<Subgraphs>(node, captured, session_);

@@ -20,7 +20,7 @@ namespace minnow {
 
 Optimizer::Parameters::Parameters(int64_t n) try : size_(n) {
   if (n <= 0) throw InvalidArgument("Optimizer::Parameters takes a positive number of floats, not {}", n);
-  if (n > std::numeric_limits<int64_t>::max() / 8) throw OutOfMemory("{} floats do not fit the memory", n);
+  if (n > std::numeric_limits<int64_t>::max() / 8) throw out_of_memory("{} floats do not fit the memory", n);
   const std::shared_ptr<void> memory = allocate_shared(static_cast<size_t>(n) * sizeof(float));
   std::memset(memory.get(), 0, static_cast<size_t>(n) * sizeof(float));
   data_ = std::shared_ptr<float>(memory, static_cast<float*>(memory.get()));

@@ -214,8 +214,8 @@ struct TrainingStep::Impl {
       bytes = planned_bytes(made);
       if (bytes <= memory) return;
     }
-    throw OutOfMemory("a step needs {} bytes for values between operators although activations are computed again, the limit is {}", bytes,
-                      memory);
+    throw out_of_memory("a step needs {} bytes for values between operators although activations are computed again, the limit is {}",
+                        bytes, memory);
   }
 
   void make_executor(Recorded& made, const std::vector<HandedOver>& handed) {

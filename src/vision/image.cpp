@@ -102,7 +102,7 @@ Tensor new_image(DType dtype, int64_t height, int64_t width, int64_t channels) {
   void* const memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
   if (!memory) {
     if (free.account) free.account->refund(bytes);
-    throw OutOfMemory("the system refused {} bytes of memory", bytes);
+    throw out_of_memory("the system refused {} bytes of memory", bytes);
   }
   std::shared_ptr<const void> owner(memory, std::move(free));
   // The heap does not keep tens of megabytes: large pages make new ones cheaper.

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/specific_errors.h"
+#include "base/error.h"
 #include "support/paths.h"
 
 namespace minnow::test {

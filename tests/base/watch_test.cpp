@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/specific_errors.h"
+#include "base/error.h"
 #include "base/thread_pool.h"
 
 namespace minnow::test {

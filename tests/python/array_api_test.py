@@ -316,6 +316,21 @@ class Values(unittest.TestCase):
             with self.assertRaises(IndexError):
                 np.ones(shape)[np.zeros(mask, np.bool)]
 
+    def test_arrays_of_the_highest_rank(self):
+        shape = [1] * RANK
+        shape[3] = shape[-1] = 2
+        x = np.reshape(np.arange(4.0), tuple(shape))
+        self.assertGreaterEqual(RANK, 32)
+        self.assertEqual((x.ndim, list(x.shape)), (RANK, shape))
+        for made in (x + x, np.sum(x, axis=(0, 7), keepdims=True) * 2, np.concat([x, x])[1:] * 2, np.flip(np.flip(x)) * 2, np.permute_dims(x.mT, (*range(RANK - 2), RANK - 1, RANK - 2)) * 2):
+            self.assertEqual((list(made.shape), np.reshape(made, (-1,)).tolist()), (shape, [0, 2, 4, 6]))
+        self.assertEqual(np.broadcast_to(x, tuple(shape[:3] + [2] + shape[4:])).shape, x.shape)
+        self.assertEqual(x[(0,) * 3 + (1,) + (0,) * (RANK - 5) + (1,)].item(), 3)
+        self.assertEqual(np.reshape(x, (2, 2)).tolist(), [[0, 1], [2, 3]])
+        for more in (lambda: np.expand_dims(x, axis=0), lambda: np.reshape(x, (1, *shape)), lambda: np.zeros((1, *shape))):
+            with self.assertRaisesRegex(ValueError, "rank|dimensions|axes"):
+                np.asarray(more()).tolist()
+
     def test_diagonals_far_outside(self):
         x = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         for far in (3, 10, 2 ** 62, 2 ** 63, 2 ** 100):

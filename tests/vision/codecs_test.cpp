@@ -256,9 +256,9 @@ TEST(Pictures, a_fault_leaves_the_file_that_was_there) {
   write_image(path, picture);
   EXPECT_THROW(write_image(path, smooth_picture(DType::u8, 5, 6, 5)), Error);
   EXPECT_EQ(read_image(path).shape(), picture.shape());
-  EXPECT_THROW(write_image(path + "/a.png", picture), IoError);
+  EXPECT_THROW(write_image(path + "/a.png", picture), FileError);
   std::filesystem::remove(path);
-  EXPECT_THROW(read_image(path), IoError);
+  EXPECT_THROW(read_image(path), FileError);
 }
 
 TEST(Pictures, damaged_files_are_errors_or_pictures) {

@@ -26,7 +26,8 @@ Tensor imencode(const std::string& suffix, const ImageView& image, const std::ve
 bool have_image_reader(const std::string& path) {
   try {
     return vision::have_image_reader(os::MappedFile::open(path)->bytes());
-  } catch (const IoError&) {
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io) throw;
     return false;
   }
 }

@@ -11,7 +11,7 @@ from minnow.numpy._core import (bool_, check_device, complex64, complex128, floa
                                 uint64)
 from minnow.numpy._types import KINDS
 
-MAX_DIMENSIONS = 12  # of a tensor of the engine
+MAX_DIMENSIONS = 32  # of a tensor of the engine
 
 
 class NamespaceInfo:

@@ -32,7 +32,7 @@ class ReferenceKernel : public Kernel {
     } catch (const NeedsContents&) {
       context.fail("{}: the contents of an input were not known when the plan was made", view_->where());
     } catch (const OutOfMemory& error) {
-      throw OutOfMemory("{}: {}", view_->where(), error.what());
+      throw out_of_memory("{}: {}", view_->where(), error.what());
     }
   }
 

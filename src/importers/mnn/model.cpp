@@ -174,7 +174,7 @@ Tensor ModelFile::blob(const FlatTable& blob, const OpInfo& op, const std::strin
   const DType dtype = dtype_of(number);
   if (dtype == DType::undefined) throw Unsupported("{}: holds elements of type {}, which are not supported", where, number);
   const FlatNumbers<int32_t> dims = blob.numbers<int32_t>(field::kBlobDims);
-  if (dims.size() > kMaxRank) throw Malformed{"a constant has more than 12 dimensions"};
+  if (dims.size() > kMaxRank) throw Malformed{"a constant has more than 32 dimensions"};
   Shape shape;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0) throw InvalidModel("{}: has a negative dimension", where);

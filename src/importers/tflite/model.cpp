@@ -254,7 +254,7 @@ TensorInfo ModelFile::read_tensor(const FlatTable& table, size_t tensor_count) c
   if (const TypeRow* row = row_of(tensor.type)) tensor.dtype = row->dtype;
   const FlatNumbers<int32_t> shape = table.numbers<int32_t>(field::kTensorShape),
                              signature = table.numbers<int32_t>(field::kTensorSignature);
-  if (shape.size() > kMaxRank) throw Malformed{"a tensor has more than 12 dimensions"};
+  if (shape.size() > kMaxRank) throw Malformed{"a tensor has more than 32 dimensions"};
   tensor.shape = shape.copy<int64_t>();
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     if (signature.size() == tensor.shape.size() && signature[i] == -1) tensor.shape[i] = -1;
