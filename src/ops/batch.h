@@ -12,7 +12,7 @@ Batch batch_reshaped(const NodeView&);
 Batch batch_apart_off_axis(const NodeView& node);
 /// Apart where no output but the first is asked for.
 Batch batch_apart_in_one_output(const NodeView& node);
-/// What the definition says of the node.
+/// The answer of the operator's definition for this node.
 Batch batch_of(const Operator& op, const NodeView& node);
 
 }  // namespace minnow

@@ -78,7 +78,7 @@ uint64_t power(uint64_t base, uint64_t exponent) {
 void pow(const NodeView&, KernelArgs& args) {
   const DType base = args.input(0).dtype(), exponent = args.input(1).dtype();
   if (is_float(base) || is_float(exponent)) return args.map2_reals([](double x, double y) { return std::pow(x, y); });
-  // Of integers: exact and wrapping around. 1 / x^n is cut toward zero; u64 exponents beyond i64 are read from their bits.
+  // Powers of integers are exact and wrap around. 1 / x^n is cut toward zero; u64 exponents beyond i64 are read from their bits.
   const bool is_unsigned_exponent = exponent == DType::u64;
   args.map2_ints([&](int64_t x, int64_t y) {
     if (y >= 0 || is_unsigned_exponent) return static_cast<int64_t>(power(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));

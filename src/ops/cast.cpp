@@ -73,7 +73,7 @@ void cast_reference(const NodeView& node, KernelArgs& args) {
   double reals[kChunk];
   int64_t ints[kChunk];
   const size_t count = static_cast<size_t>(x.elements());
-  // What weights take that are stored in 16 bits.
+  // Weights that are stored in 16 bits come this way.
   if (y.dtype() == DType::f32 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16)) {
     const auto* from = x.data<uint16_t>();
     float* to = y.data<float>();

@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-/// What is known of a node's inputs when it is checked.
+/// How much is known of a node's inputs when it is checked.
 enum class Known : uint8_t {
   declared,  // kinds and dtypes as far as they could be inferred, shapes and dtypes of constants: the whole graph before any pass or plan
   inferred   // everything: a node of a plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators share that run subgraphs.
+// Helpers of the operators that run subgraphs.
 #pragma once
 #include "ops/operator.h"
 

@@ -12,7 +12,7 @@
 
 namespace minnow {
 
-/// What a scheme's call can ask of the engine beside what every call can.
+/// Services of the engine that only a scheme's call can ask for.
 struct SchemeServices {
   virtual int threads() const noexcept = 0;
   virtual int precision() const noexcept = 0;

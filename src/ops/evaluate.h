@@ -31,7 +31,7 @@ class ConstantEvaluator {
   /// Looks at the types of a node's outputs before anything is computed or allocated; false leaves the node uncomputed.
   using Accept = FunctionRef<bool(std::span<const ValueInfo> outputs)>;
 
-  /// What importers compute: 64 KB of f32, which a graph may hold without growing much.
+  /// Importers compute up to 64 KB of f32, which a graph may hold without growing much.
   static constexpr int64_t kFewElements = 16384;
 
   /// A node whose known inputs and outputs have more elements together stays uncomputed.

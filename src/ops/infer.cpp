@@ -31,7 +31,7 @@ ValueInfo scalar_info(DType dtype) {
   return info;
 }
 
-// What a node gives to the inputs of its subgraph: bind(input of the graph, what is known of it).
+// Calls bind(input of the subgraph, what is known of it) for each value that a node hands to its subgraph.
 template <class Bind>
 void bind_inputs(const Node& node, const Graph& body, const std::vector<ValueInfo>& inputs, Bind bind) {
   const auto& to = body.inputs();
@@ -96,7 +96,7 @@ std::vector<const ValueInfo*> pointers_to(const Node& node, const std::vector<Va
   return pointers;
 }
 
-// What the types of a node's inputs tell.
+// The node's inputs as far as their types tell.
 std::vector<ValueInfo> declared_inputs(const Node& node) {
   std::vector<ValueInfo> inputs(node.input_count());
   for (size_t i = 0; i < inputs.size(); ++i)

@@ -21,11 +21,11 @@ void infer_types(const OperatorSet& operators, const Graph& graph);
 void infer_types(const OperatorSet& operators, const Node& node);
 
 /// Shapes of all values for inputs of these shapes (of the declared ones where not given), contents of small integer tensors computed on
-/// the way. Dimensions are written where they are certain: for these input shapes, not for others. What only a run tells stays as it is.
+/// the way. Dimensions are written where they are certain: for these input shapes, not for others. The others stay open.
 /// Throws InvalidArgument for shapes that the inputs cannot have, InvalidModel where a node does not fit.
 void infer_static_types(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes = {});
 
-/// What an If gives, from shape inference over its branches: outputs of the same dtype and shape in both (or in the one that is taken,
+/// Infers the outputs of an If over its branches: outputs of the same dtype and shape in both (or in the one that is taken,
 /// where the condition is known) get them, the others stay as they are. `outside` tells what is known of the condition and of captured
 /// values. Other nodes are left alone. Writes nothing into the graphs.
 void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,

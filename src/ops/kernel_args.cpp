@@ -74,7 +74,7 @@ Datum KernelArgs::datum(size_t i) const {
 
 void KernelArgs::set_output(size_t i, Datum value) {
   Slot& slot = *outputs_[i];
-  // What follows was planned for this kind and dtype; where values come out of subgraphs or sequences, only the run shows whether they are.
+  // Later steps are planned for this kind and dtype. Only the run shows whether values out of subgraphs and sequences have them.
   const ValueInfo& info = node_->output(i);
   if (info.kind != ValueInfo::Kind::optional && (info.kind == ValueInfo::Kind::tensor) != (value.kind == Datum::Kind::tensor))
     fail("output {} should be a {}, it is not", i, info.kind == ValueInfo::Kind::tensor ? "tensor" : "sequence");

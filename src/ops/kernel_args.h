@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reference reads and writes. References compute in f64 for floating types and in i64 or u64 for integers and bool, and round once
+// Inputs and outputs of a reference. References compute in f64 for floating types and in i64 or u64 for integers and bool, and round once
 // at the end.
 #pragma once
 #include "base/function_ref.h"
@@ -43,13 +43,13 @@ class KernelArgs {
   void set_output(size_t i, Datum value);
   std::vector<Datum> run_subgraph(std::string_view attribute, std::span<const Datum> inputs) { return subgraphs_->run(attribute, inputs); }
 
-  /// What only the data reveals: an index out of range, a zero divisor. Ends the reference.
+  /// Reports a fault that only the data reveals (an index out of range, a zero divisor) and ends the reference.
   template <class... Args>
   [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
     fail_with(pattern, erase(args...));
   }
 
-  // Whole tensors widened and narrowed. What is as large as a tensor is kept in Numbers, which the memory limit counts.
+  // Whole tensors widened and narrowed. Copies as large as a tensor are Numbers, which the memory limit counts.
   Numbers<double> reals(size_t i) const;
   Numbers<int64_t> ints(size_t i) const;
   void write(size_t i, std::span<const double> values) const;

@@ -77,7 +77,7 @@ void reference(const NodeView& node, KernelArgs& args) {
       order.clear();
       for (int64_t i = 0; i < count; ++i)
         if (score[i] == score[i] && (!thresholded || score[i] > least)) order.push_back(i);
-      // Of equal scores the first box comes first.
+      // Boxes of equal scores keep their order.
       std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score[a] > score[b]; });
       kept.clear();
       for (const int64_t i : order) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator is: schema, type and shape rule, reference, decomposition, gradient, documentation. Each is defined in one file of this
-// folder and listed once, in all.cpp.
+// The definition of an operator: schema, type and shape rule, reference, decomposition, gradient, documentation. Each has one file of this
+// folder and one line in all.cpp.
 #pragma once
 #include "graph/expr.h"
 #include "graph/node_view.h"
@@ -51,7 +51,7 @@ enum class Arity : uint8_t { required, optional, variadic };
 inline constexpr Arity kOptional = Arity::optional;
 inline constexpr Arity kVariadic = Arity::variadic;
 
-/// What an input may be at run time: a bit per ValueInfo::Kind.
+/// The kinds that an input may have at run time: a bit per ValueInfo::Kind.
 using Kinds = uint8_t;
 inline constexpr Kinds kTensors = 1, kSequences = 2, kOptionals = 4, kAnyKind = 7;
 

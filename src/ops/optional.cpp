@@ -52,7 +52,7 @@ constexpr List<Operator> definitions() {
        .reference = make},
       {.name = "OptionalGetElement",
        .since = 18,
-       .doc = MINNOW_DOC("What an optional holds; an empty one is an error. A tensor or a sequence is passed on."),
+       .doc = MINNOW_DOC("The content of an optional; an empty one is an error. A tensor or a sequence is passed on."),
        .inputs = {{"input", kAny, Arity::required, kAnyKind}},
        .outputs = {{"output", same_as("input")}},
        .infer = get_infer,

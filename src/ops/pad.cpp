@@ -44,7 +44,7 @@ Border border_of(const NodeView& node) {
   return border;
 }
 
-// For every place along an axis of the result, the place in the input, or -1 for the constant. What negative amounts cut off is gone
+// For every place along an axis of the result, the place in the input, or -1 for the constant. Negative amounts cut elements off
 // before the rest is repeated.
 Ints sources(const NodeView& node, std::string_view mode, int64_t dim, int64_t before, int64_t after, int64_t length) {
   const int64_t first = std::max<int64_t>(0, -before), last = dim - std::max<int64_t>(0, -after), kept = last - first;

@@ -273,7 +273,7 @@ constexpr List<Operator> definitions() {
   global_lp.gradient = MINNOW_GRADIENT(lp_gradient<true>);
   return {
       pool("AveragePool",
-           MINNOW_DOC("The mean of each window of each channel. What lies beyond the padding (with ceil_mode) is never counted."),
+           MINNOW_DOC("The mean of each window of each channel. Elements beyond the padding (with ceil_mode) are never counted."),
            {kCountIncludePad}, average_pool, MINNOW_GRADIENT(average_gradient)),
       global_pool("GlobalAveragePool", MINNOW_DOC("The mean of each channel; spatial dimensions become 1."), average_pool,
                   MINNOW_GRADIENT(global_average_gradient)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators on quantized tensors share: zero points and scales along an axis, and the one requantization.
+// Shared by the operators on quantized tensors: zero points and scales along an axis, and the one requantization.
 #pragma once
 #include "ops/operator.h"
 

@@ -144,8 +144,8 @@ void log_sum_exp(const NodeView& node, KernelArgs& args) {
 }
 
 /// The composed forms, for floating types; narrow ones are reduced in f32, where sums neither overflow nor lose their small terms.
-/// Of e^x the largest x is taken out, so that no power overflows. Where that is infinite it is the largest number: it leaves infinities as
-/// they are.
+/// The sum of e^x takes the largest x out, so that no power overflows. If that is infinite, it takes out the largest number, which leaves
+/// infinities as they are.
 enum class Form { l1, l2, log_sum, log_sum_exp, sum_square };
 Exprs composed(const NodeView& node, GraphBuilder& b, const Exprs& in, Form form) {
   const DType dtype = node.input_dtype(0);

@@ -205,8 +205,8 @@ constexpr List<Operator> definitions() {
   return {
       {.name = "ScatterElements",
        .since = 18,
-       .doc = MINNOW_DOC("data, with updates[p] written to the place p whose coordinate along `axis` is indices[p]. Of several updates of "
-                         "one place the last one stays, or all are joined by `reduction`."),
+       .doc = MINNOW_DOC("data, with updates[p] written to the place p whose coordinate along `axis` is indices[p]. If several updates "
+                         "name one place, the last one stays, or `reduction` joins all."),
        .inputs = {{"data"}, {"indices", kIndex}, {"updates", kAny, Arity::required, kTensors, "data"}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis, kReduction},
@@ -216,8 +216,8 @@ constexpr List<Operator> definitions() {
        .gradient = MINNOW_GRADIENT(scatter_gradient<true>)},
       {.name = "ScatterND",
        .since = 18,
-       .doc = MINNOW_DOC("data, with each slice of `updates` written to the place that a tuple along the last axis of `indices` names. Of "
-                         "several updates of one place the last one stays, or all are joined by `reduction`."),
+       .doc = MINNOW_DOC("data, with each slice of `updates` written to the place that a tuple along the last axis of `indices` names. If "
+                         "several updates name one place, the last one stays, or `reduction` joins all."),
        .inputs = {{"data"}, {"indices", kI64}, {"updates", kAny, Arity::required, kTensors, "data"}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kReduction},

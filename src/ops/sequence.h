@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators on sequences and optionals, and those that run subgraphs, share.
+// Shared by operators on sequences and optionals and by those that run subgraphs.
 #pragma once
 #include "ops/operator.h"
 

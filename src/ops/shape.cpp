@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What depends on the shape of a tensor alone: Shape, Size, EyeLike.
+// Operators that depend on the shape of a tensor alone: Shape, Size, EyeLike.
 #include <algorithm>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines, shapes and text drawn into pictures of 1 to 4 channels of any dtype, in place. Pixels are OpenCV's. What lies beyond the picture
-// is left out. `shift`: that many binary digits of the coordinates are a fraction, at most 16. Thickness is at most 32767; a negative one
+// Lines, shapes and text drawn into pictures of 1 to 4 channels of any dtype, in place. Pixels are OpenCV's. Parts beyond the picture
+// are left out. `shift`: that many binary digits of the coordinates are a fraction, at most 16. Thickness is at most 32767; a negative one
 // fills the shape where the function says so. Antialiased lines are drawn into u8 alone; other dtypes get lines of 8 neighbours.
 #pragma once
 #include <minnow/vision/image.h>

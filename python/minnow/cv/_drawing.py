@@ -2,7 +2,7 @@
 """Lines, shapes and text drawn into pictures.
 
 Functions draw into `img` itself (a Var gets another value) and give it back. Pictures have 1 to 4 channels of any dtype; `color` is a number
-or one for each channel. What lies beyond the picture is left out. Antialiased lines (LINE_AA) are for uint8 alone, other dtypes get LINE_8."""
+or one for each channel. Parts beyond the picture are left out. Antialiased lines (LINE_AA) are for uint8 alone, other dtypes get LINE_8."""
 from __future__ import annotations
 
 from typing import Any, Sequence, overload
