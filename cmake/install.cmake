@@ -3,6 +3,7 @@
 #   Minnow::minnow   the core as a static archive
 #   Minnow::shared   the core as a shared library, exporting the public API alone
 #   Minnow::convert  importers, passes and exporters, a static archive over Minnow::minnow
+#   Minnow::compress quantization of trained models, a static archive over Minnow::convert (MINNOW_COMPRESS)
 #   Minnow::numerics factorizations, Fourier transforms and random streams, a static archive over Minnow::minnow (64-bit machines)
 #   Minnow::train    optimizers and schedules, a static archive over Minnow::minnow (MINNOW_TRAIN)
 #   Minnow::vision   pictures, a static archive over Minnow::minnow, libjpeg, libpng, libwebp and zlib (MINNOW_VISION)
@@ -15,6 +16,10 @@ if(TARGET minnow_shared)
 endif()
 set_target_properties(minnow_convert PROPERTIES EXPORT_NAME convert)
 install(TARGETS minnow minnow_convert EXPORT MinnowTargets)
+if(TARGET minnow_compress)
+  set_target_properties(minnow_compress PROPERTIES EXPORT_NAME compress)
+  install(TARGETS minnow_compress EXPORT MinnowTargets)
+endif()
 if(TARGET minnow_numerics)
   set_target_properties(minnow_numerics PROPERTIES EXPORT_NAME numerics)
   install(TARGETS minnow_numerics EXPORT MinnowTargets)

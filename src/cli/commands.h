@@ -29,6 +29,7 @@ void add_ops(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_train(CLI::App& app);
+void add_quantize(CLI::App& app);
 void add_completion(CLI::App& app);
 
 // Exit statuses (docs/command.md). `compare` is the exception, as diff is: 1 where something differs, 2 for every error.
@@ -137,9 +138,9 @@ Tensor read_picture(const std::string& path, const Model& model, size_t input, s
                     const PictureOptions& options);
 /// The likeliest classes of a model that carries labels: label, index and probability of each; empty if no output has a number for each.
 Json labels_of(const Model& model, const std::vector<Datum>& outputs);
-/// The keys of a file of preprocessing, as text: TOML without tables, whose values are texts, numbers or arrays of these. Throws IoError,
-/// and InvalidArgument for anything else.
-std::map<std::string, std::string> read_preprocessing(const std::string& path);
+/// The keys of a file, as text: TOML without tables, whose values are texts, numbers or arrays of these. `subject`: what the file
+/// describes, for errors. Throws IoError, and InvalidArgument for anything else.
+std::map<std::string, std::string> read_keys(const std::string& path, const char* subject);
 /// Throws InvalidArgument, naming the file, if the model cannot carry this preprocessing.
 void check_preprocessing(const std::map<std::string, std::string>& keys, const Model& model, const std::string& path);
 
@@ -149,6 +150,8 @@ void check_preprocessing(const std::map<std::string, std::string>& keys, const M
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
                                 bool fill_random, std::vector<std::string>* open = nullptr, const PictureOptions& pictures = {},
                                 const char* otherwise = "");
+/// Where an array of a file goes, whose dtype NumPy may not have.
+Tensor adapt(Tensor tensor, DType wanted);
 /// Calls f() and mentions such inputs in its errors.
 void run_with_open(const std::vector<std::string>& open, const std::function<void()>& f);
 

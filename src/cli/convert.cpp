@@ -72,7 +72,7 @@ void convert_command(const Arguments& arguments) {
   options.renames = parse_pairs("--rename", arguments.renames);
   if (!arguments.labels.empty()) options.labels = read_labels(arguments.labels);
   std::map<std::string, std::string> preprocessing;
-  if (!arguments.preprocess.empty()) preprocessing = read_preprocessing(arguments.preprocess);
+  if (!arguments.preprocess.empty()) preprocessing = read_keys(arguments.preprocess, "preprocessing");
   for (const auto& [key, value] : preprocessing) options.properties.emplace("preprocess." + key, value);
   for (const std::string& name : arguments.keep_inputs)
     if (std::count(arguments.keep_inputs.begin(), arguments.keep_inputs.end(), name) > 1)

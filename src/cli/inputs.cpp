@@ -48,6 +48,16 @@ InputArgument parse_input(const std::string& text) {
   return {text.substr(0, first), text.substr(first + 1)};
 }
 
+// Elements that NumPy has no type for arrive under another name: the model knows better.
+Tensor adapt(Tensor tensor, DType wanted) {
+  if (tensor.dtype() == wanted || wanted == DType::undefined) return tensor;
+  const bool nameless = (tensor.dtype() == DType::bf16 && size_of(wanted) == 2) ||
+                        (tensor.dtype() == DType::u8 && size_of(wanted) == 1 && is_float(wanted)) ||
+                        (tensor.dtype() == DType::u8 && is_unsigned(wanted) && size_of(wanted) == 1) ||
+                        (tensor.dtype() == DType::i8 && is_signed(wanted) && size_of(wanted) == 1);
+  return nameless ? Tensor(wanted, tensor.shape(), tensor.data(), tensor.owner()) : tensor;
+}
+
 namespace {
 
 Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
@@ -66,16 +76,6 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
     }
   }
   return tensor;
-}
-
-// Elements that NumPy has no type for arrive under another name: the model knows better.
-Tensor adapt(Tensor tensor, DType wanted) {
-  if (tensor.dtype() == wanted || wanted == DType::undefined) return tensor;
-  const bool nameless = (tensor.dtype() == DType::bf16 && size_of(wanted) == 2) ||
-                        (tensor.dtype() == DType::u8 && size_of(wanted) == 1 && is_float(wanted)) ||
-                        (tensor.dtype() == DType::u8 && is_unsigned(wanted) && size_of(wanted) == 1) ||
-                        (tensor.dtype() == DType::i8 && is_signed(wanted) && size_of(wanted) == 1);
-  return nameless ? Tensor(wanted, tensor.shape(), tensor.data(), tensor.owner()) : tensor;
 }
 
 bool is_npy(std::span<const std::byte> bytes) { return bytes.size() >= 6 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0; }

@@ -75,10 +75,10 @@ std::string take_value(std::string_view& text, const std::string& where) {
 
 }  // namespace
 
-std::map<std::string, std::string> read_preprocessing(const std::string& path) {
+std::map<std::string, std::string> read_keys(const std::string& path, const char* subject) {
   const auto file = os::MappedFile::open(path);
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  if (text.find('\0') != text.npos || text.size() > 65536) throw InvalidArgument("{}: is no TOML file of preprocessing", path);
+  if (text.find('\0') != text.npos || text.size() > 65536) throw InvalidArgument("{}: is no TOML file of {}", path, subject);
   std::map<std::string, std::string> keys;
   std::string statement;
   int row = 0, first_row = 0;
@@ -98,7 +98,7 @@ std::map<std::string, std::string> read_preprocessing(const std::string& path) {
     const std::string where = format("{}: row {}", path, first_row);
     std::string_view rest = trimmed(statement);
     const size_t equals = rest.find('=');
-    if (rest[0] == '[') throw InvalidArgument("{} begins a table; the keys of preprocessing stand outside of tables", where);
+    if (rest[0] == '[') throw InvalidArgument("{} begins a table; the keys of {} stand outside of tables", where, subject);
     if (equals == rest.npos) throw InvalidArgument("{} is not `key = value`", where);
     const std::string key(trimmed(rest.substr(0, equals)));
     if (key.empty() || !std::all_of(key.begin(), key.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }))

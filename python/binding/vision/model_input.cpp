@@ -41,7 +41,7 @@ void define_model_input(nb::module_& m) {
       "read_preprocessing",
       [](const std::string& path) {
         nb::dict keys;
-        for (const auto& [key, value] : cli::read_preprocessing(path)) keys[key.c_str()] = value;
+        for (const auto& [key, value] : cli::read_keys(path, "preprocessing")) keys[key.c_str()] = value;
         return keys;
       },
       nb::arg("path"));

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Post-training quantization: a trained model of f32 numbers becomes one whose convolutions and products compute with 8-bit integers.
+// The library minnow_compress (CMake: Minnow::compress, option MINNOW_COMPRESS).
+//
+//   minnow::Model model = minnow::convert("classifier.onnx");
+//   minnow::compress::Samples samples{pictures.size(), [&](size_t i) { return std::vector{input_of(pictures[i])}; }};
+//   minnow::compress::Quantized quantized = minnow::compress::quantize(model, samples);
+//   minnow::save(quantized.model, "classifier.minnow");
+#pragma once
+#include <minnow/minnow.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace minnow::compress {
+
+/// Inputs that are typical of what the model will see. `at(i)` gives the inputs of run i in the model's order; it is called more than once
+/// for each i, in order, and always gives the same tensors.
+struct Samples {
+  size_t count = 0;
+  std::function<std::vector<Tensor>(size_t i)> at;
+};
+/// Made-up samples for a model without data: smooth noise of mean 0 and variance 1. Ranges found with them are guesses. Open dimensions
+/// are 1.
+MINNOW_API Samples synthetic_samples(const Model& model, size_t count = 8, uint64_t seed = 0);
+
+/// The name of a method and a sentence about it.
+struct MethodDescription {
+  std::string name, description;
+};
+/// Methods that find the range of an activation.
+MINNOW_API std::vector<MethodDescription> activation_methods();
+/// Methods that find the scale of each channel of a weight.
+MINNOW_API std::vector<MethodDescription> weight_methods();
+
+struct QuantizeOptions {
+  std::string method = "mse";          // one of activation_methods()
+  std::string weights = "mse";         // one of weight_methods()
+  std::string activations = "u8";      // u8: from the lowest to the highest number; i8: symmetric around 0
+  std::string rounding = "nearest";    // of weights: nearest; gptq: errors go to weights that are not rounded yet; adaround: learned
+  double percentile = 99.99;           // method percentile: percent of the numbers below the upper end, and above the lower one
+  int weight_bits = 8;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI
+  bool per_channel = true;             // false: one scale for each weight
+  bool equalize = false;               // cross-layer equalization before anything else
+  bool correct_bias = true;            // the mean error of each channel goes into its bias
+  double smooth = 0;                   // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1
+  std::vector<std::string> skip = {};  // names of nodes, or operators, that stay f32
+  size_t evaluate = 16;                // samples for the report
+  uint64_t seed = 0;
+  /// Called from time to time with the finished part of the work, from 0 to 1. An exception from it ends the work.
+  std::function<void(double part)> progress = {};
+
+  /// Sets an option by its name in recipes. Throws InvalidArgument, beginning with `prefix`, for an unknown name or a wrong value.
+  MINNOW_API void set(const std::string& key, const std::string& value, const std::string& prefix = {});
+};
+
+/// How far one tensor of the quantized model is from that of the f32 model.
+struct Fidelity {
+  double sqnr = 0;    // signal to quantization noise, in decibels; infinity if they are equal
+  double cosine = 1;  // of the angle between them
+};
+struct LayerReport {
+  std::string node, op, output;  // output: the tensor that the fidelity tells of, behind the activation
+  std::string refusal;           // why it stays f32; empty if it computes with integers
+  Fidelity fidelity;             // of `output`, errors of earlier layers included
+  Fidelity weights;              // of the weights alone
+  double low = 0, high = 0;      // range of the quantized output
+  double clipped = 0;            // part of the output's numbers outside the range
+  size_t bytes_before = 0, bytes_after = 0;
+  double operations = 0;  // of one run, a multiply-add counting two
+};
+struct OutputReport {
+  std::string name;
+  Fidelity fidelity;
+  double agreement = -1;  // part of the rows whose largest element is at the same place; -1 if the output is no row of scores
+};
+struct QuantizeReport {
+  std::vector<LayerReport> layers;
+  std::vector<OutputReport> outputs;
+  size_t samples = 0, evaluated = 0;
+  size_t bytes_before = 0, bytes_after = 0;  // of all constants
+};
+
+struct Quantized {
+  Model model;  // optimized: layers compute with integers; for running and for .minnow files
+  Model plain;  // with QuantizeLinear and DequantizeLinear around the layers of the f32 model; for ONNX files
+  QuantizeReport report;
+};
+/// Quantizes a copy of `model`, which does not change. Throws InvalidArgument for options and samples that do not fit the model, and
+/// Unsupported if no layer can compute with integers. Same model, samples and options: same result.
+MINNOW_API Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options = {});
+/// The report of another set of samples.
+MINNOW_API std::vector<OutputReport> compare(const Model& model, const Model& quantized, const Samples& samples);
+
+/// The report as a page of HTML with plots, in one file.
+MINNOW_API std::string report_page(const QuantizeReport& report, const std::string& title);
+
+}  // namespace minnow::compress

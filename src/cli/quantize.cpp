@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// `minnow quantize`.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "base/os.h"
+#include "cli/commands.h"
+#if MINNOW_COMPRESS
+#include "cli/samples.h"
+#endif
+
+namespace minnow::cli {
+namespace {
+
+struct Arguments {
+  std::string model, output, calibration, evaluation, recipe, html;
+  OperatorOptions operators;
+  PictureOptions pictures;
+  std::vector<std::pair<std::string, CLI::Option*>> keys;  // of compress::QuantizeOptions
+  bool data_free = false, json = false;
+  size_t samples = 0;
+  double min_sqnr = 0, min_agreement = 0;
+  CLI::Option *sqnr_given = nullptr, *agreement_given = nullptr;
+};
+
+#if MINNOW_COMPRESS
+std::string decibels(double value) {
+  if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+std::string fixed(double value, const char* pattern) {
+  char text[32];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+Json json_of(const compress::Fidelity& fidelity) {
+  // JSON has no infinity.
+  return {{"sqnr_db", std::isfinite(fidelity.sqnr) ? Json(fidelity.sqnr) : Json()}, {"cosine", fidelity.cosine}};
+}
+
+Json json_of(const compress::QuantizeReport& report) {
+  Json layers = Json::array(), outputs = Json::array();
+  for (const compress::LayerReport& layer : report.layers) {
+    Json row = {{"node", layer.node}, {"op", layer.op}, {"output", layer.output}};
+    if (!layer.refusal.empty()) {
+      row["stays_f32"] = layer.refusal;
+    } else {
+      row.update(json_of(layer.fidelity));
+      row["weights"] = json_of(layer.weights);
+      row["range"] = {layer.low, layer.high};
+      row["clipped"] = layer.clipped;
+      row["bytes_before"] = layer.bytes_before;
+      row["bytes_after"] = layer.bytes_after;
+    }
+    layers.push_back(std::move(row));
+  }
+  for (const compress::OutputReport& output : report.outputs) {
+    Json row = {{"name", output.name}};
+    row.update(json_of(output.fidelity));
+    if (output.agreement >= 0) row["agreement"] = output.agreement;
+    outputs.push_back(std::move(row));
+  }
+  return {{"layers", std::move(layers)},   {"outputs", std::move(outputs)},       {"samples", report.samples},
+          {"evaluated", report.evaluated}, {"bytes_before", report.bytes_before}, {"bytes_after", report.bytes_after}};
+}
+
+void print_table(const compress::QuantizeReport& report) {
+  size_t width = 5;
+  for (const compress::LayerReport& layer : report.layers) width = std::max(width, std::min<size_t>(layer.node.size(), 40));
+  const auto padded = [](std::string text, size_t size, bool left = false) {
+    if (text.size() > size) text = "..." + text.substr(text.size() - (size - 3));
+    const std::string space(size - text.size(), ' ');
+    return left ? text + space : space + text;
+  };
+  std::cout << padded("layer", width, true) << "  " << padded("op", 6, true) << "  SQNR dB  cosine   clipped %  weights dB       size\n";
+  for (const compress::LayerReport& layer : report.layers) {
+    std::cout << padded(layer.node, width, true) << "  " << padded(layer.op, 6, true) << "  ";
+    if (!layer.refusal.empty()) {
+      std::cout << "f32: " << layer.refusal << '\n';
+      continue;
+    }
+    std::cout << padded(decibels(layer.fidelity.sqnr), 7) << "  " << fixed(layer.fidelity.cosine, "%.5f") << "  "
+              << padded(fixed(100 * layer.clipped, "%.3f"), 9) << "  " << padded(decibels(layer.weights.sqnr), 10) << "  "
+              << human_bytes(static_cast<double>(layer.bytes_before)) << " -> " << human_bytes(static_cast<double>(layer.bytes_after))
+              << '\n';
+  }
+  for (const compress::OutputReport& output : report.outputs) {
+    std::cout << "output \"" << output.name << "\": SQNR " << decibels(output.fidelity.sqnr) << " dB, cosine "
+              << fixed(output.fidelity.cosine, "%.6f");
+    if (output.agreement >= 0) std::cout << ", the same best class in " << fixed(100 * output.agreement, "%.1f") << " %";
+    std::cout << '\n';
+  }
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  os::write_file_atomically(path, [&](const auto& write) { write(std::as_bytes(std::span(text.data(), text.size()))); });
+}
+
+void quantize_command(Arguments& arguments) {
+  if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
+    throw UsageError("{}: is not the name of a file that quantize writes, which ends in .minnow or .onnx", arguments.output);
+  if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
+    throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
+  compress::QuantizeOptions options;
+  if (!arguments.recipe.empty()) {
+    const std::string prefix = arguments.recipe + ": ";
+    const std::string folder = std::filesystem::path(arguments.recipe).parent_path().string();
+    const auto file = [&](const std::string& value) {
+      return folder.empty() || std::filesystem::path(value).is_absolute() ? value : folder + "/" + value;
+    };
+    for (const auto& [key, value] : read_keys(arguments.recipe, "quantization")) {
+      const auto number = [&](double least, double most) {
+        double found = 0;
+        size_t end = 0;
+        try {
+          found = std::stod(value, &end);
+        } catch (const std::exception&) {}
+        if (end == 0 || end != value.size() || !(found >= least && found <= most))
+          throw InvalidArgument("{}{}: \"{}\" is not a number from {} to {}", prefix, key, value, least, most);
+        return found;
+      };
+      if (key == "calibration") {
+        if (arguments.calibration.empty()) arguments.calibration = file(value);
+      } else if (key == "evaluation") {
+        if (arguments.evaluation.empty()) arguments.evaluation = file(value);
+      } else if (key == "samples") {
+        const double count = number(0, 1e9);
+        if (!arguments.samples) arguments.samples = static_cast<size_t>(count);
+      } else if (key == "min_sqnr") {
+        const double least = number(-1000, 1000);
+        if (!arguments.sqnr_given->count()) arguments.min_sqnr = least;
+      } else if (key == "min_agreement") {
+        const double least = number(0, 100);
+        if (!arguments.agreement_given->count()) arguments.min_agreement = least;
+      } else {
+        options.set(key, value, prefix);
+      }
+    }
+  }
+  for (const auto& [key, option] : arguments.keys)
+    if (option->count() > 0) {
+      std::string value;
+      for (const std::string& each : option->results()) value += (value.empty() ? "" : ", ") + each;
+      try {
+        options.set(key, value);
+      } catch (const InvalidArgument& error) {
+        throw UsageError("--{}", error.what());
+      }
+    }
+  if (arguments.data_free == !arguments.calibration.empty())
+    throw UsageError(arguments.data_free ? "--data-free makes samples up; leave out --calibration"
+                                         : "quantize needs --calibration with typical inputs, or --data-free");
+  const Model model = load_model(arguments.model, arguments.operators);
+  const compress::Samples samples = arguments.data_free
+                                        ? compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed)
+                                        : read_samples(model, arguments.calibration, arguments.pictures, arguments.samples);
+  compress::Samples evaluation;
+  if (!arguments.evaluation.empty()) evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0);
+  const Stopwatch watch;
+  compress::Quantized quantized = [&] {
+    Progress progress("quantizing " + arguments.model);
+    options.progress = [&](double part) { progress.tell(part); };
+    return compress::quantize(model, samples, options);
+  }();
+  if (evaluation.count) {
+    quantized.report.outputs = compress::compare(model, quantized.model, evaluation);
+    quantized.report.evaluated = evaluation.count;
+  }
+  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output);
+  if (!arguments.html.empty()) write_text(arguments.html, compress::report_page(quantized.report, arguments.model));
+  const compress::QuantizeReport& report = quantized.report;
+  const size_t bytes = os::MappedFile::open(arguments.output)->bytes().size();
+  std::string missed;
+  for (const compress::OutputReport& output : report.outputs) {
+    if (output.fidelity.sqnr < arguments.min_sqnr && (arguments.sqnr_given->count() || arguments.min_sqnr > 0))
+      missed += format("{}the SQNR of output \"{}\" is {} dB, at least {} are asked for", missed.empty() ? "" : "; ", output.name,
+                       decibels(output.fidelity.sqnr), fixed(arguments.min_sqnr, "%g"));
+    if (output.agreement >= 0 && 100 * output.agreement < arguments.min_agreement)
+      missed +=
+          format("{}the best class of output \"{}\" is the same in {} % of the samples, at least {} % are asked for",
+                 missed.empty() ? "" : "; ", output.name, fixed(100 * output.agreement, "%.1f"), fixed(arguments.min_agreement, "%g"));
+  }
+  const bool has_scores =
+      std::any_of(report.outputs.begin(), report.outputs.end(), [](const auto& output) { return output.agreement >= 0; });
+  if (arguments.min_agreement > 0 && !has_scores) missed += format("{}no output is a row of scores to compare", missed.empty() ? "" : "; ");
+  if (arguments.json) {
+    Json json = json_of(report);
+    json["output"] = arguments.output;
+    json["file_bytes"] = bytes;
+    json["seconds"] = watch.seconds();
+    if (!missed.empty()) json["missed"] = missed;
+    print_json(json);
+  } else {
+    print_table(report);
+    const auto layers = std::count_if(report.layers.begin(), report.layers.end(), [](const auto& layer) { return layer.refusal.empty(); });
+    std::cout << arguments.output << ": " << layers << " of " << report.layers.size() << " layers compute with integers, "
+              << human_bytes(static_cast<double>(bytes)) << " (weights " << human_bytes(static_cast<double>(report.bytes_before)) << " -> "
+              << human_bytes(static_cast<double>(report.bytes_after)) << "), " << report.samples << " samples, "
+              << human_seconds(watch.seconds()) << '\n';
+  }
+  if (missed.empty()) return;
+  if (!arguments.json) say(format("minnow: {} was written, but misses its aim: {}", arguments.output, missed));
+  throw CLI::RuntimeError(kFailed);
+}
+#else
+void quantize_command(const Arguments& arguments) {
+  throw Unsupported("{}: this build of Minnow does not quantize (CMake option MINNOW_COMPRESS)", arguments.model);
+}
+#endif
+
+std::string names_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("quantize", "Makes a model compute with 8-bit integers, calibrated by typical inputs");
+  command->add_option("MODEL", arguments->model, "the model, of any format that convert reads")->required()->type_name("");
+  command->add_option("OUT", arguments->output, "the .minnow or .onnx file to write")->required()->type_name("");
+  command
+      ->add_option("-c,--calibration", arguments->calibration,
+                   "a folder of pictures, or of .npy or .npz files; or one such file, whose first axis counts samples")
+      ->type_name("PATH");
+  command->add_option("--evaluation", arguments->evaluation, "the same, for the report on the outputs; otherwise the first samples")
+      ->type_name("PATH");
+  command->add_flag("--data-free", arguments->data_free, "calibrate with made-up inputs; ranges are then guesses");
+  command->add_option("--samples", arguments->samples, "use the first N samples (default: all; made up: 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_option("--recipe", arguments->recipe, "a TOML file with these options; those of the command line come first")
+      ->type_name("FILE");
+  std::vector<std::string> ranges = {"minmax"}, weights = {"minmax"};
+#if MINNOW_COMPRESS
+  ranges.clear(), weights.clear();
+  for (const auto& each : compress::activation_methods()) ranges.push_back(each.name);
+  for (const auto& each : compress::weight_methods()) weights.push_back(each.name);
+#endif
+  const auto add = [&](const std::string& key, const std::string& names, const std::string& help, const char* type) {
+    CLI::Option* option = command->add_option(names, CLI::callback_t([](const CLI::results_t&) { return true; }), help)->type_name(type);
+    arguments->keys.emplace_back(key, option);
+    return option;
+  };
+  add("method", "-m,--method", "how the range of an activation is found: " + names_of(ranges) + " (default: mse)", "NAME");
+  add("weights", "--weights", "how the scale of a weight is found: " + names_of(weights) + " (default: mse)", "NAME");
+  add("activations", "--activations", "u8 (default), or i8: symmetric around 0", "DTYPE");
+  add("percentile", "--percentile", "of --method percentile (default: 99.99)", "P");
+  add("weight_bits", "--weight-bits", "2 to 8 (default); 7 keeps ONNX Runtime exact on processors without VNNI", "N");
+  add("per_channel", "--per-channel", "false: one scale for each weight instead of one for each channel", "BOOL");
+  add("correct_bias", "--correct-bias", "false: biases keep the mean error of their channel", "BOOL");
+  add("skip", "--skip", "a node, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
+  add("evaluate", "--evaluate", "samples for the report (default: 16)", "N");
+  add("seed", "--seed", "of everything random (default: 0)", "N");
+  arguments->sqnr_given = command->add_option("--min-sqnr", arguments->min_sqnr, "exit with 1 if an output has less, in decibels")
+                              ->type_name("DB")
+                              ->check(number_from(-1000, 1000));
+  arguments->agreement_given =
+      command
+          ->add_option("--min-agreement", arguments->min_agreement, "exit with 1 if fewer percent of the samples have the same best class")
+          ->type_name("PERCENT")
+          ->check(number_from(0, 100));
+  command->add_option("--html", arguments->html, "write the report as a page with plots")->type_name("FILE");
+  arguments->operators.add_to(*command);
+  arguments->pictures.add_to(*command);
+  add_json(*command, arguments->json);
+  command->footer(
+      "MODEL does not change. Prints for each layer how close its output is to that of the f32 model, with the errors of earlier layers.\n"
+      "The same model, samples, options and seed give the same bytes.\n\n"
+      "  minnow quantize classifier.onnx classifier.minnow --calibration pictures/ --min-agreement 97\n"
+      "  minnow quantize speech.onnx speech-int8.onnx --calibration features.npz --method percentile\n"
+      "  minnow quantize model.tflite model.minnow --recipe recipe.toml --html report.html");
+  command->callback([arguments] { quantize_command(*arguments); });
+}
+
+}  // namespace minnow::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#if MINNOW_COMPRESS
+#include "cli/samples.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/nearest.h"
+#include "base/os.h"
+#include "cli/npy.h"
+#include "cli/npz.h"
+
+namespace minnow::cli {
+namespace {
+
+using Arrays = std::vector<std::pair<std::string, Tensor>>;
+
+bool ends_with(const std::string& path, std::string_view end) {
+  if (path.size() < end.size()) return false;
+  return std::equal(end.rbegin(), end.rend(), path.rbegin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b + 32) : b); });
+}
+
+/// How an array goes to an input: whole, or in parts along its first axis.
+struct Parts {
+  Tensor array;
+  size_t count = 1;
+  Shape shape;  // of a part
+  Tensor part(size_t i) const {
+    const size_t bytes = array.bytes() / count;
+    return Tensor(array.dtype(), shape, static_cast<const char*>(array.data()) + i * bytes, array.owner());
+  }
+};
+
+Parts parts_of(const Tensor& given, const ValueDescription& input, const std::string& where) {
+  const auto fail = [&] {
+    throw InvalidArgument("{}: the array for input \"{}\", which is {}, is {}{}", where, input.name, input.type, given.dtype(),
+                          given.shape());
+  };
+  Parts parts{adapt(given, input.dtype), 1, given.shape()};
+  if (input.dtype != DType::undefined && parts.array.dtype() != input.dtype) fail();
+  if (given.elements() == 0) throw InvalidArgument("{}: the array for input \"{}\" is empty", where, input.name);
+  if (!input.has_rank) return parts;
+  const auto fits = [&](std::span<const int64_t> dims, size_t from) {
+    bool same = dims.size() == input.dims.size();
+    for (size_t axis = from; same && axis < dims.size(); ++axis) same = input.dims[axis] < 0 || input.dims[axis] == dims[axis];
+    return same;
+  };
+  const auto dims = given.shape().dims();
+  if (dims.size() == input.dims.size() + 1 && fits(dims.subspan(1), 0)) {  // samples before the input's own axes
+    parts.count = static_cast<size_t>(dims[0]);
+    parts.shape = Shape(dims.subspan(1));
+  } else if (!input.dims.empty() && fits(dims, 1)) {  // the axis of the batch counts them
+    const int64_t each = input.dims[0] < 0 ? 1 : input.dims[0];
+    if (dims[0] % each) fail();
+    parts.count = static_cast<size_t>(dims[0] / each);
+    parts.shape[0] = each;
+  } else if (!fits(dims, 0)) {
+    fail();
+  }
+  return parts;
+}
+
+/// The inputs of all samples in one file.
+std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std::string& where) {
+  const auto& inputs = model.inputs();
+  if (arrays.empty()) throw InvalidArgument("{}: holds no arrays", where);
+  std::vector<Parts> found(inputs.size());
+  std::vector<std::string> names;
+  for (const ValueDescription& input : inputs) names.push_back(input.name);
+  for (const auto& [name, tensor] : arrays) {
+    size_t i = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (i == names.size() && inputs.size() == 1 && arrays.size() == 1) i = 0;
+    if (i == names.size()) throw InvalidArgument("{}: the model has no input \"{}\"{}", where, name, nearest(name, names));
+    if (found[i].array) throw InvalidArgument("{}: holds two arrays for input \"{}\"", where, names[i]);
+    found[i] = parts_of(tensor, inputs[i], where);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!found[i].array) throw InvalidArgument("{}: holds no array for input \"{}\" ({})", where, inputs[i].name, inputs[i].type);
+    if (found[i].count != found[0].count)
+      throw InvalidArgument("{}: holds {} samples for input \"{}\" and {} for \"{}\"", where, found[0].count, inputs[0].name,
+                            found[i].count, inputs[i].name);
+  }
+  return found;
+}
+
+Arrays arrays_in(const std::string& path) {
+  if (ends_with(path, ".npz")) return read_npz(path);
+  return {{std::string(), read_npy(path)}};
+}
+
+}  // namespace
+
+compress::Samples read_samples(const Model& model, const std::string& path, const PictureOptions& pictures, size_t most) {
+  if (model.inputs().empty()) throw InvalidArgument("the model has no inputs to calibrate");
+  std::vector<std::string> files;
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(path, error);
+  if (is_folder) {
+    for (const auto& entry : std::filesystem::directory_iterator(path, std::filesystem::directory_options::skip_permission_denied, error)) {
+      const std::string file = entry.path().string();
+      const bool known = ends_with(file, ".npy") || ends_with(file, ".npz") ||
+                         (entry.is_regular_file(error) && is_picture(os::MappedFile::open(file)->bytes()));
+      if (known) files.push_back(file);
+    }
+    std::sort(files.begin(), files.end());
+    if (files.empty()) throw InvalidArgument("{}: the folder holds neither pictures nor .npy or .npz files", path);
+  } else {
+    files.push_back(path);
+  }
+  // Pictures are read when they are needed; arrays stay in memory.
+  struct Place {
+    size_t file, part;
+  };
+  struct Set {
+    std::vector<std::string> files;
+    std::vector<std::vector<Parts>> arrays;  // of each file; empty for a picture
+    std::vector<Place> places;
+  };
+  auto set = std::make_shared<Set>();
+  bool any_picture = false;
+  for (const std::string& file : files) {
+    if (most && set->places.size() >= most) break;
+    set->files.push_back(file);
+    set->arrays.emplace_back();
+    if (is_picture(os::MappedFile::open(file)->bytes())) {
+      any_picture = true;
+      if (model.inputs().size() != 1)
+        throw InvalidArgument("{}: a picture fills one input, and the model takes {}; give .npz files with an array for each input", file,
+                              model.inputs().size());
+      set->places.push_back({set->files.size() - 1, 0});
+      continue;
+    }
+    if (!ends_with(file, ".npy") && !ends_with(file, ".npz"))
+      throw InvalidArgument("{}: is neither a folder, nor a picture, nor a .npy or .npz file", file);
+    set->arrays.back() = inputs_of(model, arrays_in(file), file);
+    for (size_t i = 0; i < set->arrays.back()[0].count && (!most || set->places.size() < most); ++i)
+      set->places.push_back({set->files.size() - 1, i});
+  }
+  if (!any_picture) pictures.check_not_given("applies to pictures, and the calibration data has none");
+  return {set->places.size(), [set, model, pictures](size_t i) {
+            const Place place = set->places[i];
+            std::vector<Tensor> inputs;
+            if (set->arrays[place.file].empty())
+              inputs.push_back(read_picture(set->files[place.file], model, 0, {}, pictures));
+            else
+              for (const Parts& parts : set->arrays[place.file]) inputs.push_back(parts.part(place.part));
+            return inputs;
+          }};
+}
+
+}  // namespace minnow::cli
+#endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of inputs in files: a folder of pictures or of .npy and .npz files, or one such file that holds many.
+#pragma once
+#include <minnow/compress.h>
+
+#include "cli/commands.h"
+
+namespace minnow::cli {
+
+/// The samples at `path`, at most `most` (0: all). An array is one sample if it has the input's shape; else its first axis counts samples.
+/// Throws IoError, InvalidArgument.
+compress::Samples read_samples(const Model& model, const std::string& path, const PictureOptions& pictures, size_t most);
+
+}  // namespace minnow::cli

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/no_memory.h"
+
+namespace minnow::compress {
+namespace {
+
+template <class Table>
+std::vector<MethodDescription> described(const Table& table) {
+  std::vector<MethodDescription> list;
+  for (const auto& each : table) list.push_back({std::string(each.name), std::string(each.doc)});
+  return list;
+}
+
+template <class Table>
+[[noreturn]] void unknown_method(const std::string& prefix, const char* key, const std::string& value, const Table& table) {
+  std::string names;
+  for (const auto& each : table) (names += names.empty() ? "" : ", ") += each.name;
+  throw InvalidArgument("{}{}: \"{}\" is none of {}", prefix, key, value, names);
+}
+
+double number(const std::string& text, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    throw InvalidArgument("{}: \"{}\" is not a number", where, text);
+  return value;
+}
+
+int64_t whole_number(const std::string& text, const std::string& where) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+    throw InvalidArgument("{}: \"{}\" is not a whole number from 0 up", where, text);
+  return value;
+}
+
+bool truth(const std::string& text, const std::string& where) {
+  if (text != "true" && text != "false") throw InvalidArgument("{}: \"{}\" is neither true nor false", where, text);
+  return text == "true";
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> list;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(", ", at), text.size());
+    if (end > at) list.push_back(text.substr(at, end - at));
+    at = end + 2;
+  }
+  return list;
+}
+
+struct Key {
+  const char* name;
+  void (*set)(QuantizeOptions&, const std::string& value, const std::string& where);
+};
+using Options = QuantizeOptions;
+using Text = const std::string;
+constexpr Key kKeys[] = {
+    {"method", [](Options& o, Text& value, Text&) { o.method = value; }},
+    {"weights", [](Options& o, Text& value, Text&) { o.weights = value; }},
+    {"activations", [](Options& o, Text& value, Text&) { o.activations = value; }},
+    {"rounding", [](Options& o, Text& value, Text&) { o.rounding = value; }},
+    {"percentile", [](Options& o, Text& value, Text& where) { o.percentile = number(value, where); }},
+    {"weight_bits",
+     [](Options& o, Text& value, Text& where) { o.weight_bits = static_cast<int>(std::min<int64_t>(whole_number(value, where), 99)); }},
+    {"per_channel", [](Options& o, Text& value, Text& where) { o.per_channel = truth(value, where); }},
+    {"equalize", [](Options& o, Text& value, Text& where) { o.equalize = truth(value, where); }},
+    {"correct_bias", [](Options& o, Text& value, Text& where) { o.correct_bias = truth(value, where); }},
+    {"smooth", [](Options& o, Text& value, Text& where) { o.smooth = number(value, where); }},
+    {"skip", [](Options& o, Text& value, Text&) { o.skip = words(value); }},
+    {"evaluate", [](Options& o, Text& value, Text& where) { o.evaluate = static_cast<size_t>(whole_number(value, where)); }},
+    {"seed", [](Options& o, Text& value, Text& where) { o.seed = static_cast<uint64_t>(whole_number(value, where)); }},
+};
+
+}  // namespace
+
+void QuantizeOptions::set(const std::string& key, const std::string& value, const std::string& prefix) try {
+  std::vector<std::string> names;
+  for (const Key& each : kKeys) {
+    if (key == each.name) {
+      Options changed = *this;
+      each.set(changed, value, prefix + key);
+      (void)Settings(changed, prefix);
+      *this = std::move(changed);
+      return;
+    }
+    names.emplace_back(each.name);
+  }
+  throw InvalidArgument("{}{}: there is no such option{}", prefix, key, nearest(key, names));
+} catch (...) {
+  throw_as_error();
+}
+
+Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
+    : method(range_method(options.method)), weights(weight_method(options.weights)) {
+  if (!method) unknown_method(prefix, "method", options.method, range_methods());
+  if (!weights) unknown_method(prefix, "weights", options.weights, weight_method_table());
+  if (options.activations != "u8" && options.activations != "i8")
+    throw InvalidArgument("{}activations: \"{}\" is none of u8, i8", prefix, options.activations);
+  if (options.rounding != "nearest" && options.rounding != "gptq" && options.rounding != "adaround")
+    throw InvalidArgument("{}rounding: \"{}\" is none of nearest, gptq, adaround", prefix, options.rounding);
+  if (options.weight_bits < 2 || options.weight_bits > 8)
+    throw InvalidArgument("{}weight_bits: {} is not from 2 to 8", prefix, options.weight_bits);
+  if (!(options.percentile > 50 && options.percentile <= 100))
+    throw InvalidArgument("{}percentile: {} is not above 50 and at most 100", prefix, options.percentile);
+  if (!(options.smooth >= 0 && options.smooth <= 1)) throw InvalidArgument("{}smooth: {} is not from 0 to 1", prefix, options.smooth);
+  most_weight = (1 << (options.weight_bits - 1)) - 1;
+  ranges.grid = options.activations == "u8" ? kU8 : kI8;
+  ranges.percentile = options.percentile;
+}
+
+std::vector<MethodDescription> activation_methods() { return described(range_methods()); }
+std::vector<MethodDescription> weight_methods() { return described(weight_method_table()); }
+
+}  // namespace minnow::compress

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a quantization, checked and looked up.
+#pragma once
+#include <minnow/compress.h>
+
+#include "compress/ranges.h"
+#include "compress/weights.h"
+
+namespace minnow::compress {
+
+struct Settings {
+  /// Throws InvalidArgument for a wrong value.
+  explicit Settings(const QuantizeOptions& options, const std::string& prefix = {});
+  const RangeMethod* method;
+  const WeightMethod* weights;
+  RangeOptions ranges;
+  int most_weight = 127;  // the largest integer of a weight
+};
+
+}  // namespace minnow::compress

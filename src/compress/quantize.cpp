@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of post-training quantization, in order.
+#include <minnow/compress.h>
+#include <minnow/convert.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/no_memory.h"
+#include "base/watch.h"
+#include "compress/fidelity.h"
+#include "compress/insertion.h"
+#include "compress/means.h"
+#include "compress/observer.h"
+#include "compress/options.h"
+#include "runtime/model.h"
+
+namespace minnow::compress {
+namespace {
+
+size_t bytes_of_constants(const Graph& graph) {
+  size_t bytes = 0;
+  for (const auto& constant : graph.constants()) bytes += stored_bytes(constant->constant()->dtype(), constant->constant()->shape());
+  return bytes;
+}
+
+class Quantization {
+ public:
+  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options)
+      : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
+    if (samples.count == 0 || !samples.at) throw InvalidArgument("there are no calibration samples");
+    selection_ = select(*graph_, options.skip);
+    if (selection_.layers.empty()) {
+      std::string why;
+      for (const Refusal& refusal : selection_.refusals)
+        if (why.empty()) why = format("; {}: {}", label_of(*refusal.node), refusal.reason);
+      throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source, why);
+    }
+  }
+
+  Quantized run() {
+    find_ranges();
+    round_weights();
+    if (options_.correct_bias) correct_biases();
+    std::unique_ptr<Graph> quantized = graph_->clone();
+    insert_quantization(*quantized, select(*quantized, options_.skip), quantizers_, numbers_);
+    const Model plain = model_of(*quantized, model_);
+    Quantized result{convert_model(plain, {.operators = model_.impl()->custom_operators}), plain, {}};
+    report(plain, result);
+    tell(1);
+    return result;
+  }
+
+ private:
+  // Shares of the work, in runs of the model.
+  double evaluated() const { return static_cast<double>(std::min(options_.evaluate, samples_.count)); }
+  double total() const { return static_cast<double>(samples_.count) * (options_.correct_bias ? 2 : 1) + 4 * evaluated() + 1; }
+  void tell(double part) const {
+    if (options_.progress) options_.progress(std::min(part, 1.0));
+  }
+  void one_run(double runs = 1) {
+    Watch::check();
+    runs_ += runs;
+    tell(runs_ / total());
+  }
+
+  void find_ranges() {
+    std::unordered_map<std::string, TensorStatistics> statistics;
+    std::vector<std::string> names;
+    for (const Group& group : selection_.groups)
+      for (const Value* value : group.sources) names.push_back(value->name()), statistics[value->name()];
+    Observer observer(model_of(*graph_, model_), names);
+    for (size_t i = 0; i < samples_.count; ++i) {
+      observer.run(checked_sample(model_, samples_, i), i, [&](const std::string& name, const Tensor& tensor) {
+        if (tensor.dtype() == DType::f32) statistics.at(name).add(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
+      });
+      one_run();
+    }
+    for (const Group& group : selection_.groups) {
+      TensorStatistics all;
+      for (const Value* value : group.sources) all.merge(statistics.at(value->name()));
+      if (all.not_finite())
+        throw InvalidArgument("tensor \"{}\" holds {} numbers that are not finite when the model runs on the calibration samples",
+                              group.values[0]->name(), all.not_finite());
+      const Range range = settings_.method->find(all, settings_.ranges);
+      quantizers_.push_back(Quantizer::of(range, settings_.ranges.grid));
+      statistics_.push_back(std::move(all));
+      for (const Value* value : group.values) group_of_[value] = quantizers_.size() - 1;
+    }
+  }
+
+  const Quantizer& quantizer_of(const Value* value) const { return quantizers_[group_of_.at(value)]; }
+
+  void round_weights() {
+    for (const Layer& layer : selection_.layers) {
+      Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
+      LayerNumbers numbers;
+      std::vector<float> least;
+      if (layer.bias) {
+        numbers.bias = *reals_of(layer.bias);
+        // Biases have to fit 30 bits, with room for their correction.
+        const double unit = static_cast<double>(quantizer_of(layer.x).scale) * (1 << 28);
+        for (const double b : numbers.bias) least.push_back(static_cast<float>(std::fabs(b) / unit));
+      }
+      numbers.weights = round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, least),
+                                         settings_.most_weight);
+      numbers_.push_back(std::move(numbers));
+    }
+  }
+
+  void correct_biases() {
+    std::unordered_map<std::string, std::pair<const Layer*, ChannelMeans>> means;
+    std::vector<std::string> names;
+    for (const Layer& layer : selection_.layers)
+      if (layer.node->op() != "MatMul") means[layer.x->name()].first = &layer, names.push_back(layer.x->name());
+    Observer observer(model_of(*graph_, model_), names);
+    for (size_t i = 0; i < samples_.count; ++i) {
+      observer.run(checked_sample(model_, samples_, i), i, [&](const std::string& name, const Tensor& tensor) {
+        auto& [layer, sums] = means.at(name);
+        sums.add(tensor, channel_axis(*layer, tensor.shape()), quantizer_of(layer->x));
+      });
+      one_run();
+    }
+    for (size_t i = 0; i < numbers_.size(); ++i) {
+      const Layer& layer = selection_.layers[i];
+      if (layer.node->op() == "MatMul") continue;
+      const Rows wanted = Rows::of(*layer.weights->constant(), layer.axis);
+      const std::vector<double> gain =
+          means.at(layer.x->name())
+              .second.correction(wanted, numbers_[i].weights.numbers(), static_cast<size_t>(int_attribute(*layer.node, "group", 1)));
+      numbers_[i].bias.resize(gain.size(), 0);
+      for (size_t c = 0; c < gain.size(); ++c) numbers_[i].bias[c] += gain[c];
+    }
+  }
+
+  void report(const Model& plain, Quantized& result) {
+    QuantizeReport& report = result.report;
+    report.samples = samples_.count, report.evaluated = static_cast<size_t>(evaluated());
+    report.bytes_before = bytes_of_constants(model_.graph()), report.bytes_after = bytes_of_constants(result.model.graph());
+    std::vector<std::string> names;
+    for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
+    std::unordered_map<std::string, FidelitySum> sums;
+    std::unordered_map<std::string, std::pair<double, double>> clipped;  // and all
+    std::unordered_map<std::string, const Quantizer*> quantizers;
+    for (const Layer& layer : selection_.layers)
+      if (const auto found = group_of_.find(layer.result); found != group_of_.end())
+        quantizers[layer.result->name()] = &quantizers_[found->second];
+    {
+      Observer wanted(model_of(*graph_, model_), names), got(plain, names);
+      for (size_t i = 0; i < report.evaluated; ++i) {
+        const std::vector<Tensor> inputs = checked_sample(model_, samples_, i);
+        std::unordered_map<std::string, Tensor> tensors;
+        wanted.run(inputs, i, [&](const std::string& name, const Tensor& tensor) { tensors[name] = tensor; });
+        one_run();
+        got.run(inputs, i, [&](const std::string& name, const Tensor& tensor) {
+          const Tensor& f32 = tensors.at(name);
+          const size_t count = static_cast<size_t>(tensor.elements());
+          sums[name].add(f32.data<float>(), tensor.data<float>(), count);
+          const auto q = quantizers.find(name);
+          if (q == quantizers.end()) return;
+          // Half a step beyond the ends still rounds to them.
+          const double low = q->second->low() - 0.5 * static_cast<double>(q->second->scale);
+          const double high = q->second->high() + 0.5 * static_cast<double>(q->second->scale);
+          auto& [outside, all] = clipped[name];
+          for (size_t k = 0; k < count; ++k) {
+            const double value = static_cast<double>(f32.data<float>()[k]);
+            outside += value < low || value > high;
+          }
+          all += static_cast<double>(count);
+        });
+        one_run();
+      }
+    }
+    for (size_t i = 0; i < selection_.layers.size(); ++i) {
+      const Layer& layer = selection_.layers[i];
+      const IntegerRows& w = numbers_[i].weights;
+      LayerReport row;
+      row.node = layer.node->name().empty() ? layer.node->output(0)->name() : layer.node->name();
+      row.op = layer.node->op(), row.output = layer.result->name();
+      row.fidelity = sums[row.output].result();
+      FidelitySum of_weights;
+      const Rows before = Rows::of(*layer.weights->constant(), layer.axis), after = w.numbers();
+      of_weights.add(before.values.data(), after.values.data(), before.values.size());
+      row.weights = of_weights.result();
+      if (const auto q = quantizers.find(row.output); q != quantizers.end()) row.low = q->second->low(), row.high = q->second->high();
+      if (const auto found = clipped.find(row.output); found != clipped.end() && found->second.second > 0)
+        row.clipped = found->second.first / found->second.second;
+      row.bytes_before = before.values.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(float);
+      row.bytes_after = w.values.size() + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
+      report.layers.push_back(std::move(row));
+    }
+    for (const Refusal& refusal : selection_.refusals) {
+      LayerReport row;
+      row.node = refusal.node->name().empty() ? refusal.node->output(0)->name() : refusal.node->name();
+      row.op = refusal.node->op(), row.output = refusal.node->output(0)->name(), row.refusal = refusal.reason;
+      report.layers.push_back(std::move(row));
+    }
+    report.outputs = compare(model_, result.model, {report.evaluated, samples_.at});
+    one_run(2 * evaluated());
+  }
+
+  const Model& model_;
+  const Samples& samples_;
+  const QuantizeOptions& options_;
+  const Settings settings_;
+  std::unique_ptr<Graph> graph_;
+  Selection selection_;
+  std::vector<TensorStatistics> statistics_;  // of groups
+  std::vector<Quantizer> quantizers_;         // of groups
+  std::unordered_map<const Value*, size_t> group_of_;
+  std::vector<LayerNumbers> numbers_;  // of layers
+  double runs_ = 0;
+};
+
+}  // namespace
+
+Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options) try {
+  return Quantization(model, samples, options).run();
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::compress

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/selection.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "exporters/onnx/standard_form.h"
+#include "passes/pipeline.h"
+#include "runtime/model.h"
+
+namespace minnow::compress {
+namespace {
+
+enum class Role : uint8_t { other, layer, computes, moves };
+
+/// Operators that compute on quantized numbers, beside those that are elementwise.
+struct Computing {
+  std::string_view op;
+};
+constexpr Computing kComputing[] = {{"AveragePool"}, {"GlobalAveragePool"}, {"ReduceMean"}, {"Resize"}};
+
+constexpr int64_t kMostDepth = 16384;  // products whose sums fit 32 bits (backends/cpu/schemes/quantized.cpp)
+constexpr int kNewestOpset = 26;
+
+bool is_f32(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor && value->type.dtype == DType::f32; }
+
+class Selector {
+ public:
+  Selector(Graph& graph, const std::vector<std::string>& skip) : graph_(graph), skip_(skip.begin(), skip.end()) {
+    std::set<std::string> known;
+    for (const Node& node : graph.nodes()) known.insert(node.name()), known.insert(node.op());
+    for (const std::string& name : skip)
+      if (!known.contains(name))
+        throw InvalidArgument("skip: the model has no node or operator \"{}\"{}", name,
+                              nearest(name, std::vector<std::string>(known.begin(), known.end())));
+  }
+
+  Selection run() {
+    for (Node& node : graph_.nodes()) roles_[&node] = role_of(node);
+    find_wanted();
+    find_quantized();
+    for (Layer& layer : result_.layers) layer.result = end_of(*layer.node->output(0));
+    collect_groups();
+    return std::move(result_);
+  }
+
+ private:
+  bool is_skipped(const Node& node) const { return skip_.contains(node.name()) || skip_.contains(node.op()); }
+
+  Role role_of(Node& node) {
+    if (node.op() == "Conv" || node.op() == "Gemm" || node.op() == "MatMul") {
+      Layer layer{&node, node.input(0), node.input(1), node.input(2), 0, nullptr};
+      std::string reason = is_skipped(node) ? "the options skip it" : refusal_of(layer);
+      if (reason.empty()) {
+        result_.layers.push_back(layer);
+        return Role::layer;
+      }
+      result_.refusals.push_back({&node, std::move(reason)});
+      return Role::other;
+    }
+    const Operator* op = traits_of(node);
+    if (!op || is_skipped(node) || !is_f32(node.input(0)) || !is_f32(node.output(0))) return Role::other;
+    for (size_t i = 1; i < node.output_count(); ++i)
+      if (node.output(i) && (op->elements == Elements::chosen ? !node.output(i)->is_unused() : !is_f32(node.output(i)))) return Role::other;
+    const bool joins = op->inputs.back().arity == Arity::variadic;
+    if (moves_data(op->elements) || op->elements == Elements::chosen) return !joins || node.op() == "Concat" ? Role::moves : Role::other;
+    if (node.op() == "Concat") return Role::moves;
+    const bool computes = op->fusible || std::any_of(std::begin(kComputing), std::end(kComputing),
+                                                     [&](const Computing& each) { return each.op == node.op(); });
+    return computes ? Role::computes : Role::other;
+  }
+
+  /// Why a layer stays f32; empty if it need not. Sets the axis.
+  static std::string refusal_of(Layer& layer) {
+    Node& node = *layer.node;
+    if (!is_f32(layer.x) || layer.x->constant()) return "its input is no f32 activation";
+    if (!layer.weights || !layer.weights->constant()) return "its weights are not constant";
+    const Tensor& w = *layer.weights->constant();
+    if (w.dtype() != DType::f32) return format("its weights are {}", w.dtype());
+    if (w.elements() == 0) return "its weights are empty";
+    const size_t rank = w.shape().rank();
+    int64_t depth = w.elements();
+    if (node.op() == "Conv") {
+      if (rank < 3) return "its weights have no spatial dimensions";
+    } else {
+      if (rank != 2) return format("its weights have {} dimensions", rank);
+      layer.axis = 1;
+      if (node.op() == "Gemm") {
+        if (real_attribute(node, "alpha", 1) != 1 || int_attribute(node, "transA", 0) != 0) return "its input is scaled or transposed";
+        if (layer.bias && real_attribute(node, "beta", 1) != 1) return "its bias is scaled";
+        if (int_attribute(node, "transB", 0) != 0) layer.axis = 0;
+      }
+    }
+    depth /= w.shape()[layer.axis];
+    if (depth > kMostDepth) return format("sums of {} products may exceed 32 bits", depth);
+    if (layer.bias) {
+      const Tensor* bias = layer.bias->constant();
+      if (!bias || bias->dtype() != DType::f32) return "its bias is not constant";
+      if (bias->shape().rank() != 1 || bias->shape()[0] != w.shape()[layer.axis]) return "its bias is not one number for each channel";
+    }
+    for (int64_t i = 0; i < w.elements(); ++i)
+      if (!(std::abs(w.data<float>()[i]) <= 1e30F)) return "its weights are not all finite";
+    return {};
+  }
+
+  /// The value behind the Relu or Clip that fuse_quantized joins to a layer with this output.
+  static Value* end_of(Value& output) {
+    Node* user = sole_user(output);
+    const bool joins =
+        user && user->input(0) == &output && (user->op() == "Relu" || (user->op() == "Clip" && is_scalar(user->input(1), 0)));
+    return joins ? user->output(0) : &output;
+  }
+
+  /// Backward: values from which a layer can be reached through nodes that could compute on integers.
+  void find_wanted() {
+    for (Node* node = graph_.last(); node; node = node->previous()) {
+      const Role role = roles_[node];
+      if (role == Role::layer) {
+        wanted_.insert(node->input(0));
+        read_by_layer_.insert(node->input(0));
+      } else if (role != Role::other) {
+        bool wanted = false;
+        for (size_t i = 0; i < node->output_count(); ++i) wanted |= node->output(i) && wanted_.contains(node->output(i));
+        if (!wanted) continue;
+        for_inputs(*node, [&](Value& input) { wanted_.insert(&input); });
+      }
+    }
+  }
+
+  /// The activations among the inputs: a node that moves data has one, unless it joins several.
+  template <class F>
+  void for_inputs(const Node& node, F&& visit) {
+    const bool first_alone = roles_[&node] == Role::moves && node.op() != "Concat";
+    for (size_t i = 0; i < node.input_count() && (i == 0 || !first_alone); ++i)
+      if (Value* input = node.input(i); is_f32(input) && !input->constant()) visit(*input);
+  }
+
+  /// Forward: nodes all of whose inputs come from layers, or go to layers too, compute on integers.
+  void find_quantized() {
+    std::unordered_set<const Value*> available;
+    for (Value* value : read_by_layer_) quantized_.insert(value);
+    for (Node& node : graph_.nodes()) {
+      const Role role = roles_[&node];
+      if (role == Role::layer) available.insert(node.output(0));
+      if (role != Role::computes && role != Role::moves) continue;
+      bool serves = false;
+      for (size_t i = 0; i < node.output_count(); ++i) serves |= node.output(i) && wanted_.contains(node.output(i));
+      bool any = false;
+      for_inputs(node, [&](Value& input) {
+        any = true;
+        serves &= &input.graph() == &graph_ && (available.contains(&input) || read_by_layer_.contains(&input));
+      });
+      // All parts of a Concat have to be activations.
+      if (node.op() == "Concat")
+        for (size_t i = 0; i < node.input_count(); ++i) serves &= node.input(i) && !node.input(i)->constant();
+      if (!serves || !any) continue;
+      integer_.insert(&node);
+      for_inputs(node, [&](Value& input) { quantized_.insert(&input); });
+      for (size_t i = 0; i < node.output_count(); ++i)
+        if (node.output(i) && is_f32(node.output(i))) available.insert(node.output(i)), quantized_.insert(node.output(i));
+    }
+    for (const Layer& layer : result_.layers) {
+      Value& output = *layer.node->output(0);
+      if (Value* end = end_of(output); end != &output && quantized_.contains(end)) quantized_.erase(&output);
+    }
+    // Between elementwise nodes numbers stay f32: no rounding, and the nodes run as one.
+    std::vector<Value*> inner;
+    for (Value* value : quantized_) {
+      const Node *maker = value->producer(), *user = sole_user(*value);
+      if (maker && user && is_elementwise(*maker) && is_elementwise(*user)) inner.push_back(value);
+    }
+    for (Value* value : inner) quantized_.erase(value);
+  }
+  bool is_elementwise(const Node& node) const {
+    const Operator* op = traits_of(node);
+    return integer_.contains(&node) && op && op->fusible;
+  }
+
+  void collect_groups() {
+    // Values in the order of the graph, so that results do not depend on addresses.
+    std::vector<Value*> values;
+    for (const auto& input : graph_.inputs())
+      if (quantized_.contains(input.get())) values.push_back(input.get());
+    for (Node& node : graph_.nodes())
+      for (size_t i = 0; i < node.output_count(); ++i)
+        if (node.output(i) && quantized_.contains(node.output(i))) values.push_back(node.output(i));
+    for (const State& state : graph_.states())
+      if (quantized_.contains(state.current)) values.push_back(state.current);
+    std::unordered_map<const Value*, size_t> leader;
+    for (size_t i = 0; i < values.size(); ++i) leader[values[i]] = i;
+    const auto find = [&](const Value* value) {
+      size_t i = leader.at(value);
+      while (leader.at(values[i]) != i) i = leader.at(values[i]);
+      return i;
+    };
+    for (Node& node : graph_.nodes()) {
+      if (!integer_.contains(&node) || roles_[&node] != Role::moves) continue;
+      for_inputs(node, [&](Value& input) {
+        for (size_t i = 0; i < node.output_count(); ++i)
+          if (node.output(i) && leader.contains(node.output(i)) && leader.contains(&input)) {
+            const size_t a = find(&input), b = find(node.output(i));
+            leader[values[std::max(a, b)]] = std::min(a, b);
+          }
+      });
+    }
+    std::unordered_map<size_t, size_t> place;
+    for (Value* value : values) {
+      const auto [found, is_new] = place.emplace(find(value), result_.groups.size());
+      if (is_new) result_.groups.emplace_back();
+      Group& group = result_.groups[found->second];
+      group.values.push_back(value);
+      const Node* maker = value->producer();
+      if (!maker || !integer_.contains(maker) || roles_[maker] != Role::moves) group.sources.push_back(value);
+    }
+  }
+
+  Graph& graph_;
+  std::unordered_set<std::string> skip_;
+  std::unordered_map<const Node*, Role> roles_;
+  std::unordered_set<Value*> wanted_, read_by_layer_, quantized_;
+  std::unordered_set<const Node*> integer_;
+  Selection result_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> simplified(const Model& model) {
+  const OperatorSet& operators = *model.impl()->operators;
+  std::unique_ptr<Graph> graph = onnx::standard_form(operators, model.graph(), kNewestOpset);
+  std::vector<Pass> passes;
+  for (Pass pass : all_passes())
+    if (pass.stages &= kSimplify; pass.stages) passes.push_back(pass);
+  OptimizeOptions options;
+  options.passes = passes;
+  optimize(*graph, operators, options);
+  return graph;
+}
+
+Selection select(Graph& graph, const std::vector<std::string>& skip) { return Selector(graph, skip).run(); }
+
+}  // namespace minnow::compress

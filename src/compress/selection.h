@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which layers of a graph can compute with integers, and which values have to be quantized for that.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes/rewrite.h"
+
+namespace minnow::compress {
+
+/// A convolution or product with constant weights.
+struct Layer {
+  Node* node = nullptr;
+  Value *x = nullptr, *weights = nullptr, *bias = nullptr;  // bias may be null
+  size_t axis = 0;                                          // of the weights' output channels
+  Value* result = nullptr;                                  // behind a Relu or Clip that joins the layer
+};
+/// Values that are quantized alike, because nodes between them only move numbers. Ranges come from the sources.
+struct Group {
+  std::vector<Value*> values, sources;
+};
+struct Refusal {
+  const Node* node;
+  std::string reason;
+};
+struct Selection {
+  std::vector<Layer> layers;
+  std::vector<Group> groups;
+  std::vector<Refusal> refusals;  // of convolutions and products alone
+};
+
+/// A copy of the model's graph in plain operators, simplified as before fusing: batch normalizations are folded, shapes are constants.
+std::unique_ptr<Graph> simplified(const Model& model);
+
+/// Looks at the outermost graph alone. `skip`: names of nodes, or operators, that stay f32. Throws InvalidArgument for a name that is
+/// neither.
+Selection select(Graph& graph, const std::vector<std::string>& skip);
+
+}  // namespace minnow::compress

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow quantize."""
+import re
+import unittest
+
+from command import F32, CommandTest, helper, np, write_model
+
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+
+
+class NetworkTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        if "no option" in self.minnow("quantize", "--calibration").stderr:
+            self.skipTest("this build does not quantize")
+        random = self.random = np.random.default_rng(5)
+        draw = lambda *shape: (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        nodes = [helper.make_node("Conv", ["x", "a", "ab"], ["h"], name="first", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["h"], ["r"]),
+                 helper.make_node("Conv", ["r", "c", "cb"], ["s"], name="second", group=2), helper.make_node("Clip", ["s", "zero", "six"], ["t"]),
+                 helper.make_node("MaxPool", ["t"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+                 helper.make_node("Conv", ["p", "d"], ["u"], name="third"), helper.make_node("Add", ["u", "p2"], ["v"]),
+                 helper.make_node("Conv", ["p", "e"], ["p2"], name="fourth"), helper.make_node("Flatten", ["v"], ["f"]),
+                 helper.make_node("Gemm", ["f", "g", "gb"], ["y"], name="last", transB=1)]
+        nodes[6], nodes[7] = nodes[7], nodes[6]
+        weights = {"a": draw(8, 3, 3, 3), "ab": draw(8), "c": draw(8, 4, 3, 3), "cb": draw(8), "d": draw(6, 8, 1, 1), "e": draw(6, 8, 1, 1),
+                   "g": draw(10, 6 * 25), "gb": 0.01 * draw(10), "zero": np.float32(0), "six": np.float32(6)}
+        self.model = write_model(self.folder / "net.onnx", nodes, [("x", F32, ["n", 3, 12, 12])], [("y", F32, ["n", 10])], weights)
+        self.data = random.standard_normal((24, 3, 12, 12)).astype(np.float32)
+        np.savez(self.folder / "data.npz", x=self.data)
+        np.save(self.folder / "more.npy", random.standard_normal((10, 3, 12, 12)).astype(np.float32))
+
+
+class Quantize(NetworkTest):
+    def output(self, model, x):
+        np.save(self.folder / "in.npy", x)
+        row = self.json("run", model, "--input", "x=in.npy", "--output-dir", "out")["outputs"][0]
+        return np.load(self.folder / row["file"])
+
+    def test_report_and_result(self):
+        before = self.model.read_bytes()
+        answer = self.json("quantize", self.model, "q.minnow", "--calibration", "data.npz", "--evaluation", "more.npy", "--html", "report.html")
+        self.assertEqual([layer["node"] for layer in answer["layers"]], ["first", "second", "fourth", "third", "last"])
+        for layer in answer["layers"]:
+            self.assertGreater(layer["sqnr_db"], 25)
+            self.assertGreater(layer["cosine"], 0.99)
+            self.assertLess(layer["clipped"], 0.02)
+            self.assertLess(layer["bytes_after"], 0.6 * layer["bytes_before"])
+        self.assertEqual((answer["samples"], answer["evaluated"]), (24, 10))
+        self.assertGreater(answer["outputs"][0]["sqnr_db"], 25)
+        self.assertGreaterEqual(answer["outputs"][0]["agreement"], 0.8)
+        self.assertEqual(before, self.model.read_bytes())
+        self.assertIn("<svg", (self.folder / "report.html").read_text())
+        x = np.load(self.folder / "more.npy")
+        wanted, got = self.output(self.model, x), self.output("q.minnow", x)
+        noise = 10 * np.log10((wanted ** 2).sum() / ((wanted - got) ** 2).sum())
+        self.assertAlmostEqual(noise, answer["outputs"][0]["sqnr_db"], delta=0.1)
+        plan = self.succeeds("inspect", "q.minnow", "--plan", "--shape", "x=1x3x12x12").stdout
+        # Four convolutions are integers in the graph; plans may run one with few channels as f32, where that is faster.
+        self.assertGreaterEqual(len(re.findall(r"minnow.QuantizedConv quantized_conv", plan)), 3, plan)
+        self.assertRegex(plan, r"4  minnow.QuantizedConv")
+
+    def test_the_table(self):
+        result = self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--skip", "last", "--skip", "third")
+        self.assertRegex(result.stdout, r"(?m)^first +Conv +\d+\.\d  0\.9\d+ ")
+        self.assertRegex(result.stdout, r"(?m)^last +Gemm +f32: the options skip it$")
+        self.assertRegex(result.stdout, r"3 of 5 layers compute with integers")
+
+    @unittest.skipUnless(onnxruntime, "ONNX Runtime is not installed")
+    def test_onnx_runtime_gives_the_same(self):
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        for activations in ("u8", "i8"):
+            self.succeeds("quantize", self.model, "q.onnx", "-c", "data.npz", "--activations", activations, "--weight-bits", 7)
+            self.succeeds("convert", "q.onnx", "q.minnow")
+            theirs = onnxruntime.InferenceSession(str(self.folder / "q.onnx"), options).run(None, {"x": self.data})[0]
+            ours = self.output("q.minnow", self.data)
+            # The last layer adds at most 150 steps of rounding that differ; nearly all are the same.
+            self.assertLess(np.abs(ours - theirs).max(), 0.02 * np.abs(theirs).max())
+            self.assertLess((np.abs(ours - theirs) > 1e-4 * np.abs(theirs).max()).mean(), 0.5)
+
+    def test_same_bytes(self):
+        (self.folder / "recipe.toml").write_text('calibration = "data.npz"\nmethod = "percentile"\npercentile = 99.9\nskip = ["last"]\nseed = 3\n')
+        for name in ("a.minnow", "b.minnow", "a.onnx", "b.onnx"):
+            self.succeeds("quantize", self.model, name, "--recipe", "recipe.toml")
+        for kind in ("minnow", "onnx"):
+            self.assertEqual((self.folder / f"a.{kind}").read_bytes(), (self.folder / f"b.{kind}").read_bytes())
+        self.succeeds("quantize", self.model, "c.minnow", "--recipe", "recipe.toml", "--method", "minmax")
+        self.assertNotEqual((self.folder / "c.minnow").read_bytes(), (self.folder / "a.minnow").read_bytes())
+
+    def test_a_recipe_lies_beside_its_data(self):
+        (self.folder / "sub").mkdir()
+        (self.folder / "sub" / "r.toml").write_text('calibration = "../data.npz"\nsamples = 5\n')
+        self.assertEqual(self.json("quantize", self.model, "q.minnow", "--recipe", "sub/r.toml")["samples"], 5)
+
+    def test_data_free(self):
+        answer = self.json("quantize", self.model, "q.minnow", "--data-free", "--evaluation", "more.npy")
+        self.assertGreater(answer["outputs"][0]["sqnr_db"], 10)
+
+    def test_a_folder_of_arrays(self):
+        (self.folder / "many").mkdir()
+        for i in range(3):
+            np.save(self.folder / "many" / f"{i}.npy", self.data[i:i + 2])
+        np.savez(self.folder / "many" / "z.npz", x=self.data[:1])
+        self.assertEqual(self.json("quantize", self.model, "q.minnow", "-c", "many")["samples"], 7)
+        self.assertEqual(self.json("quantize", self.model, "q.minnow", "-c", "many", "--samples", 4)["samples"], 4)
+
+    def test_several_inputs(self):
+        w = self.random.standard_normal((4, 3)).astype(np.float32)
+        model = write_model(self.folder / "two.onnx", [helper.make_node("MatMul", ["a", "w"], ["h"]), helper.make_node("MatMul", ["b", "w"], ["i"]),
+                                                       helper.make_node("Add", ["h", "i"], ["y"])],
+                            [("a", F32, [2, 4]), ("b", F32, ["k", 4])], [("y", F32, [None, 3])], {"w": w})
+        a, b = self.random.standard_normal((6, 4)).astype(np.float32), self.random.standard_normal((3, 1, 4)).astype(np.float32)
+        np.savez(self.folder / "two.npz", a=a, b=b)
+        self.assertEqual(self.json("quantize", model, "q.minnow", "-c", "two.npz")["samples"], 3)
+        np.savez(self.folder / "odd.npz", a=a[:4], b=b)
+        self.assertIn('holds 2 samples for input "a" and 3 for "b"', self.fails("quantize", model, "q.minnow", "-c", "odd.npz"))
+
+    def test_quality_that_is_missed(self):
+        w = self.random.standard_normal((16, 10)).astype(np.float32)
+        model = write_model(self.folder / "scores.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", F32, ["n", 16])], [("y", F32, ["n", 10])], {"w": w})
+        np.save(self.folder / "x.npy", self.random.standard_normal((200, 16)).astype(np.float32))
+        for option, value, words in (("--min-sqnr", 200, "at least 200 are asked for"), ("--min-agreement", 100, "at least 100 % are asked for")):
+            result = self.minnow("quantize", model, "q.minnow", "-c", "x.npy", "--evaluation", "x.npy", "--weight-bits", 2, option, value)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("q.minnow was written, but misses its aim", result.stderr)
+            self.assertIn(words, result.stderr)
+        self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--min-sqnr", 5, "--min-agreement", 10)
+
+    def test_models_that_cannot_be_quantized(self):
+        relu = write_model(self.folder / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", F32, [3])], [("y", F32, [3])])
+        np.save(self.folder / "three.npy", np.ones(3, np.float32))
+        self.assertIn("no layer can compute with integers", self.fails("quantize", relu, "q.minnow", "-c", "three.npy"))
+        self.assertIn("is the model itself", self.fails("quantize", self.model, self.model, "-c", "data.npz"))
+        self.assertIn("ends in .minnow or .onnx", self.fails("quantize", self.model, "q.tflite", "-c", "data.npz"))
+
+
+class Malformed(NetworkTest):
+    """Wrong calibration sets and recipes: one sentence, no output, no change of the model."""
+    def refused(self, *arguments):
+        result = self.minnow("quantize", self.model, "out.minnow", *arguments)
+        self.cases += 1
+        self.assertIn(result.returncode, (1, 2), (arguments, result.stdout))
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Aminnow: [^\n]{10,}\n\Z", arguments)
+        self.assertFalse((self.folder / "out.minnow").exists(), arguments)
+
+    def test_calibration_sets(self):
+        self.cases, before = 0, self.model.read_bytes()
+        x, folder = self.data, self.folder
+        arrays = {
+            "f64": x.astype(np.float64), "i64": x.astype(np.int64), "u8": x.astype(np.uint8), "f16": x.astype(np.float16), "bool": x > 0,
+            "complex": x.astype(np.complex64), "text": np.array(["a", "b"]), "scalar": np.float32(1), "vector": x[0, 0, 0], "two": x[0, 0], "three": x[0, :, :, :5],
+            "channels": x[:, :2], "high": x[:, :, :11], "wide": x[..., :11], "last": x.transpose(0, 2, 3, 1), "six": x[None, None], "empty": x[:0],
+            "nothing": np.zeros((0,), np.float32), "nan": np.where(x > 2, np.nan, x), "inf": np.where(x > 2, np.inf, x), "flat": x.reshape(24, -1)}
+        for name, array in arrays.items():
+            np.save(folder / f"{name}.npy", array)
+            self.refused("-c", f"{name}.npy")
+            np.savez(folder / f"{name}.npz", x=array)
+            self.refused("-c", f"{name}.npz")
+            (folder / f"in_{name}").mkdir()
+            np.save(folder / f"in_{name}" / "x.npy", array)
+            self.refused("-c", f"in_{name}")
+        np.savez(folder / "extra.npz", x=x, y=x)
+        np.savez(folder / "none.npz")
+        np.savez(folder / "pair.npz", first=x, second=x)
+        good = (folder / "data.npz").read_bytes()
+        plain = (folder / "more.npy").read_bytes()
+        files = {"cut.npz": good[:200], "cut2.npz": good[:-30], "cut.npy": plain[:-5], "header.npy": plain[:20], "zero.npy": b"", "zero.npz": b"",
+                 "noise.npz": bytes(range(256)) * 4, "noise.npy": bytes(range(256)) * 4, "list.txt": b"a.jpg\nb.jpg\n", "a.jpg": b"\xff\xd8\xff\xe0 no picture",
+                 "a.png": b"\x89PNG\r\n\x1a\n", "model.onnx": before, "lfs.npz": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"}
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        (folder / "empty").mkdir()
+        (folder / "words").mkdir()
+        (folder / "words" / "a.txt").write_text("a")
+        (folder / "pictures").mkdir()
+        (folder / "pictures" / "a.jpg").write_bytes(b"\xff\xd8\xff\xe0 no picture")
+        for path in ("extra.npz", "none.npz", "pair.npz", *files, "empty", "words", "pictures", "nowhere", "nowhere.npz", "", "/dev/null"):
+            self.refused("-c", path)
+        for options in ((), ("--data-free", "-c", "data.npz"), ("-c", "data.npz", "--mean", "3"), ("-c", "data.npz", "--evaluation", "nowhere"),
+                        ("-c", "data.npz", "--method", "best"), ("-c", "data.npz", "--weight-bits", "12"), ("-c", "data.npz", "--samples", "0"),
+                        ("-c", "data.npz", "--skip", "nobody"), ("-c", "data.npz", "--percentile", "x"), ("-c", "data.npz", "--min-sqnr", "high")):
+            self.refused(*options)
+        self.assertGreaterEqual(self.cases, 90)
+        self.assertEqual(before, self.model.read_bytes())
+
+    def test_recipes(self):
+        self.cases, before = 0, self.model.read_bytes()
+        for i, text in enumerate((
+                "", "\0", "method", "method =", "= 3", "method = 'median'", "methot = 'kl'", "method = kl kl", "method = ['kl'", "[quantize]\nmethod = 'kl'",
+                "method = 'kl'\nmethod = 'mse'", "weights = 'kl'", "activations = 'u4'", "percentile = 'all'", "percentile = 10", "percentile = 101",
+                "percentile = nan", "weight_bits = 1", "weight_bits = 9", "weight_bits = 4.5", "weight_bits = -4", "per_channel = 1", "correct_bias = 'yes'",
+                "skip = 'nobody'", "skip = ['first', 'nobody']", "seed = -1", "seed = 'x'", "evaluate = 'many'", "min_sqnr = 'high'", "min_agreement = 120",
+                "samples = -3", "calibration = 'nowhere.npz'", "evaluation = 'nowhere.npz'", "calibration = 3", "rounding = 'up'", "smooth = 2",
+                "smooth = 'x'", "layers = 3", "method = \"kl", "\xff\xfe", "{}", "{\"method\": \"kl\"}")):
+            (self.folder / f"{i}.toml").write_text(text, encoding="latin-1")
+            given = ("-c", "data.npz") if "calibration" not in text else ()
+            self.refused("--recipe", f"{i}.toml", *given)
+        self.refused("--recipe", "nowhere.toml", "-c", "data.npz")
+        self.refused("--recipe", ".", "-c", "data.npz")
+        self.assertGreaterEqual(self.cases, 40)
+        self.assertEqual(before, self.model.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole networks: which layers become integers, how close results stay, and errors.
+#include <gmock/gmock.h>
+#include <minnow/compress.h>
+#include <minnow/convert.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "support/sentence.h"
+
+namespace minnow::compress {
+namespace {
+
+using test::sentence_of;
+using testing::HasSubstr;
+
+constexpr const char* kResidual = R"(graph "residual" {
+  input x: f32[1, 3, 12, 12]
+  const w1 = f32[8, 3, 3, 3] random 1
+  const b1 = f32[8] random 2
+  const w2 = f32[8, 8, 3, 3] random 3
+  const b2 = f32[8] random 4
+  const w3 = f32[8, 1, 3, 3] random 5
+  const w4 = f32[16, 8, 1, 1] random 6
+  const w5 = f32[16, 16, 1, 1] random 7
+  const flat = i64[2] [1, 576]
+  const w6 = f32[576, 10] random 8
+  const b6 = f32[10] random 9
+  const zero = f32[] 0.0
+  const six = f32[] 6.0
+  const w7 = f32[16, 32, 1, 1] random 10
+  c1 = Conv(x, w1, b1) {pads = [1, 1, 1, 1]} @"first"
+  r1 = Relu(c1)
+  c2 = Conv(r1, w2, b2) {pads = [1, 1, 1, 1]} @"second"
+  s = Add(c2, r1)
+  r2 = Relu(s)
+  c3 = Conv(r2, w3) {pads = [1, 1, 1, 1], group = 8} @"depthwise"
+  r3 = Clip(c3, zero, six)
+  p = MaxPool(r3) {kernel_shape = [2, 2], strides = [2, 2]}
+  c4 = Conv(p, w4) @"wide"
+  c5 = Conv(c4, w5) @"other"
+  j = Concat(c4, c5) {axis = 1}
+  g = AveragePool(j) {kernel_shape = [1, 1]}
+  c7 = Conv(g, w7) @"joined"
+  f = Reshape(c7, flat)
+  y = Gemm(f, w6, b6) @"last"
+  z = Softmax(y)
+  output z
+})";
+
+Model model_of_text(const char* text) { return convert_model(Model::from_graph(parse_graph(text)), {.optimize = Optimize::none}); }
+
+Tensor random_input(const Shape& shape, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
+  return tensor;
+}
+
+Samples random_samples(const Shape& shape, size_t count = 8) {
+  return {count, [shape](size_t i) { return std::vector<Tensor>{random_input(shape, static_cast<unsigned>(i) + 1)}; }};
+}
+
+std::map<std::string, int> operators_of(const Model& model) {
+  std::map<std::string, int> counts;
+  for (const Node& node : model.graph().nodes()) ++counts[node.op()];
+  return counts;
+}
+
+float largest_difference(const Tensor& a, const Tensor& b) {
+  float largest = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) largest = std::max(largest, std::abs(a.data<float>()[i] - b.data<float>()[i]));
+  return largest;
+}
+
+TEST(Quantize, layers_of_a_residual_network_become_integers) {
+  const Model model = model_of_text(kResidual);
+  const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}));
+  auto counts = operators_of(quantized.model);
+  EXPECT_EQ(counts["minnow.QuantizedConv"], 6) << to_text(quantized.model.graph());
+  EXPECT_EQ(counts["MaxPool"], 1);
+  EXPECT_EQ(counts["Concat"], 1);
+  // x; the sum; the average. No tensor is quantized twice.
+  EXPECT_EQ(counts["QuantizeLinear"], 3);
+  for (const Node& node : quantized.model.graph().nodes())
+    EXPECT_TRUE((node.op() != "MaxPool" && node.op() != "Concat") || node.output(0)->type.dtype == DType::u8) << node.op();
+  ASSERT_EQ(quantized.report.layers.size(), 7u);
+  for (const LayerReport& layer : quantized.report.layers) {
+    EXPECT_EQ(layer.refusal, "");
+    EXPECT_GT(layer.fidelity.sqnr, 20) << layer.node;
+    EXPECT_GT(layer.weights.sqnr, 35) << layer.node;
+    EXPECT_LT(layer.bytes_after, layer.bytes_before);
+  }
+  ASSERT_EQ(quantized.report.outputs.size(), 1u);
+  EXPECT_GT(quantized.report.outputs[0].fidelity.sqnr, 15);
+  EXPECT_GE(quantized.report.outputs[0].agreement, 0.8);
+}
+
+TEST(Quantize, integers_give_what_the_plain_form_gives) {
+  const Model model = model_of_text(kResidual);
+  for (const char* activations : {"u8", "i8"}) {
+    QuantizeOptions options;
+    options.activations = activations;
+    const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}), options);
+    Session integers(quantized.model);
+    SessionOptions reference;
+    reference.backends = {};
+    Session plain(quantized.plain, reference);
+    for (unsigned seed = 100; seed < 104; ++seed) {
+      const Tensor x = random_input({1, 3, 12, 12}, seed);
+      // A sum at the edge of a step may round to either side.
+      EXPECT_LT(largest_difference(integers.run({x.view()})[0], plain.run({x.view()})[0]), 0.05F) << activations;
+    }
+  }
+}
+
+TEST(Quantize, every_method_keeps_the_signal) {
+  const Model model = model_of_text(kResidual);
+  for (const MethodDescription& method : activation_methods())
+    for (const MethodDescription& weights : weight_methods()) {
+      QuantizeOptions options;
+      options.method = method.name, options.weights = weights.name;
+      EXPECT_GT(quantize(model, random_samples({1, 3, 12, 12}), options).report.layers[0].fidelity.sqnr, 20) << method.name;
+    }
+}
+
+TEST(Quantize, the_same_input_gives_the_same_graph_and_the_model_does_not_change) {
+  const Model model = model_of_text(kResidual);
+  const std::string before = to_text(model.graph(), 1 << 20);
+  const auto text = [&] { return to_text(quantize(model, random_samples({1, 3, 12, 12})).model.graph(), 1 << 20); };
+  EXPECT_EQ(text(), text());
+  EXPECT_EQ(to_text(model.graph(), 1 << 20), before);
+}
+
+TEST(Quantize, an_optimized_model_gives_the_same_as_its_source) {
+  const Model source = model_of_text(kResidual), optimized = convert_model(source);
+  const Samples samples = random_samples({1, 3, 12, 12});
+  const Tensor x = random_input({1, 3, 12, 12}, 50);
+  Session a(quantize(source, samples).model), b(quantize(optimized, samples).model);
+  EXPECT_LT(largest_difference(a.run({x.view()})[0], b.run({x.view()})[0]), 0.05F);
+}
+
+TEST(Quantize, skipped_layers_stay_f32) {
+  const Model model = model_of_text(kResidual);
+  QuantizeOptions options;
+  options.skip = {"wide", "Gemm"};
+  const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}), options);
+  int kept = 0;
+  for (const LayerReport& layer : quantized.report.layers) kept += layer.refusal == "the options skip it";
+  EXPECT_EQ(kept, 2);
+  options.skip = {"secund"};
+  EXPECT_THAT(sentence_of([&] { quantize(model, random_samples({1, 3, 12, 12}), options); }), HasSubstr("\"second\""));
+}
+
+TEST(Quantize, bias_correction_moves_means_back) {
+  const Model model = model_of_text(R"(graph "means" {
+  input x: f32[1, 4, 9, 9]
+  const w = f32[6, 2, 3, 3] random 1
+  const b = f32[6] random 2
+  y = Conv(x, w, b) {group = 2}
+  output y
+})");
+  const auto positive = [](size_t i) {
+    Tensor x = random_input({1, 4, 9, 9}, static_cast<unsigned>(i) + 1).clone();
+    for (int64_t k = 0; k < x.elements(); ++k) x.writable().data<float>()[k] += 3 + static_cast<float>(k / 81);
+    return std::vector<Tensor>{x};
+  };
+  const auto largest_mean_error = [&](bool correct) {
+    QuantizeOptions options;
+    options.correct_bias = correct, options.weight_bits = 4;
+    Session f32(model), integers(quantize(model, {16, positive}, options).model);
+    std::vector<double> errors(6, 0);
+    for (size_t i = 0; i < 16; ++i) {
+      const auto x = positive(100 + i);
+      const Tensor a = f32.run({x[0].view()})[0], b = integers.run({x[0].view()})[0];
+      for (int64_t k = 0; k < a.elements(); ++k)
+        errors[static_cast<size_t>(k / 49)] += static_cast<double>(b.data<float>()[k] - a.data<float>()[k]) / (16 * 49);
+    }
+    for (double& error : errors) error = std::fabs(error);
+    return *std::max_element(errors.begin(), errors.end());
+  };
+  EXPECT_LT(largest_mean_error(true), 0.2 * largest_mean_error(false));
+}
+
+TEST(Quantize, awkward_shapes) {
+  for (const auto& [text, shape] : std::vector<std::pair<const char*, Shape>>{
+           {"graph \"vector\" {\n input x: f32[5]\n const w = f32[5, 3] random 1\n y = MatMul(x, w)\n r = Relu(y)\n const v = f32[3, 2] "
+            "random 2\n"
+            " z = MatMul(r, v)\n output z\n}",
+            {5}},
+           {"graph \"one\" {\n input x: f32[1, 1, 1, 1]\n const w = f32[1, 1, 1, 1] random 1\n y = Conv(x, w)\n z = Conv(y, w)\n output "
+            "z\n}",
+            {1, 1, 1, 1}},
+           {"graph \"line\" {\n input x: f32[2, 3, 17]\n const w = f32[5, 3, 3] random 1\n y = Conv(x, w)\n const v = f32[7, 5, 2] random "
+            "2\n"
+            " z = Conv(y, v) {dilations = [3], strides = [2]}\n output z\n}",
+            {2, 3, 17}},
+           {"graph \"rank\" {\n input x: f32[2, 3, 4, 5]\n const w = f32[5, 6] random 1\n y = MatMul(x, w)\n const b = f32[6] random 2\n"
+            " a = Add(y, b)\n const v = f32[6, 1] random 3\n z = MatMul(a, v)\n output z\n}",
+            {2, 3, 4, 5}}}) {
+    const Model model = model_of_text(text);
+    const Quantized quantized = quantize(model, random_samples(shape));
+    EXPECT_GT(quantized.report.outputs[0].fidelity.sqnr, 20) << text;
+  }
+}
+
+TEST(Quantize, a_network_without_layers_is_refused_with_the_reason) {
+  const Model none = model_of_text("graph \"none\" {\n input x: f32[2]\n y = Relu(x)\n output y\n}");
+  EXPECT_THAT(sentence_of([&] { quantize(none, random_samples({2})); }), HasSubstr("no layer can compute with integers"));
+  const Model variable = model_of_text("graph \"variable\" {\n input x: f32[2, 2]\n y = MatMul(x, x) @\"square\"\n output y\n}");
+  EXPECT_THAT(sentence_of([&] { quantize(variable, random_samples({2, 2})); }), HasSubstr("its weights are not constant"));
+}
+
+TEST(Quantize, samples_that_do_not_fit_are_named) {
+  const Model model = model_of_text(kResidual);
+  const auto with = [&](std::vector<Tensor> tensors) {
+    return sentence_of([&] { quantize(model, {1, [&](size_t) { return tensors; }}); });
+  };
+  EXPECT_THAT(sentence_of([&] { quantize(model, {}); }), HasSubstr("no calibration samples"));
+  EXPECT_THAT(with({}), HasSubstr("sample 0: 0 tensors are given, the model takes 1 input"));
+  EXPECT_THAT(with({Tensor()}), HasSubstr("no tensor is given"));
+  EXPECT_THAT(with({Tensor(DType::f64, {1, 3, 12, 12})}), HasSubstr("the sample has f64"));
+  EXPECT_THAT(with({Tensor(DType::f32, {1, 3, 12})}), HasSubstr("the sample has f32[1, 3, 12]"));
+  Tensor odd(DType::f32, {1, 3, 12, 12});
+  odd.writable().data<float>()[5] = std::nanf("");
+  EXPECT_THAT(with({odd}), HasSubstr("not finite"));
+  // Zeros alone are a poor sample, and no error.
+  EXPECT_EQ(with({Tensor(DType::f32, {1, 3, 12, 12})}), "no error");
+}
+
+TEST(Quantize, options_are_set_by_name) {
+  QuantizeOptions options;
+  options.set("method", "kl");
+  options.set("skip", "a, b c, d");
+  options.set("weight_bits", "4");
+  options.set("correct_bias", "false");
+  EXPECT_EQ(options.method, "kl");
+  EXPECT_EQ(options.skip, (std::vector<std::string>{"a", "b c", "d"}));
+  EXPECT_EQ(options.weight_bits, 4);
+  EXPECT_FALSE(options.correct_bias);
+  const auto set = [&](const char* key, const char* value) { return sentence_of([&] { options.set(key, value, "r.toml: "); }); };
+  EXPECT_THAT(set("methud", "kl"), HasSubstr("r.toml: methud: there is no such option"));
+  EXPECT_THAT(set("method", "median"), HasSubstr("r.toml: method: \"median\" is none of minmax"));
+  EXPECT_THAT(set("weight_bits", "9"), HasSubstr("9 is not from 2 to 8"));
+  EXPECT_THAT(set("weight_bits", "many"), HasSubstr("\"many\" is not a whole number"));
+  EXPECT_THAT(set("percentile", "40"), HasSubstr("40 is not above 50"));
+  EXPECT_THAT(set("per_channel", "1"), HasSubstr("neither true nor false"));
+  EXPECT_EQ(options.weight_bits, 4) << "a failed change changes nothing";
+}
+
+TEST(Quantize, progress_rises_to_the_end) {
+  std::vector<double> parts;
+  QuantizeOptions options;
+  options.progress = [&](double part) { parts.push_back(part); };
+  quantize(model_of_text(kResidual), random_samples({1, 3, 12, 12}), options);
+  EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
+  EXPECT_EQ(parts.back(), 1);
+}
+
+TEST(Quantize, made_up_samples_fit_the_model) {
+  const Model model = model_of_text(
+      "graph \"mixed\" {\n input x: f32[n, 3, 20, 20]\n input u: u8[1, 20]\n input k: i64[2]\n const w = f32[4, 3, 3, 3] random 1\n y = "
+      "Conv(x, w)\n"
+      " output y\n output u\n output k\n}");
+  const Samples samples = synthetic_samples(model, 3, 5);
+  EXPECT_EQ(samples.count, 3u);
+  EXPECT_EQ(samples.at(1)[0].shape(), (Shape{1, 3, 20, 20}));
+  EXPECT_EQ(largest_difference(samples.at(1)[0], samples.at(1)[0]), 0);
+  EXPECT_GT(largest_difference(samples.at(1)[0], samples.at(2)[0]), 0);
+  EXPECT_GT(quantize(model, samples).report.layers[0].fidelity.sqnr, 30);
+}
+
+TEST(Quantize, the_page_shows_every_layer) {
+  const QuantizeReport report = quantize(model_of_text(kResidual), random_samples({1, 3, 12, 12})).report;
+  const std::string page = report_page(report, "a <model>");
+  EXPECT_THAT(page, HasSubstr("a &lt;model&gt;"));
+  EXPECT_THAT(page, HasSubstr("</svg>"));
+  for (const LayerReport& layer : report.layers) EXPECT_THAT(page, HasSubstr(layer.node));
+}
+
+}  // namespace
+}  // namespace minnow::compress
