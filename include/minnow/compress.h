@@ -34,11 +34,14 @@ MINNOW_API std::vector<MethodDescription> activation_methods();
 /// Methods that find the scale of each channel of a weight.
 MINNOW_API std::vector<MethodDescription> weight_methods();
 
+/// Methods that round weights.
+MINNOW_API std::vector<MethodDescription> roundings();
+
 struct QuantizeOptions {
   std::string method = "mse";          // one of activation_methods()
   std::string weights = "mse";         // one of weight_methods()
   std::string activations = "u8";      // u8: from the lowest to the highest number; i8: symmetric around 0
-  std::string rounding = "nearest";    // of weights: nearest; gptq: errors go to weights that are not rounded yet; adaround: learned
+  std::string rounding = "nearest";    // one of roundings()
   double percentile = 99.99;           // method percentile: percent of the numbers below the upper end, and above the lower one
   int weight_bits = 8;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI
   bool per_channel = true;             // false: one scale for each weight

@@ -133,6 +133,7 @@ struct RunOptions {
   SessionOptions of(const Model& model) const;
 };
 RunOptions run_options(const nb::dict& given);
+void define_compress(nb::module_& m);
 void define_vision(nb::module_& m);
 void define_optim(nb::module_& m);
 void define_command(nb::module_& m);

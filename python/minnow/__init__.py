@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
     from minnow._options import RunOptions
     from minnow._progress import Callback
+    from minnow._quantization import Quantization, Samples
     from minnow._training import Trained
     import builtins
     from minnow import audio as audio, cv as cv, data as data, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
@@ -81,6 +82,24 @@ def train(recipe: str | os.PathLike[str] | Mapping[str, Any] | None = None, *, p
     return train(recipe, progress=progress, report=report, callback=callback, **keys)
 
 
+@suggesting
+def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None, *, evaluation: Samples | None = None,
+             method: str = "mse", skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, progress: Callback | None = None,
+             **options: object) -> Quantization:
+    """Make a trained model compute with 8-bit integers and write it as .minnow or .onnx (docs/compression.md); returns a report of each layer.
+
+    calibration: typical inputs: a folder of pictures or arrays, a .npz or .npy file, an array or a dict of arrays whose first axis counts samples,
+    or a list of samples; None makes noise up. evaluation: the same for the report of the outputs. method: how ranges of activations are found:
+    "mse", "minmax", "moving-average", "percentile", "kl", "admm", "aciq" or "octav". skip: nodes or operators that stay float32. html: a file for the
+    report with plots. progress: called with the finished part. options: weights, activations, percentile, weight_bits, per_channel, correct_bias,
+    evaluate, seed, as in recipes.
+
+    Raises InvalidArgument (a ValueError) for samples and options that do not fit, and Unsupported if no layer can compute with integers.
+    """
+    from minnow._quantization import quantize
+    return quantize(source, destination, calibration, evaluation=evaluation, method=method, skip=skip, html=html, progress=progress, **options)
+
+
 if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name in _SUBMODULES:
@@ -106,4 +125,4 @@ def __dir__() -> list[str]:
 
 __all__ = ["Cancelled", "Error", "FileNotFound", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "IsADirectory",
            "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "checkpoint", "convert", "custom_gradient", "custom_vjp", "dtype", "float16", "float32", "float64", "grad", "int8", "int16", "int32", "int64", "load",
-           "load_trainable", "promote", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad", "with_gradient_hook"]
+           "load_trainable", "promote", "quantize", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad", "with_gradient_hook"]

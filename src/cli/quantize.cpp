@@ -239,11 +239,11 @@ void add_quantize(CLI::App& app) {
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--recipe", arguments->recipe, "a TOML file with these options; those of the command line come first")
       ->type_name("FILE");
-  std::vector<std::string> ranges = {"minmax"}, weights = {"minmax"};
+  std::vector<std::string> ranges, weights, roundings;
 #if MINNOW_COMPRESS
-  ranges.clear(), weights.clear();
   for (const auto& each : compress::activation_methods()) ranges.push_back(each.name);
   for (const auto& each : compress::weight_methods()) weights.push_back(each.name);
+  for (const auto& each : compress::roundings()) roundings.push_back(each.name);
 #endif
   const auto add = [&](const std::string& key, const std::string& names, const std::string& help, const char* type) {
     CLI::Option* option = command->add_option(names, CLI::callback_t([](const CLI::results_t&) { return true; }), help)->type_name(type);
@@ -252,6 +252,9 @@ void add_quantize(CLI::App& app) {
   };
   add("method", "-m,--method", "how the range of an activation is found: " + names_of(ranges) + " (default: mse)", "NAME");
   add("weights", "--weights", "how the scale of a weight is found: " + names_of(weights) + " (default: mse)", "NAME");
+  add("rounding", "--rounding", "how weights become integers: " + names_of(roundings) + " (default: nearest)", "NAME");
+  add("equalize", "--equalize", "true: factors move between layers, so that weights of a layer become alike in size", "BOOL");
+  add("smooth", "--smooth", "SmoothQuant: the part of the inputs' range that goes into the weights, 0 (default) to 1", "PART");
   add("activations", "--activations", "u8 (default), or i8: symmetric around 0", "DTYPE");
   add("percentile", "--percentile", "of --method percentile (default: 99.99)", "P");
   add("weight_bits", "--weight-bits", "2 to 8 (default); 7 keeps ONNX Runtime exact on processors without VNNI", "N");

@@ -70,7 +70,8 @@ std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std
   for (const ValueDescription& input : inputs) names.push_back(input.name);
   for (const auto& [name, tensor] : arrays) {
     size_t i = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    if (i == names.size() && inputs.size() == 1 && arrays.size() == 1) i = 0;
+    // A .npy file gives no name, numpy.savez(file, x) the name arr_0.
+    if (i == names.size() && inputs.size() == 1 && arrays.size() == 1 && (name.empty() || name == "arr_0")) i = 0;
     if (i == names.size()) throw InvalidArgument("{}: the model has no input \"{}\"{}", where, name, nearest(name, names));
     if (found[i].array) throw InvalidArgument("{}: holds two arrays for input \"{}\"", where, names[i]);
     found[i] = parts_of(tensor, inputs[i], where);
@@ -145,6 +146,16 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
               inputs.push_back(read_picture(set->files[place.file], model, 0, {}, pictures));
             else
               for (const Parts& parts : set->arrays[place.file]) inputs.push_back(parts.part(place.part));
+            return inputs;
+          }};
+}
+
+compress::Samples samples_of(const Model& model, const std::vector<std::pair<std::string, Tensor>>& arrays, const std::string& where) {
+  const auto parts = std::make_shared<std::vector<Parts>>(inputs_of(model, arrays, where));
+  if (parts->empty()) throw InvalidArgument("{}: the model has no inputs to calibrate", where);
+  return {(*parts)[0].count, [parts](size_t i) {
+            std::vector<Tensor> inputs;
+            for (const Parts& each : *parts) inputs.push_back(each.part(i));
             return inputs;
           }};
 }

@@ -100,13 +100,12 @@ void QuantizeOptions::set(const std::string& key, const std::string& value, cons
 }
 
 Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
-    : method(range_method(options.method)), weights(weight_method(options.weights)) {
+    : method(range_method(options.method)), weights(weight_method(options.weights)), rounding(rounding_method(options.rounding)) {
   if (!method) unknown_method(prefix, "method", options.method, range_methods());
   if (!weights) unknown_method(prefix, "weights", options.weights, weight_method_table());
   if (options.activations != "u8" && options.activations != "i8")
     throw InvalidArgument("{}activations: \"{}\" is none of u8, i8", prefix, options.activations);
-  if (options.rounding != "nearest" && options.rounding != "gptq" && options.rounding != "adaround")
-    throw InvalidArgument("{}rounding: \"{}\" is none of nearest, gptq, adaround", prefix, options.rounding);
+  if (!rounding) unknown_method(prefix, "rounding", options.rounding, rounding_methods());
   if (options.weight_bits < 2 || options.weight_bits > 8)
     throw InvalidArgument("{}weight_bits: {} is not from 2 to 8", prefix, options.weight_bits);
   if (!(options.percentile > 50 && options.percentile <= 100))
@@ -118,6 +117,7 @@ Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
 }
 
 std::vector<MethodDescription> activation_methods() { return described(range_methods()); }
+std::vector<MethodDescription> roundings() { return described(rounding_methods()); }
 std::vector<MethodDescription> weight_methods() { return described(weight_method_table()); }
 
 }  // namespace minnow::compress

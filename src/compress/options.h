@@ -4,6 +4,7 @@
 #include <minnow/compress.h>
 
 #include "compress/ranges.h"
+#include "compress/rounding.h"
 #include "compress/weights.h"
 
 namespace minnow::compress {
@@ -13,6 +14,7 @@ struct Settings {
   explicit Settings(const QuantizeOptions& options, const std::string& prefix = {});
   const RangeMethod* method;
   const WeightMethod* weights;
+  const RoundingMethod* rounding;
   RangeOptions ranges;
   int most_weight = 127;  // the largest integer of a weight
 };

@@ -10,11 +10,13 @@
 #include "base/error.h"
 #include "base/no_memory.h"
 #include "base/watch.h"
+#include "compress/equalize.h"
 #include "compress/fidelity.h"
 #include "compress/insertion.h"
 #include "compress/means.h"
 #include "compress/observer.h"
 #include "compress/options.h"
+#include "compress/rounding.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
@@ -41,8 +43,11 @@ class Quantization {
   }
 
   Quantized run() {
+    if (options_.equalize) equalize(*graph_, selection_);
+    if (options_.smooth > 0) smooth_channels();
     find_ranges();
     round_weights();
+    if (settings_.rounding->improve) improve_rounding();
     if (options_.correct_bias) correct_biases();
     std::unique_ptr<Graph> quantized = graph_->clone();
     insert_quantization(*quantized, select(*quantized, options_.skip), quantizers_, numbers_);
@@ -56,7 +61,10 @@ class Quantization {
  private:
   // Shares of the work, in runs of the model.
   double evaluated() const { return static_cast<double>(std::min(options_.evaluate, samples_.count)); }
-  double total() const { return static_cast<double>(samples_.count) * (options_.correct_bias ? 2 : 1) + 4 * evaluated() + 1; }
+  double total() const {
+    const double passes = 1 + options_.correct_bias + (options_.smooth > 0) + (settings_.rounding->improve ? 2 : 0);
+    return static_cast<double>(samples_.count) * passes + 4 * evaluated() + 1;
+  }
   void tell(double part) const {
     if (options_.progress) options_.progress(std::min(part, 1.0));
   }
@@ -64,6 +72,36 @@ class Quantization {
     Watch::check();
     runs_ += runs;
     tell(runs_ / total());
+  }
+
+  /// Runs the f32 model on all samples.
+  void observe(std::vector<std::string> names, const Observer::Visit& visit, double cost = 1) {
+    Observer observer(model_of(*graph_, model_), std::move(names));
+    for (size_t i = 0; i < samples_.count; ++i) {
+      sample_ = i;
+      observer.run(checked_sample(model_, samples_, i), i, visit);
+      one_run(cost);
+    }
+  }
+
+  void smooth_channels() {
+    std::unordered_map<std::string, std::vector<double>> largest;
+    std::unordered_map<std::string, const Layer*> readers;
+    std::vector<std::string> names;
+    for (const ScalableValue& site : scalable_values(selection_))
+      names.push_back(site.value->name()), readers[site.value->name()] = site.readers[0];
+    observe(names, [&](const std::string& name, const Tensor& tensor) {
+      const size_t axis = channel_axis(*readers.at(name), tensor.shape());
+      const size_t channels = static_cast<size_t>(tensor.shape()[axis]);
+      const size_t inner = static_cast<size_t>(tensor.shape().product(axis + 1, tensor.shape().rank()));
+      std::vector<double>& found = largest[name];
+      found.resize(channels, 0);
+      for (size_t i = 0; i < static_cast<size_t>(tensor.elements()); ++i) {
+        double& most = found[i / inner % channels];
+        most = std::max(most, std::fabs(static_cast<double>(tensor.data<float>()[i])));
+      }
+    });
+    smooth(*graph_, selection_, options_.smooth, [&](const Value& value) { return largest[value.name()]; });
   }
 
   void find_ranges() {
@@ -110,19 +148,45 @@ class Quantization {
     }
   }
 
+  void improve_rounding() {
+    constexpr size_t kMemory = size_t{256} << 20;
+    const size_t positions = std::clamp<size_t>(4096 / samples_.count, 16, 512);
+    for (size_t begin = 0; begin < selection_.layers.size();) {
+      // As many layers at a time as memory allows.
+      std::vector<Gram> grams;
+      std::unordered_map<std::string, std::vector<size_t>> readers;
+      std::vector<std::string> names;
+      size_t bytes = 0, end = begin;
+      for (; end < selection_.layers.size() && (end == begin || bytes < kMemory); ++end) {
+        const Layer& layer = selection_.layers[end];
+        grams.emplace_back(layer);
+        bytes += grams.back().bytes();
+        names.push_back(layer.x->name()), readers[layer.x->name()].push_back(end);
+      }
+      const double share = 2 * static_cast<double>(end - begin) / static_cast<double>(selection_.layers.size());
+      observe(
+          names,
+          [&](const std::string& name, const Tensor& tensor) {
+            for (const size_t i : readers.at(name))
+              grams[i - begin].add(tensor, quantizer_of(selection_.layers[i].x), positions, options_.seed * 1000003 + sample_);
+          },
+          share);
+      for (size_t i = begin; i < end; ++i)
+        settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis), numbers_[i].weights,
+                                    settings_.most_weight, grams[i - begin]);
+      begin = end;
+    }
+  }
+
   void correct_biases() {
     std::unordered_map<std::string, std::pair<const Layer*, ChannelMeans>> means;
     std::vector<std::string> names;
     for (const Layer& layer : selection_.layers)
       if (layer.node->op() != "MatMul") means[layer.x->name()].first = &layer, names.push_back(layer.x->name());
-    Observer observer(model_of(*graph_, model_), names);
-    for (size_t i = 0; i < samples_.count; ++i) {
-      observer.run(checked_sample(model_, samples_, i), i, [&](const std::string& name, const Tensor& tensor) {
-        auto& [layer, sums] = means.at(name);
-        sums.add(tensor, channel_axis(*layer, tensor.shape()), quantizer_of(layer->x));
-      });
-      one_run();
-    }
+    observe(names, [&](const std::string& name, const Tensor& tensor) {
+      auto& [layer, sums] = means.at(name);
+      sums.add(tensor, channel_axis(*layer, tensor.shape()), quantizer_of(layer->x));
+    });
     for (size_t i = 0; i < numbers_.size(); ++i) {
       const Layer& layer = selection_.layers[i];
       if (layer.node->op() == "MatMul") continue;
@@ -212,6 +276,7 @@ class Quantization {
   std::unordered_map<const Value*, size_t> group_of_;
   std::vector<LayerNumbers> numbers_;  // of layers
   double runs_ = 0;
+  size_t sample_ = 0;  // of the run that observe() is in
 };
 
 }  // namespace

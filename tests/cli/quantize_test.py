@@ -108,6 +108,10 @@ class Quantize(NetworkTest):
         self.assertEqual(self.json("quantize", self.model, "q.minnow", "-c", "many")["samples"], 7)
         self.assertEqual(self.json("quantize", self.model, "q.minnow", "-c", "many", "--samples", 4)["samples"], 4)
 
+    def test_an_array_without_a_name(self):
+        np.savez(self.folder / "unnamed.npz", self.data[:5])
+        self.assertEqual(self.json("quantize", self.model, "q.minnow", "-c", "unnamed.npz")["samples"], 5)
+
     def test_several_inputs(self):
         w = self.random.standard_normal((4, 3)).astype(np.float32)
         model = write_model(self.folder / "two.onnx", [helper.make_node("MatMul", ["a", "w"], ["h"]), helper.make_node("MatMul", ["b", "w"], ["i"]),
@@ -164,6 +168,7 @@ class Malformed(NetworkTest):
             (folder / f"in_{name}").mkdir()
             np.save(folder / f"in_{name}" / "x.npy", array)
             self.refused("-c", f"in_{name}")
+        np.savez(folder / "other.npz", y=x)
         np.savez(folder / "extra.npz", x=x, y=x)
         np.savez(folder / "none.npz")
         np.savez(folder / "pair.npz", first=x, second=x)
@@ -179,7 +184,7 @@ class Malformed(NetworkTest):
         (folder / "words" / "a.txt").write_text("a")
         (folder / "pictures").mkdir()
         (folder / "pictures" / "a.jpg").write_bytes(b"\xff\xd8\xff\xe0 no picture")
-        for path in ("extra.npz", "none.npz", "pair.npz", *files, "empty", "words", "pictures", "nowhere", "nowhere.npz", "", "/dev/null"):
+        for path in ("other.npz", "extra.npz", "none.npz", "pair.npz", *files, "empty", "words", "pictures", "nowhere", "nowhere.npz", "", "/dev/null"):
             self.refused("-c", path)
         for options in ((), ("--data-free", "-c", "data.npz"), ("-c", "data.npz", "--mean", "3"), ("-c", "data.npz", "--evaluation", "nowhere"),
                         ("-c", "data.npz", "--method", "best"), ("-c", "data.npz", "--weight-bits", "12"), ("-c", "data.npz", "--samples", "0"),
