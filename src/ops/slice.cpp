@@ -212,6 +212,10 @@ Exprs slice_gradient(const GradientContext& c) {
   made[0] = c.builder.op("Pad", {c.output_gradient(0), c.builder.constant(pads)});
   return made;
 }
+/// That of a Slice where the starts are known.
+Exprs region_gradient(const GradientContext& c) {
+  return c.node.is_constant(1) && c.know_shapes() ? gradient_through(c, region_as_slice) : moved_gradient(c);
+}
 #endif
 
 constexpr List<Operator> definitions() {
@@ -224,7 +228,7 @@ constexpr List<Operator> definitions() {
            .infer_shapes = region_shape,
            .reference = region_reference,
            .decompose = region_as_slice,
-           .gradient = MINNOW_GRADIENT(moved_gradient)},
+           .gradient = MINNOW_GRADIENT(region_gradient)},
           {.name = "Slice",
            .since = 13,
            .doc = MINNOW_DOC("data[start:end:step] along each of `axes`, as NumPy: negative bounds count from the end, bounds beyond the "
