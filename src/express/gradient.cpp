@@ -122,7 +122,18 @@ Exprs RuleGraph::apply_rule(const std::shared_ptr<LazyNode>& held, const Exprs& 
   const Node& looked_at = own.add_node(node.op->name, arguments, names, node.attributes, node.name);
   const NodeView view(looked_at, known, {}, node.op);
   const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
-  return input_gradients(operators, *node.op, {view, builder, inputs, outputs, output_gradients, wanted});
+  const auto keep = [&](size_t i, const Shape& shape) -> Expr {
+    if (held->is_computed()) return {};
+    if (held->outputs.size() <= i) held->outputs.resize(i + 1);
+    Output& output = held->outputs[i];
+    output.kind = ValueInfo::Kind::tensor;
+    output.dtype = output_of(held->inputs[0]).dtype;
+    output.shape_known = true, output.shape = shape;
+    held->open = nullptr;
+    return wrap(LazyValue{held, static_cast<uint32_t>(i)});
+  };
+  const FunctionRef<Expr(size_t, const Shape&)> keeps = keep;
+  return input_gradients(operators, *node.op, {view, builder, inputs, outputs, output_gradients, wanted, &keeps});
 }
 
 }  // namespace express

@@ -9,8 +9,8 @@ namespace minnow {
 #define MINNOW_GRADIENT_FAMILIES(X) \
   X(batch_normalization_gradient)   \
   X(conv_gradient)                  \
-  X(lstm_gradient)                  \
-  X(pool_gradient)
+  X(pool_gradient)                  \
+  X(recurrent_gradient)
 #else
 #define MINNOW_GRADIENT_FAMILIES(X)
 #endif

@@ -19,10 +19,16 @@ struct GradientContext {
   GraphBuilder& builder;
   Exprs inputs, outputs, output_gradients;  // output_gradients[i] is empty where nothing depends on output i
   std::vector<bool> wanted;                 // inputs whose gradients somebody asks for; those of others may be left out
+  const FunctionRef<Expr(size_t output, const Shape& shape)>* keep = nullptr;
 
   const Expr& input(size_t i) const { return inputs[i]; }
   const Expr& output(size_t i) const { return outputs[i]; }
   const Expr& output_gradient(size_t i) const { return output_gradients[i]; }
+  /// Output i, of the dtype of input 0, which the forward pass computes from now on. Empty where it cannot: values are computed already, or
+  /// the node is a part of another one.
+  Expr kept_output(size_t i, const Shape& shape) const {
+    return i < outputs.size() && outputs[i] ? outputs[i] : keep ? (*keep)(i, shape) : Expr();
+  }
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i]; }
   bool wants(size_t i) const { return i < wanted.size() && wanted[i]; }
   bool knows_shape(size_t i) const { return node.has_input(i) && node.input(i).extent == ValueInfo::Extent::exact; }

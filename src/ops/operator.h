@@ -47,7 +47,8 @@ inline constexpr DTypes kAny = kNumeric | kFloat8 | kSubByte | kBool;
 inline constexpr DTypes kIndex = one_of({DType::i64, DType::i32});
 inline constexpr DTypes kI64 = one_of({DType::i64});
 
-enum class Arity : uint8_t { required, optional, variadic };
+/// kept: an optional output that only a gradient asks for; functions of the operator do not return it.
+enum class Arity : uint8_t { required, optional, variadic, kept };
 inline constexpr Arity kOptional = Arity::optional;
 inline constexpr Arity kVariadic = Arity::variadic;
 

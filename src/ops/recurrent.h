@@ -8,6 +8,25 @@ namespace minnow {
 inline constexpr Attribute<std::string_view> kRecurrentDirection{"direction", "forward", MINNOW_DOC("forward, reverse or bidirectional")};
 inline constexpr Attribute<bool> kRecurrentLayout{"layout", false, MINNOW_DOC("the batch comes first in X, Y and the states")};
 
+inline constexpr Attribute<bool> kInputForget{"input_forget", false, MINNOW_DOC("the forget gate is 1 - the input gate")};
+inline constexpr Attribute<bool> kLinearBeforeReset{"linear_before_reset", false,
+                                                    MINNOW_DOC("the reset gate scales the product with R, not the state")};
+constexpr List<AttributeSpec> recurrent_attributes(std::initializer_list<AttributeSpec> more) {
+  List<AttributeSpec> list = {
+      optional("activations", AttributeKind::texts, MINNOW_DOC("names of the activations, in order of use, of each direction")),
+      optional("activation_alpha", AttributeKind::reals, MINNOW_DOC("one for each activation that takes an alpha")),
+      optional("activation_beta", AttributeKind::reals, MINNOW_DOC("one for each activation that takes a beta")),
+      optional("clip", AttributeKind::real, MINNOW_DOC("inputs of activations are limited to [-clip, clip]")),
+      optional("hidden_size", AttributeKind::integer, MINNOW_DOC("must agree with R")),
+      kRecurrentDirection,
+      kRecurrentLayout};
+  list.append(more);
+  return list;
+}
+
+/// Arithmetic operations of one run: every step of every sequence multiplies by all of W and R.
+double recurrent_operations(const NodeView& node);
+
 /// The sizes of a recurrent node; `Number` is int64_t, or Size in its shape rule.
 template <class Number, class Dims>
 struct RecurrentDims {
@@ -50,10 +69,11 @@ struct RecurrentWeights {
   const RecurrentActivation* activations;
 };
 
-/// One step of one sequence: `x` holds X W^T + wb for all gates and may be overwritten; `h`, `c` are the states, updated in place.
+/// One step of one sequence: `x`, of 4 hidden numbers, begins with X W^T + wb for all gates, and becomes what a gradient needs: the gates
+/// and, of a GRU that scales the product with R, that product. `h`, `c` are the states, updated in place.
 using RecurrentCell = FunctionRef<void(const RecurrentWeights&, std::span<double> x, std::span<double> h, std::span<double> c)>;
 
-/// Runs the cell over all directions, sequences and steps and writes Y, Y_h and, where `has_cell_state`, Y_c.
+/// Runs the cell over all directions, sequences and steps and writes Y, Y_h and, where `has_cell_state`, Y_c, then gates and cell states.
 void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes& sizes, int64_t gates, bool has_cell_state,
                    std::span<const RecurrentActivation> activations, RecurrentCell cell);
 
@@ -70,6 +90,11 @@ using RecurrentStep = FunctionRef<void(const RecurrentParts&, const Expr& x, Exp
 /// Y, Y_h and, with two states, Y_c.
 Exprs unrolled(const NodeView& node, GraphBuilder& builder, const Exprs& inputs, const RecurrentSizes& sizes, int64_t gates, size_t states,
                std::span<const RecurrentActivation> activations, RecurrentStep step);
+
+/// The unrolled form of an RNN, GRU or LSTM.
+Exprs recurrent_parts(const NodeView& node, GraphBuilder& builder, const Exprs& inputs);
+/// The rule of all three (recurrent_gradient.cpp).
+Exprs recurrent_gradient(const GradientContext& context);
 
 /// out[columns] += x[rows] * matrix[rows, columns]
 void add_product(std::span<const double> x, std::span<const double> matrix, std::span<double> out);

@@ -157,6 +157,11 @@ Exprs unrolled(const NodeView& node, GraphBuilder& b, const Exprs& in, const Rec
     if (given(7)) parts.p = direction_of(in[7], d);
     parts.activations = activations.subspan(static_cast<size_t>(d) * activations.size() / static_cast<size_t>(sizes.directions));
     Expr h = state(5, d), c = states > 1 ? state(6, d) : Expr();
+    if (given(4)) {  // an empty sequence ends in states of zeros
+      const Expr begins = b.op("Unsqueeze", {b.op("Greater", {in[4], b.scalar(0, DType::i32)}), b.constant({int64_t{-1}})});
+      h = where(begins, h);
+      if (c) c = where(begins, c);
+    }
     Exprs steps(static_cast<size_t>(sizes.length));
     const bool reversed = d == 1 || sizes.first_reversed;
     for (int64_t k = 0; k < sizes.length; ++k) {
@@ -211,7 +216,9 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
     if (steps < 0 || steps > sizes.length) args.fail("a sequence length is {}, X has {} steps", steps, sizes.length);
 
   const size_t state_count = batch * directions * hidden;
-  Numbers<double> y(length * state_count), last_h(state_count), last_c(state_count), projected(width), h(hidden), c(hidden);
+  const size_t kept = has_cell_state ? 3 : 2, places = length * state_count;  // first output for gradients
+  Numbers<double> y(places), last_h(state_count), last_c(state_count), projected(4 * hidden), h(hidden), c(hidden);
+  Numbers<double> kept_gates(args.has_output(kept) ? 4 * places : 0), kept_cells(args.has_output(kept + 1) ? places : 0);
   Pace pace;
   for (size_t d = 0; d < directions; ++d) {
     const auto part = [&](const Numbers<double>& all) {
@@ -237,8 +244,11 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
         const size_t t = reversed ? steps - 1 - step : step;
         const size_t row = sizes.batch_first ? b * length + t : t * batch + b;
         for (size_t j = 0; j < width; ++j) projected[j] = weights.wb.empty() ? 0 : weights.wb[j];
-        add_product(std::span<const double>(x).subspan(row * input, input), weights.w, projected);
+        add_product(std::span<const double>(x).subspan(row * input, input), weights.w, std::span(projected).first(width));
         cell(weights, projected, h, c);
+        const size_t place = ((d * length + t) * batch + b) * hidden;
+        if (!kept_gates.empty()) std::copy(projected.begin(), projected.end(), kept_gates.begin() + static_cast<ptrdiff_t>(4 * place));
+        if (!kept_cells.empty()) std::copy(c.begin(), c.end(), kept_cells.begin() + static_cast<ptrdiff_t>(place));
         const size_t to = sizes.batch_first ? (row * directions + d) * hidden : ((t * directions + d) * batch + b) * hidden;
         std::copy(h.begin(), h.end(), y.begin() + static_cast<ptrdiff_t>(to));
       }
@@ -249,6 +259,8 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
   if (args.has_output(0)) args.write(0, y);
   if (args.has_output(1)) args.write(1, last_h);
   if (has_cell_state && args.has_output(2)) args.write(2, last_c);
+  if (args.has_output(kept)) args.write(kept, kept_gates);
+  if (args.has_output(kept + 1)) args.write(kept + 1, kept_cells);
 }
 
 }  // namespace minnow

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Back through the steps of an LSTM's cells. The products with inputs and weights are not part of it: they are one product for all steps.
+// The gradients of RNN, GRU and LSTM: one operator, which schemes compute from the gates that the forward pass has kept.
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
+#include "ops/recurrent.h"
 
 namespace minnow {
 
@@ -8,72 +10,157 @@ namespace minnow {
 
 namespace {
 
-Shapes infer(const NodeView& node) {
-  const Sizes sums = node.input_sizes(0), r = node.input_sizes(1);
-  if (sums.rank() != 3 || r.rank() != 2) node.fail("takes sums of rank 3 and R of rank 2, they have shapes {} and {}", sums, r);
-  const Size hidden = r[1];
-  if (differ(r[0], 4 * hidden) || differ(sums[2], 4 * hidden)) node.fail("sums of shape {} do not fit R of shape {}", sums, r);
-  const Sizes state{sums[1], hidden}, sequence{sums[0], sums[1], hidden};
-  if (const auto g = node.known_sizes(2); g && differ(*g, sequence))
-    node.fail("the gradient should have shape {}, it has {}", sequence, *g);
-  for (size_t i = 3; i < 6; ++i)
-    if (const auto given = node.known_sizes(i); given && differ(*given, state))
-      node.fail("input {} should have shape {}, it has {}", i, state, *given);
-  return {sums, state, state};
+constexpr Attribute<std::string_view> kCell{"cell", "LSTM", MINNOW_DOC("LSTM, GRU or RNN")};
+constexpr size_t kForwardInputs = 8, kOfY = 11, kOutputs = 7;  // before kOfY: Y, gates and cell states
+/// The output that is the gradient of an input of the forward node; lengths have none.
+constexpr size_t kOutputOf[kForwardInputs] = {0, 1, 2, 3, SIZE_MAX, 4, 5, 6};
+
+struct Cell {
+  std::string_view name;
+  int64_t gates;
+  size_t states;
+  int64_t peepholes;
+};
+constexpr Cell kCells[] = {{"RNN", 1, 1, 0}, {"GRU", 3, 1, 0}, {"LSTM", 4, 2, 3}};
+
+const Cell& cell_of(const NodeView& node, std::string_view name) {
+  for (const Cell& cell : kCells)
+    if (cell.name == name) return cell;
+  node.fail("cell is \"{}\", it should be LSTM, GRU or RNN", name);
 }
 
+Shapes infer(const NodeView& node) {
+  const Cell& cell = cell_of(node, node.attribute(kCell));
+  const SymbolicRecurrentSizes sizes = recurrent_sizes(node, cell.gates, cell.states, cell.peepholes);
+  const Sizes y = sizes.sequence(), state = sizes.state();
+  const Sizes gates{sizes.directions, sizes.length, sizes.batch, 4 * sizes.hidden},
+      cells{sizes.directions, sizes.length, sizes.batch, sizes.hidden};
+  const Sizes* const expected[] = {&y, &gates, &cells, &y, &state, &state};
+  for (size_t i = 0; i < std::size(expected); ++i)
+    if (const auto given = node.known_sizes(kForwardInputs + i); given && differ(*given, *expected[i]))
+      node.fail("input {} should have shape {}, it has {}", kForwardInputs + i, *expected[i], *given);
+  const Size rows = cell.gates * sizes.hidden;
+  return {node.input_sizes(0),
+          {sizes.directions, rows, sizes.input},
+          {sizes.directions, rows, sizes.hidden},
+          {sizes.directions, 2 * rows},
+          state,
+          state,
+          {sizes.directions, cell.peepholes * sizes.hidden}};
+}
+
+/// Back through all steps, one after the other.
 Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
-  const Shape& shape = node.input_shape(0);
-  const DType dtype = node.input_dtype(0);
-  const int64_t length = shape[0], hidden = node.input_shape(1)[1];
-  const auto at = [&](const Expr& x, int64_t t) { return b.op("Gather", {x, b.scalar(static_cast<double>(t), DType::i64)}); };
-  const auto state = [&](size_t i) { return i < in.size() && in[i] ? in[i] : b.constant(Tensor(dtype, Shape{shape[1], hidden})); };
-  std::vector<Exprs> gates(static_cast<size_t>(length));
-  Exprs cells{state(3)};
-  for (size_t t = 0; t < gates.size(); ++t) {
-    gates[t] = b.ops("Split", {at(in[0], static_cast<int64_t>(t))}, 4, {{"axis", int64_t{-1}}, {"num_outputs", int64_t{4}}});
-    for (size_t i = 0; i < 4; ++i) gates[t][i] = op(i < 3 ? "Sigmoid" : "Tanh", {gates[t][i]});
-    cells.push_back(gates[t][2] * cells[t] + gates[t][0] * gates[t][3]);
+  const Cell& cell = cell_of(node, node.attribute(kCell));
+  const Operator& op = *OperatorSet::builtin().find(cell.name);
+  Graph own;  // the forward node, for the rule to look at
+  std::vector<Value*> values;
+  std::vector<const ValueInfo*> infos;
+  Exprs inputs;
+  std::vector<bool> wanted;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const bool given = node.has_input(i);
+    values.push_back(given ? &own.add_input(own.fresh_name("input"), ValueType::tensor(node.input_dtype(i), node.input_shape(i)))
+                           : nullptr);
+    infos.push_back(given ? &node.input(i) : nullptr);
+    inputs.push_back(given ? in[i] : Expr());
+    wanted.push_back(given && kOutputOf[i] < kOutputs && node.has_output(kOutputOf[i]));
   }
-  Expr of_h = state(4), of_c = state(5);
-  Exprs made(gates.size());
-  const Expr first = b.constant({int64_t{0}});
-  for (size_t t = gates.size(); t-- > 0;) {
-    const Expr &i = gates[t][0], &o = gates[t][1], &f = gates[t][2], &g = gates[t][3];
-    const Expr h = of_h + at(in[2], static_cast<int64_t>(t)), last = op("Tanh", {cells[t + 1]});
-    const Expr c = of_c + h * o * (1.0 - last * last);
-    const Expr sums = b.op("Concat", {c * g * i * (1.0 - i), h * last * o * (1.0 - o), c * cells[t] * f * (1.0 - f), c * i * (1.0 - g * g)},
-                           {{"axis", int64_t{-1}}});
-    of_c = c * f;
-    of_h = b.op("MatMul", {sums, in[1]});
-    made[t] = b.op("Unsqueeze", {sums, first});
+  Attributes attributes = node.node().attributes;
+  attributes.remove(kCell.name);
+  std::vector<std::string> names;
+  Exprs gradients;
+  for (size_t i = 0; i < 1 + cell.states; ++i) {
+    names.push_back(own.fresh_name("output"));
+    gradients.push_back(kOfY + i < in.size() ? in[kOfY + i] : Expr());
   }
-  const Expr all = made.empty() ? b.op("Identity", {in[0]}) : b.op("Concat", made, {{"axis", int64_t{0}}});
-  return {all, b.op("Identity", {of_h}), b.op("Identity", {of_c})};
+  const Node& forward = own.add_node(std::string(cell.name), values, names, std::move(attributes));
+  const NodeView view(forward, infos, {}, &op);
+  const GradientContext context{view, b, inputs, Exprs(names.size()), gradients, wanted};
+  const Exprs found = gradient_through(context, recurrent_parts);
+  Exprs made(node.output_count());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (wanted[i]) made[kOutputOf[i]] = b.op("Identity", {i < found.size() && found[i] ? found[i] : context.zeros_like(i)});
+  return made;
 }
 
 constexpr List<Operator> definitions() {
-  const auto like_sums = [](std::string_view name, Arity arity = Arity::required) {
-    return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = "sums"};
+  const auto like_x = [](std::string_view name, Arity arity = kOptional) {
+    return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = "X"};
   };
   return {
-      {.name = "minnow.LstmCellGradient",
-       .doc = MINNOW_DOC("The gradients of the sums [steps, batch, 4 hidden] that the gates of an LSTM (input, output, forget, new) are "
-                         "made of, given the gradients of its states at each step and of the last ones, and of the initial states."),
-       .inputs = {{"sums", kFloats},
-                  like_sums("R"),
-                  like_sums("gradient"),
-                  like_sums("initial_c", kOptional),
-                  like_sums("gradient_h", kOptional),
-                  like_sums("gradient_c", kOptional)},
-       .outputs = {{"of_sums", same_as("sums")}, {"of_initial_h", same_as("sums")}, {"of_initial_c", same_as("sums")}},
+      {.name = "minnow.RecurrentGradient",
+       .doc = MINNOW_DOC("The gradients of the inputs of an LSTM, GRU or RNN with these inputs and attributes. The forward pass may have "
+                         "kept gates [directions, steps, batch, 4 hidden] and, of an LSTM, the cell's states after each step."),
+       .inputs = {{"X", kFloats},
+                  like_x("W", Arity::required),
+                  like_x("R", Arity::required),
+                  like_x("B"),
+                  {"sequence_lens", one_of({DType::i32}), kOptional},
+                  like_x("initial_h"),
+                  like_x("initial_c"),
+                  like_x("P"),
+                  like_x("Y"),
+                  like_x("gates"),
+                  like_x("cells"),
+                  like_x("gradient_Y"),
+                  like_x("gradient_Y_h"),
+                  like_x("gradient_Y_c")},
+       .outputs = {{"of_X", same_as("X"), kOptional},
+                   {"of_W", same_as("X"), kOptional},
+                   {"of_R", same_as("X"), kOptional},
+                   {"of_B", same_as("X"), kOptional},
+                   {"of_initial_h", same_as("X"), kOptional},
+                   {"of_initial_c", same_as("X"), kOptional},
+                   {"of_P", same_as("X"), kOptional}},
+       .attributes = recurrent_attributes({kCell, kInputForget, kLinearBeforeReset}),
        .infer_shapes = infer,
-       .decompose = parts}};
+       .decompose = parts,
+       .operations = [](const NodeView& node) { return 2 * recurrent_operations(node); }}};
 }
 
 }  // namespace
 
-std::span<const Operator> lstm_gradient_operators() { return operator_table<definitions>(); }
+Exprs recurrent_gradient(const GradientContext& c) {
+  const NodeView& node = c.node;
+  const Cell& cell = cell_of(node, node.op());
+  if (!c.know_shapes()) return gradient_through(c, recurrent_parts);
+  const RecurrentSizes sizes = RecurrentSizes::of(node, cell.gates, cell.states, cell.peepholes);
+  // Y, gates and cell states.
+  const size_t needed = cell.gates == 1 ? 1 : 1 + cell.states, first = 1 + cell.states;
+  const Shape shapes[] = {sizes.sequence(),
+                          {sizes.directions, sizes.length, sizes.batch, 4 * sizes.hidden},
+                          {sizes.directions, sizes.length, sizes.batch, sizes.hidden}};
+  Exprs kept, inputs = c.inputs, again;
+  for (size_t i = 0; i < needed; ++i) kept.push_back(c.kept_output(i ? cell.states + i : 0, shapes[i]));
+  for (size_t i = 0; i < needed; ++i) {
+    if (kept[i]) continue;
+    if (again.empty()) again = c.builder.ops(node.op(), c.inputs, cell.states + needed, node.node().attributes);
+    kept[i] = again[i ? cell.states + i : 0];
+  }
+  inputs.resize(kOfY);
+  std::copy(kept.begin(), kept.end(), inputs.begin() + kForwardInputs);
+  inputs.insert(inputs.end(), c.output_gradients.begin(),
+                c.output_gradients.begin() + static_cast<ptrdiff_t>(std::min(first, c.output_gradients.size())));
+  Attributes attributes = node.node().attributes;
+  attributes.set(std::string(kCell.name), std::string(cell.name));
+  std::vector<Value*> values;
+  for (const Expr& input : inputs) values.push_back(input.value());
+  std::vector<std::string> names(kOutputs);
+  Exprs made(c.inputs.size());
+  Graph& graph = c.builder.graph();
+  for (size_t i = 0; i < made.size(); ++i)
+    if (c.wants(i) && kOutputOf[i] < kOutputs) names[kOutputOf[i]] = graph.fresh_name("gradient");
+  const Node& of = graph.add_node("minnow.RecurrentGradient", values, names, std::move(attributes));
+  for (size_t i = 0; i < made.size(); ++i)
+    if (kOutputOf[i] < kOutputs && of.output(kOutputOf[i])) {
+      of.output(kOutputOf[i])->type.dtype = node.input_dtype(0);
+      made[i] = c.builder.wrap(of.output(kOutputOf[i]));
+    }
+  return made;
+}
+
+std::span<const Operator> recurrent_gradient_operators() { return operator_table<definitions>(); }
 
 #endif
 

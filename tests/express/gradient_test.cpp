@@ -5,8 +5,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 
 #include "express/support.h"
+#include "graph/graph.h"
+#include "runtime/model.h"
 #include "support/paths.h"
 
 namespace minnow::test {
@@ -41,6 +44,42 @@ TEST_F(Gradient, of_a_custom_operator_agrees_with_finite_differences) {
   constexpr float kStep = 1.0f / 64;
   for (size_t i = 0; i < at.size(); ++i)
     EXPECT_NEAR(found[i], (loss(i, kStep) - loss(i, -kStep)) / (2 * double(kStep)), 1e-3) << "element " << i;
+}
+
+TEST_F(Gradient, of_recurrent_cells_needs_one_forward_pass) {
+  const auto weights = [](const Shape& shape) {
+    std::vector<float> values(size_t(shape.elements()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(float(i));
+    return expr::trainable(Tensor::of_f32(shape, values));
+  };
+  for (const auto& [op, gates, outputs] : {std::tuple("LSTM", 4, size_t{5}), {"GRU", 3, size_t{3}}, {"RNN", 1, size_t{1}}}) {
+    const Var w = weights({1, gates * 3, 2}), r = weights({1, gates * 3, 3}), x = weights({4, 2, 2});
+    expr::Attributes attributes;
+    if (gates == 3) attributes.emplace_back("linear_before_reset", int64_t{1});
+    const Var y = expr::op(op, {x, w, r}, attributes), loss = expr::op("ReduceSum", {y * y}, {{"keepdims", int64_t{0}}});
+    const Vars gradients = expr::gradients(loss, {w});
+    const Model model = expr::to_model({loss, gradients[0]});
+    size_t forward = 0, backward = 0;
+    for (const Node& node : model.graph().nodes()) {
+      if (node.op() == op) {
+        ++forward;
+        EXPECT_EQ(node.output_count(), outputs);
+      }
+      if (node.op() == "minnow.RecurrentGradient") {
+        ++backward;
+        EXPECT_FALSE(node.output(0));  // nobody asks for that of x
+        EXPECT_TRUE(node.output(1));
+      }
+    }
+    EXPECT_EQ(forward, 1u) << op;
+    EXPECT_EQ(backward, 1u) << op;
+    // A forward pass that is over has kept nothing, and runs again.
+    const std::vector<double> expected = numbers(gradients[0]);
+    const Var again = expr::op(op, {x, w, r}, attributes), sum = expr::op("ReduceSum", {again * again}, {{"keepdims", int64_t{0}}});
+    numbers(sum);
+    const std::vector<double> found = numbers(expr::gradients(sum, {w})[0]);
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << op;
+  }
 }
 
 TEST_F(Gradient, is_an_expression_that_is_saved_and_loaded) {

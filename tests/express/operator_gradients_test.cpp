@@ -236,11 +236,12 @@ std::vector<Case> cases() {
                   {"strides", std::vector<int64_t>{2, 1}},
                   {"pads", std::vector<int64_t>{0, 1, 1, 1}},
                   {"group", int64_t{2}}}});
-  all.push_back({"minnow.LstmCellGradient",
-                 {reals({2, 2, 8}), reals({8, 2}, -1, 1, 3), reals({2, 2, 2}, -1, 1, 4), reals({2, 2}, -1, 1, 5), reals({2, 2}, -1, 1, 6),
-                  reals({2, 2}, -1, 1, 7)},
-                 {},
-                 3});
+  all.push_back({"minnow.RecurrentGradient",
+                 {reals({2, 2, 3}), reals({1, 8, 3}, -1, 1, 3), reals({1, 8, 2}, -1, 1, 4), reals({1, 16}, -1, 1, 5), kNone,
+                  reals({1, 2, 2}, -1, 1, 6), reals({1, 2, 2}, -1, 1, 7), kNone, kNone, kNone, kNone, reals({2, 1, 2, 2}, -1, 1, 8),
+                  reals({1, 2, 2}, -1, 1, 9), reals({1, 2, 2}, -1, 1, 10)},
+                 {{"cell", string("LSTM")}},
+                 6});
   all.push_back({"MeanVarianceNormalization", {reals({2, 2, 2, 3})}});
   all.push_back({"LRN", {reals({2, 5, 2})}, {{"size", int64_t{3}}, {"alpha", 0.5f}, {"beta", 0.75f}, {"bias", 1.5f}}});
   all.push_back({"LRN", {reals({1, 4, 1})}, {{"size", int64_t{4}}, {"alpha", 0.5f}}});
@@ -277,6 +278,8 @@ std::vector<Case> cases() {
     all.push_back({r.op, both, {{"direction", string("bidirectional")}}, r.outputs});
     plain[0] = reals({2, 4, 3});
     all.push_back({r.op, plain, {{"direction", string("reverse")}, {"layout", int64_t{1}}}, r.outputs});
+    both[4] = ints({2}, {2, 0}, DType::i32);
+    all.push_back({r.op, both, {{"direction", string("bidirectional")}}, r.outputs});
   }
   {
     const std::vector<Tensor> weights = {

@@ -94,6 +94,8 @@ constexpr std::string_view kNodes[] = {
     "input a: u8[2, 3]; const s = f32[] 1; const z = u8[] 0; input b: u8[3, 4]; y = QLinearMatMul(a, s, z, b, s, z, s, z)",
     "input x: f32[2, 3]; const s = f32[] 1; y = QuantizeLinear(x, s)",
     "input x: f32[2, 3, 4]; input s: f32[4]; y = RMSNormalization(x, s)",
+    "input x: f32[5, 2, 3]; input w: f32[1, 16, 3]; input r: f32[1, 16, 4]; input g: f32[5, 1, 2, 4]; "
+    "y, w2, r2 = minnow.RecurrentGradient(x, w, r, _, _, _, _, _, _, _, _, g)",
     "input x: f32[5, 2, 3]; input w: f32[1, 4, 3]; input r: f32[1, 4, 4]; y, h = RNN(x, w, r) {hidden_size = 4}",
     "y = RandomNormal() {shape = [2, 3]}",
     "input x: f32[2, 3]; y = RandomNormalLike(x)",
@@ -148,7 +150,6 @@ constexpr std::string_view kNodes[] = {
 #if MINNOW_GRADIENTS
     "input x: f32[2, 4, 9, 8]; input s: f32[4]; input g: f32[2, 4, 9, 8]; y, t, b = minnow.BatchNormalizationGradient(x, s, g)",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 6, 7, 6]; y = minnow.ConvWeightGradient(x, g) {kernel_shape = [3, 3]}",
-    "input s: f32[5, 2, 12]; input r: f32[12, 3]; input g: f32[5, 2, 3]; y, h, c = minnow.LstmCellGradient(s, r, g)",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 4, 4, 4]; y = minnow.MaxPoolGradient(x, g) {kernel_shape = [3, 2], strides = [2, 2]}",
 #endif
     "input x: f32[2, 4, 3]; y = minnow.ChannelShuffle(x) {groups = 2}",

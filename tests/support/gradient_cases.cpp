@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that gradients consist of, and forms of others that only training needs.
+#include <array>
+#include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "support/operators.h"
 #include "support/scheme_cases.h"
@@ -51,6 +54,51 @@ std::vector<SchemeCase> gradient_cases() {
   pool({1, 5, 9, 8}, {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 3}}, {"ceil_mode", int64_t{1}}});
   pool({2, 16, 11}, {{"kernel_shape", Ints{3}}, {"dilations", Ints{2}}});
   pool({1, 20, 7, 7}, {{"kernel_shape", Ints{7, 7}}});
+
+  for (const auto& [data, indices, depth] : {std::tuple(Shape{7, 33}, Shape{5, 2, 1}, size_t{1}),
+                                             {Shape{4, 300}, Shape{200, 1}, size_t{1}},
+                                             {Shape{3, 5, 2, 3}, Shape{9, 2}, size_t{2}},
+                                             {Shape{6}, Shape{4, 1}, size_t{1}}}) {
+    Tensor places(DType::i64, indices);
+    for (int64_t i = 0; i < indices.elements(); ++i) places.writable().data<int64_t>()[i] = i * 7 % 6 - 3;
+    Shape updates(indices.dims().first(indices.rank() - 1));
+    for (size_t i = depth; i < data.rank(); ++i) updates.push_back(data[i]);
+    cases.push_back({"ScatterND", {normal(data), places, normal(updates, 2)}, {{"reduction", std::string("add")}}});
+  }
+
+  // {steps, batch, input, hidden}; the last is large enough to be shared by threads.
+  const std::array<int64_t, 4> sizes[] = {{1, 1, 1, 1}, {3, 2, 5, 17}, {4, 15, 3, 8}, {5, 1, 20, 33}, {2, 3, 16, 16}, {2, 2, 9, 160}};
+  for (const char* cell : {"LSTM", "GRU", "RNN"})
+    for (const auto& [steps, batch, input, hidden] : sizes)
+      for (const char* direction : {"forward", "reverse", "bidirectional"})
+        for (const int64_t option : {0, 1, 2, 3}) {  // 1: the batch first; 2: lengths, states, and gradients of the last states; relu (RNN)
+          const bool lstm = cell[0] == 'L', gru = cell[0] == 'G', whole = option & 2;
+          const int64_t d = direction[0] == 'b' ? 2 : 1, rows = (lstm ? 4 : gru ? 3 : 1) * hidden;
+          const double sigma = 0.7 / std::sqrt(double(hidden));
+          const Shape state = option & 1 ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
+          std::vector<Tensor> inputs = {normal(option & 1 ? Shape{batch, steps, input} : Shape{steps, batch, input}),
+                                        normal({d, rows, input}, 2, 0.5), normal({d, rows, hidden}, 3, sigma),
+                                        normal({d, 2 * rows}, 4, 0.5)};
+          Attributes attributes = {{"direction", std::string(direction)}, {"layout", option & 1}, {"linear_before_reset", int64_t{1}}};
+          if (!gru) attributes.remove("linear_before_reset");
+          if (cell[0] == 'R' && whole) attributes.set("activations", Strings(static_cast<size_t>(d), "Relu"));
+          if (whole) {
+            Tensor lengths(DType::i32, {batch});
+            for (int64_t b = 0; b < batch; ++b)
+              lengths.writable().data<int32_t>()[b] = static_cast<int32_t>((b + 2 * (batch == 1)) % (steps + 1));
+            inputs.insert(inputs.end(), {batch > 1 ? lengths : Tensor(), normal(state, 5)});
+            if (lstm) inputs.push_back(normal(state, 6));
+          }
+          const size_t states = lstm ? 2 : 1, kept = lstm ? 2 : gru ? 1 : 0;
+          const std::vector<Tensor> made = test::run_operator(cell, inputs, attributes, 1 + states + kept);
+          inputs.resize(14);
+          inputs[8] = made[0];
+          for (size_t i = 0; i < kept; ++i) inputs[9 + i] = made[1 + states + i];
+          inputs[11] = normal(made[0].shape(), 7);
+          for (size_t i = 0; i < states && whole; ++i) inputs[12 + i] = normal(state, unsigned(8 + i));
+          attributes.set("cell", std::string(cell));
+          cases.push_back({"minnow.RecurrentGradient", inputs, attributes, {}, lstm && whole ? size_t{6} : whole ? size_t{5} : size_t{4}});
+        }
 
   const auto filters = [&](const Shape& x, int64_t outputs, const Attributes& attributes) {
     const Ints& kernel = *attributes.get<Ints>("kernel_shape");

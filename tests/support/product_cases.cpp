@@ -164,10 +164,16 @@ std::vector<SchemeCase> recurrent_cases() {
             std::vector<Tensor> ragged = inputs;
             ragged[4] = lengths;
             cases.push_back({op, ragged, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
+#if MINNOW_GRADIENTS
+            if (lstm || gru) cases.push_back({op, ragged, attributes, {}, lstm ? size_t{5} : size_t{3}});
+#endif
           }
           // Sums before the gates are of deviation 3 and more, and the state of one step is rounded for the next.
           cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
           cases.push_back({op, inputs, attributes, {}, lstm ? size_t{3} : size_t{2}});
+#if MINNOW_GRADIENTS
+          if (lstm || gru) cases.push_back({op, inputs, attributes, {}, lstm ? size_t{5} : size_t{3}});
+#endif
         }
   for (const char* op : {"LSTM", "GRU", "RNN"}) {  // inputs so long that other products would be cut along them
     const int64_t rows = op[0] == 'L' ? 20 : op[0] == 'G' ? 15 : 5;

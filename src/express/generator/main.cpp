@@ -272,7 +272,7 @@ std::string python_contract(const Operator& op, bool many, const std::vector<std
     shape =
         op.inputs.size() == 1 && op.inputs[0].arity == Arity::required ? "that of " + names[0] : "those of the inputs, broadcast together";
   std::string dtypes;
-  for (size_t i = 0; i < (many ? op.outputs.size() : 1); ++i)
+  for (size_t i = 0; i < (many ? op.outputs.size() : 1) && op.outputs[i].arity != Arity::kept; ++i)
     if (const std::string dtype = output_text(op, op.outputs[i]); !dtype.empty())
       dtypes += (dtypes.empty() ? "" : "; ") + (many ? python_identifier(op.outputs[i].name) + ": " : "") + dtype;
   if (!dtypes.empty() || !shape.empty()) text += "\n";
@@ -443,7 +443,8 @@ class Writer {
       required_outputs += output.arity == Arity::required;
       variadic_outputs |= output.arity == Arity::variadic;
     }
-    const size_t all = op.outputs.size();
+    size_t all = op.outputs.size();
+    while (all > 0 && op.outputs[all - 1].arity == Arity::kept) --all;
     const auto signature = [&](bool defaults, const std::string& result, const std::string& function, bool count) {
       std::string text = result + " " + function + "(";
       bool first = true;

@@ -23,14 +23,33 @@ constexpr size_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/math.inc"
 
+#if MINNOW_GRADIENTS
+/// Writes gates and state where `kept` says, or gates over the sums where they are less than a vector.
+void keep(const CellRows& cell, size_t row, V a, V b, V c, V e, V state) {
+  if (!cell.kept) return;
+  const D d;
+  const KeptGates& kept = *cell.kept;
+  const bool whole = kept.units >= kLanes + row * kept.units_step;
+  float* to = whole ? kept.gates + row * kept.gates_step : cell.gates + row * cell.gate_stride;
+  const size_t gate = whole ? kept.gate : kLanes;
+  hn::StoreU(a, d, to), hn::StoreU(b, d, to + gate), hn::StoreU(c, d, to + 2 * gate), hn::StoreU(e, d, to + 3 * gate);
+  if (whole && kept.c) hn::StoreU(state, d, kept.c + row * kept.c_step);
+}
+#else
+template <class... T>
+void keep(const T&...) {}
+#endif
+
 void lstm(const CellRows& cell, float* c, float* h) {
   const D d;
   const float* gates = cell.gates;
   for (size_t row = 0; row < cell.rows; ++row, gates += cell.gate_stride, c += kLanes, h += kLanes) {
-    const V input = sigmoid_of(hn::LoadU(d, gates)), forget = sigmoid_of(hn::LoadU(d, gates + 2 * kLanes));
-    const V state = hn::MulAdd(forget, hn::LoadU(d, c), hn::Mul(input, tanh_of(hn::LoadU(d, gates + 3 * kLanes))));
+    const V input = sigmoid_of(hn::LoadU(d, gates)), output = sigmoid_of(hn::LoadU(d, gates + kLanes)),
+            forget = sigmoid_of(hn::LoadU(d, gates + 2 * kLanes)), made = tanh_of(hn::LoadU(d, gates + 3 * kLanes));
+    const V state = hn::MulAdd(forget, hn::LoadU(d, c), hn::Mul(input, made));
     hn::StoreU(state, d, c);
-    hn::StoreU(hn::Mul(sigmoid_of(hn::LoadU(d, gates + kLanes)), tanh_of(state)), d, h);
+    hn::StoreU(hn::Mul(output, tanh_of(state)), d, h);
+    keep(cell, row, input, output, forget, made, state);
   }
 }
 
@@ -38,9 +57,11 @@ void gru(const CellRows& cell, const float* h, float* next) {
   const D d;
   const float* gates = cell.gates;
   for (size_t row = 0; row < cell.rows; ++row, gates += cell.gate_stride, h += kLanes, next += kLanes) {
-    const V update = sigmoid_of(hn::LoadU(d, gates)), reset = sigmoid_of(hn::LoadU(d, gates + kLanes));
-    const V made = tanh_of(hn::MulAdd(reset, hn::LoadU(d, gates + 3 * kLanes), hn::LoadU(d, gates + 2 * kLanes)));
+    const V update = sigmoid_of(hn::LoadU(d, gates)), reset = sigmoid_of(hn::LoadU(d, gates + kLanes)),
+            product = hn::LoadU(d, gates + 3 * kLanes);
+    const V made = tanh_of(hn::MulAdd(reset, product, hn::LoadU(d, gates + 2 * kLanes)));
     hn::StoreU(hn::MulAdd(update, hn::Sub(hn::LoadU(d, h), made), made), d, next);
+    keep(cell, row, update, reset, made, product, made);
   }
 }
 
@@ -54,59 +75,87 @@ void reset(const CellRows& cell, const float* h, float* scaled) {
 }
 
 #if MINNOW_GRADIENTS
-void gates_of(const float* sums, size_t gate, const float* before, float* gates, size_t to, float* c) {
+/// One vector of a sequence: the gradients of its sums from its gates, and the states' gradients in place.
+struct LstmCell {
+  static constexpr size_t kGates = 4, kKept = 4;
+  static void back(const V (&gates)[4], V before, V after, V& of_h, V& of_c, V (&sums)[5]) {
+    const D d;
+    const V one = hn::Set(d, 1), input = gates[0], output = gates[1], forget = gates[2], made = gates[3], last = tanh_of(after);
+    const V cell = hn::MulAdd(hn::Mul(of_h, output), hn::NegMulAdd(last, last, one), of_c);
+    sums[0] = hn::Mul(hn::Mul(cell, made), hn::Mul(input, hn::Sub(one, input)));
+    sums[1] = hn::Mul(hn::Mul(of_h, last), hn::Mul(output, hn::Sub(one, output)));
+    sums[2] = hn::Mul(hn::Mul(cell, before), hn::Mul(forget, hn::Sub(one, forget)));
+    sums[3] = hn::Mul(hn::Mul(cell, input), hn::NegMulAdd(made, made, one));
+    of_c = hn::Mul(cell, forget);
+    of_h = hn::Zero(d);
+  }
+};
+struct GruCell {  // whose reset gate scales the product
+  static constexpr size_t kGates = 3, kKept = 4;
+  static void back(const V (&gates)[4], V before, V, V& of_h, V&, V (&sums)[5]) {
+    const D d;
+    const V one = hn::Set(d, 1), update = gates[0], reset = gates[1], made = gates[2];
+    sums[0] = hn::Mul(hn::Mul(of_h, hn::Sub(before, made)), hn::Mul(update, hn::Sub(one, update)));
+    sums[2] = hn::Mul(hn::Mul(of_h, hn::Sub(one, update)), hn::NegMulAdd(made, made, one));
+    sums[1] = hn::Mul(hn::Mul(sums[2], gates[3]), hn::Mul(reset, hn::Sub(one, reset)));
+    sums[4] = hn::Mul(sums[2], reset);
+    of_h = hn::Mul(of_h, update);
+  }
+};
+template <bool kRelu>
+struct RnnCell {
+  static constexpr size_t kGates = 1, kKept = 0;
+  static void back(const V (&)[4], V, V after, V& of_h, V&, V (&sums)[5]) {
+    const D d;
+    if constexpr (kRelu)
+      sums[0] = hn::IfThenElseZero(hn::Gt(after, hn::Zero(d)), of_h);
+    else
+      sums[0] = hn::Mul(of_h, hn::NegMulAdd(after, after, hn::Set(d, 1)));
+    of_h = hn::Zero(d);
+  }
+};
+
+template <class Cell>
+void back(const CellBack& s) {
   const D d;
-  const V input = sigmoid_of(hn::LoadU(d, sums)), output = sigmoid_of(hn::LoadU(d, sums + gate)),
-          forget = sigmoid_of(hn::LoadU(d, sums + 2 * gate)), made = tanh_of(hn::LoadU(d, sums + 3 * gate));
-  hn::StoreU(input, d, gates), hn::StoreU(output, d, gates + to), hn::StoreU(forget, d, gates + 2 * to),
-      hn::StoreU(made, d, gates + 3 * to);
-  hn::StoreU(hn::MulAdd(forget, hn::LoadU(d, before), hn::Mul(input, made)), d, c);
-}
-
-void back(float* gates, size_t gate, const float* before, const float* c, const float* h, float* of_c) {
-  const D d;
-  const V one = hn::Set(d, 1), input = hn::LoadU(d, gates), output = hn::LoadU(d, gates + gate), forget = hn::LoadU(d, gates + 2 * gate),
-          made = hn::LoadU(d, gates + 3 * gate), last = tanh_of(hn::LoadU(d, c)), of_h = hn::LoadU(d, h);
-  const V cell = hn::MulAdd(hn::Mul(of_h, output), hn::NegMulAdd(last, last, one), hn::LoadU(d, of_c));
-  hn::StoreU(hn::Mul(cell, forget), d, of_c);
-  hn::StoreU(hn::Mul(hn::Mul(cell, made), hn::Mul(input, hn::Sub(one, input))), d, gates);
-  hn::StoreU(hn::Mul(hn::Mul(of_h, last), hn::Mul(output, hn::Sub(one, output))), d, gates + gate);
-  hn::StoreU(hn::Mul(hn::Mul(cell, hn::LoadU(d, before)), hn::Mul(forget, hn::Sub(one, forget))), d, gates + 2 * gate);
-  hn::StoreU(hn::Mul(hn::Mul(cell, input), hn::NegMulAdd(made, made, one)), d, gates + 3 * gate);
-}
-
-void lstm_gates(const LstmBack& cell, const float* sums, float* c) {
-  size_t i = 0;
-  for (; i + kLanes <= cell.count; i += kLanes) gates_of(sums + i, cell.count, cell.before + i, cell.gates + i, cell.count, c + i);
-  const size_t rest = cell.count - i;
-  if (rest == 0) return;
-  float gates[4 * kLanes] = {}, states[kLanes] = {};
-  for (size_t g = 0; g < 4; ++g) std::memcpy(gates + g * kLanes, sums + g * cell.count + i, rest * sizeof(float));
-  std::memcpy(states, cell.before + i, rest * sizeof(float));
-  gates_of(gates, kLanes, states, gates, kLanes, states);
-  for (size_t g = 0; g < 4; ++g) std::memcpy(cell.gates + g * cell.count + i, gates + g * kLanes, rest * sizeof(float));
-  std::memcpy(c + i, states, rest * sizeof(float));
-}
-
-void lstm_back(const LstmBack& cell) {
-  size_t i = 0;
-  for (; i + kLanes <= cell.count; i += kLanes) back(cell.gates + i, cell.count, cell.before + i, cell.c + i, cell.h + i, cell.of_c + i);
-  const size_t rest = cell.count - i;
-  if (rest == 0) return;
-  float gates[4 * kLanes] = {}, before[kLanes] = {}, c[kLanes] = {}, h[kLanes] = {}, of_c[kLanes] = {};
-  for (size_t g = 0; g < 4; ++g) std::memcpy(gates + g * kLanes, cell.gates + g * cell.count + i, rest * sizeof(float));
-  std::memcpy(before, cell.before + i, rest * sizeof(float)), std::memcpy(c, cell.c + i, rest * sizeof(float));
-  std::memcpy(h, cell.h + i, rest * sizeof(float)), std::memcpy(of_c, cell.of_c + i, rest * sizeof(float));
-  back(gates, kLanes, before, c, h, of_c);
-  for (size_t g = 0; g < 4; ++g) std::memcpy(cell.gates + g * cell.count + i, gates + g * kLanes, rest * sizeof(float));
-  std::memcpy(cell.of_c + i, of_c, rest * sizeof(float));
+  const V zero = hn::Zero(d);
+  V bias[5] = {zero, zero, zero, zero, zero};
+  constexpr bool kTwo = Cell::kGates == 3;  // the last gate has two sums
+  for (size_t row = 0; row < s.rows; ++row) {
+    V sums[5] = {zero, zero, zero, zero, zero};
+    if (!s.lengths || s.time < s.lengths[row]) {
+      V gates[4] = {zero, zero, zero, zero};
+      for (size_t g = 0; g < Cell::kKept; ++g) gates[g] = hn::LoadU(d, s.gates + row * s.of_rows.gates + g * s.gate);
+      const bool begins = !s.before || (s.lengths && s.time_before >= s.lengths[row]);
+      const float* before = begins ? s.initial + row * s.of_rows.initial : s.before + row * s.of_rows.before;
+      V of_h = hn::Add(hn::LoadU(d, s.of_h + row * kLanes), hn::LoadU(d, s.of_y + row * s.of_rows.y)),
+        of_c = hn::LoadU(d, s.of_c + row * kLanes);
+      Cell::back(gates, hn::LoadU(d, before), hn::LoadU(d, s.after + row * s.of_rows.after), of_h, of_c, sums);
+      hn::StoreU(of_h, d, s.of_h + row * kLanes);
+      hn::StoreU(of_c, d, s.of_c + row * kLanes);
+    }
+    for (size_t g = 0; g < Cell::kGates; ++g) {
+      const V of_r = sums[kTwo && g == 2 ? 4 : g];
+      hn::StoreU(of_r, d, s.factors + g * s.factor + row * kLanes);
+      hn::StoreU(sums[g], d, s.of_x + row * s.of_rows.sums + g * s.gate);
+      if (kTwo) hn::StoreU(of_r, d, s.of_r + row * s.of_rows.sums + g * s.gate);
+    }
+    for (size_t g = 0; g < 5; ++g) bias[g] = hn::Add(bias[g], sums[g]);
+  }
+  for (size_t g = 0; g < Cell::kGates; ++g) {
+    float* x = s.of_bias_x + g * s.bias;
+    hn::StoreU(hn::Add(hn::LoadU(d, x), bias[g]), d, x);
+    if (!kTwo) continue;
+    float* r = s.of_bias_r + g * s.bias;
+    hn::StoreU(hn::Add(hn::LoadU(d, r), bias[g == 2 ? 4 : g]), d, r);
+  }
 }
 #endif
 }  // namespace
 
 extern const RecurrentKernels kRecurrentKernels;
 #if MINNOW_GRADIENTS
-const RecurrentKernels kRecurrentKernels{lstm, gru, reset, lstm_gates, lstm_back};
+const RecurrentKernels kRecurrentKernels{lstm, gru, reset, back<LstmCell>, back<GruCell>, back<RnnCell<false>>, back<RnnCell<true>>};
 #else
 const RecurrentKernels kRecurrentKernels{lstm, gru, reset};
 #endif

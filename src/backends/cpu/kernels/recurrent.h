@@ -2,23 +2,46 @@
 // One step of recurrent cells: from the sums of their gates to their states.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace minnow::cpu {
+
+/// Where to write what the gradient of a step needs: gates and the cell's state after it, of one vector of units, for the rows of CellRows.
+/// Gates are `gate` floats apart; the second row is `gates_step` and `c_step` floats behind the first. A row of fewer units than a vector
+/// has its gates in place of its sums instead.
+struct KeptGates {
+  float *gates, *c;  // c: of an LSTM; may be null
+  size_t gate, gates_step, c_step;
+  size_t units, units_step;  // units of the first row, and how many fewer the next one has
+};
 
 /// One vector of hidden units of `rows` sequences. The sums of four gates are four adjacent vectors; sequences are `gate_stride` floats
 /// apart. States are one vector per sequence, adjacent to each other.
 struct CellRows {
   float* gates;
   size_t gate_stride, rows;
+  const KeptGates* kept = nullptr;  // null: no gradient is asked for
 };
 
-/// One sequence of an LSTM, going back a step. Each gate and state has `count` floats.
-struct LstmBack {
-  float* gates;         // input, output, forget, new, one after another
-  const float* before;  // the cell's state before the step
-  const float *c, *h;   // its state after it; the gradient of the output
-  float* of_c;          // the gradient of the cell's state, after the step and then before it
-  size_t count;
+/// One vector of hidden units of `rows` sequences, going back a step. All vectors are whole. Distances from one sequence to the next are in
+/// `of_rows`.
+struct CellBack {
+  const float *gates, *after;     // as KeptGates has them; the states after the step (LSTM: the cell's)
+  const float *before, *initial;  // the states before it, null: the initial ones
+  const float* of_y;              // the gradient of the output; null: zero
+  float *of_x, *of_r;             // the gradients of the sums with inputs, and of those with states (GRU: they differ)
+  struct {
+    size_t gates, after, before, initial, y, sums;
+  } of_rows;
+  size_t gate;         // floats from gate to gate, of gates, of_x and of_r
+  float *of_h, *of_c;  // vectors: the gradients of the states after the step, and then those before it, but for the product with R
+  float* factors;      // vectors: the gradients that are multiplied by R, `factor` floats from gate to gate
+  size_t factor;
+  float *of_bias_x, *of_bias_r;  // vectors, `bias` floats from gate to gate: of_x and of_r (GRU) are added to them
+  size_t bias;
+  const int32_t* lengths;  // of the sequences: those that end before step `time` stay as they are; null: none does
+  int32_t time, time_before;
+  size_t rows;
 };
 
 struct RecurrentKernels {
@@ -29,10 +52,11 @@ struct RecurrentKernels {
   /// scaled = sigmoid(reset) h, where the state is scaled before it is multiplied; the fourth vector becomes 0.
   void (*reset)(const CellRows& cell, const float* h, float* scaled);
 #if MINNOW_GRADIENTS
-  /// Sums of gates become gates, and c the state after the step. Reads gates, before and count.
-  void (*lstm_gates)(const LstmBack& cell, const float* sums, float* c);
-  /// Gates become the gradients of their sums.
-  void (*lstm_back)(const LstmBack& cell);
+  // The gradients of the sums of a step.
+  void (*lstm_back)(const CellBack& cell);
+  void (*gru_back)(const CellBack& cell);  // of a GRU that scales the product: gates z, r, new and the product
+  void (*tanh_back)(const CellBack& cell);
+  void (*relu_back)(const CellBack& cell);
 #endif
 };
 

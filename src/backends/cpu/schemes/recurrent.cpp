@@ -5,13 +5,13 @@
 // to bf16 or f16 before they are multiplied; sums, cells and states stay f32.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/low_precision.h"
+#include "backends/cpu/schemes/recurrent.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -22,31 +22,35 @@ constexpr double kBytesPerThread = 192 << 10;  // of recurrent weights; less is 
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
-struct Recurrent {
-  bool lstm, batch_first, reversed, reset_before = false;  // reset_before: the state is scaled, not its product
-  size_t length, batch, input, hidden, directions, gates;
-  size_t slots;  // vectors of sums for each vector of hidden units, an even number
+}  // namespace
 
-  explicit Recurrent(const NodeView& node)
-      : lstm(node.op() == "LSTM"),
-        batch_first(node.attribute(Attribute<bool>{"layout", false})),
-        reversed(node.attribute(Attribute<std::string_view>{"direction", "forward"}) == "reverse"),
-        reset_before(node.op() == "GRU" && !node.attribute(Attribute<bool>{"linear_before_reset", false})),
-        length(size(node.input_shape(0)[batch_first ? 1 : 0])),
-        batch(size(node.input_shape(0)[batch_first ? 0 : 1])),
-        input(size(node.input_shape(0)[2])),
-        hidden(size(node.input_shape(2)[2])),
-        directions(size(node.input_shape(2)[0])),
-        gates(lstm                 ? 4
-              : node.op() == "GRU" ? 3
-                                   : 1),
-        slots(gates == 1 ? 2 : 4) {}
-};
+Recurrent::Recurrent(const NodeView& node, std::string_view cell)
+    : lstm(cell == "LSTM"),
+      batch_first(node.attribute(Attribute<bool>{"layout", false})),
+      reversed(node.attribute(Attribute<std::string_view>{"direction", "forward"}) == "reverse"),
+      reset_before(cell == "GRU" && !node.attribute(Attribute<bool>{"linear_before_reset", false})),
+      length(size(node.input_shape(0)[batch_first ? 1 : 0])),
+      batch(size(node.input_shape(0)[batch_first ? 0 : 1])),
+      input(size(node.input_shape(0)[2])),
+      hidden(size(node.input_shape(2)[2])),
+      directions(size(node.input_shape(2)[0])),
+      gates(lstm            ? 4
+            : cell == "GRU" ? 3
+                            : 1),
+      slots(gates == 1 ? 2 : 4) {}
 
-// The function of a node's activation i; empty if cells here do not support it: LSTM and GRU must have sigmoid and tanh in their usual
-// places, RNN may also have relu.
-std::optional<Unary> activation_of(const NodeView& node, size_t i) {
-  const size_t each = node.op() == "LSTM" ? 3 : node.op() == "GRU" ? 2 : 1;
+double Recurrent::weight_bytes(bool low_precision) const noexcept {
+  return (low_precision ? 2.0 : 4.0) * static_cast<double>(gates * hidden * hidden);
+}
+
+size_t Recurrent::parts(int threads, size_t most, bool low_precision) const noexcept {
+  const double bytes = weight_bytes(low_precision);
+  if (size(threads) <= directions || bytes < 2 * kBytesPerThread) return 1;
+  return std::min({size(threads) / directions, most, static_cast<size_t>(bytes / kBytesPerThread)});
+}
+
+std::optional<Unary> activation_of(const NodeView& node, std::string_view cell, size_t i) {
+  const size_t each = cell == "LSTM" ? 3 : cell == "GRU" ? 2 : 1;
   const bool gate = each > 1 && i % each == 0;
   const Strings* names = node.find<Strings>("activations");
   if (!names || i >= names->size()) return gate ? Unary::sigmoid : Unary::tanh;
@@ -58,27 +62,26 @@ std::optional<Unary> activation_of(const NodeView& node, size_t i) {
   return std::nullopt;
 }
 
-bool has_usual_activations(const NodeView& node) {
-  const Strings* names = node.find<Strings>("activations");
-  for (size_t i = 0; names && i < names->size(); ++i)
-    if (!activation_of(node, i)) return false;
-  return true;
-}
-
-double recurrent_bytes(const Recurrent& r, bool low_precision) {
-  return (low_precision ? 2.0 : 4.0) * static_cast<double>(r.gates * r.hidden * r.hidden);
-}
-
-Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
+Estimate cell_refusal(const Recurrent& r, const NodeView& node, std::string_view cell) {
   for (size_t i : {0, 1, 2, 3, 5, 6})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
   if (node.has_input(7)) return declined("there are peepholes");
   if (node.find<float>("clip")) return declined("the gates are clipped");
   if (node.attribute(Attribute<bool>{"input_forget", false})) return declined("the forget gate is coupled to the input gate");
-  if (!has_usual_activations(node)) return declined("the activations are not the usual ones");
-  const Recurrent r(node);
+  const Strings* names = node.find<Strings>("activations");
+  for (size_t i = 0; names && i < names->size(); ++i)
+    if (!activation_of(node, cell, i)) return declined("the activations are not the usual ones");
   if (r.length * r.batch * r.input * r.hidden == 0) return declined("a tensor is empty");
+  return Estimate(0);
+}
+
+namespace {
+
+Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
+  const Recurrent r(node, node.op());
+  if (Estimate refusal = cell_refusal(r, node, node.op()); !refusal.declined.empty()) return refusal;
+  if (r.lstm && node.has_output(4) && !node.has_output(3)) return declined("cell states are kept without gates");
   const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * r.slots * r.hidden);
   const double steps = static_cast<double>(r.length * r.directions);
   const bool low_precision = factors != Factors::f32;
@@ -88,7 +91,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   }
   const double speed = 0.85 * speed_of(factors, *cpu_device(device).kernels);
   return Estimate(device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
-                  std::max(steps * device.byte_time(recurrent_bytes(r, low_precision)),
+                  std::max(steps * device.byte_time(r.weight_bytes(low_precision)),
                            device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed)) +
                   device.flop_time(rows * sums * 60) + 1e-6);
 }
@@ -100,7 +103,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
 class RecurrentKernel final : public Kernel {
  public:
   RecurrentKernel(PrepareContext& context, Factors factors)
-      : r_(context.node()),
+      : r_(context.node(), context.node().op()),
         title_(context.node().where()),
         kernels_(*cpu_device(context.device()).kernels),
         low_precision_(low_precision_kernels(factors, kernels_)),
@@ -113,7 +116,8 @@ class RecurrentKernel final : public Kernel {
         width_(blocks_ * r_.slots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
                  MatMul::Options{size(context.device().threads), context.device().l2, low_precision_, SIZE_MAX}, Epilogue{}) {
-    for (size_t d = 0; d < r_.directions && r_.gates == 1; ++d) activations_[d] = (*kernels_.unary)[*activation_of(context.node(), d)];
+    for (size_t d = 0; d < r_.directions && r_.gates == 1; ++d)
+      activations_[d] = (*kernels_.unary)[*activation_of(context.node(), context.node().op(), d)];
     const auto add = [&](size_t input, std::string_view form, size_t floats, Packed& packed,
                          void (RecurrentKernel::*pack)(const float*, float*, size_t) const noexcept) {
       packed.floats = floats;
@@ -141,10 +145,7 @@ class RecurrentKernel final : public Kernel {
     add(1, "recurrent W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
     add(2, "recurrent R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
     add(3, "recurrent B", width_, bias_, &RecurrentKernel::pack_bias);
-    const size_t threads = size(context.device().threads);
-    if (threads > r_.directions && recurrent_bytes(r_, low_precision_ != nullptr) >= 2 * kBytesPerThread)
-      chunks_ = std::min(
-          {threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, low_precision_ != nullptr) / kBytesPerThread)});
+    chunks_ = r_.parts(context.device().threads, blocks_, low_precision_ != nullptr);
     state_floats_ = product_of({blocks_, r_.batch, lanes_});
     sums_offset_ = context.reserve_scratch(product_of({r_.directions, r_.length, r_.batch, width_, sizeof(float)}));
     // Tiles may read a little beyond the last state.
@@ -348,11 +349,28 @@ class RecurrentKernel final : public Kernel {
   void finish(RunContext& context, size_t d, size_t step, size_t block, size_t blocks) const noexcept {
     CellRows rows = cell(context, d, step, block);
     if (r_.batch == 1) rows.gate_stride = r_.slots * lanes_, rows.rows = blocks;
+    const size_t t = time_of(d, step);
+#if MINNOW_GRADIENTS
+    KeptGates kept_gates{};
+    const size_t gates_output = r_.lstm ? 3 : 2;
+    if (r_.gates > 1 && context.has_output(gates_output)) {
+      const size_t width = 4 * r_.hidden, row = (d * r_.length + t) * r_.batch;
+      const bool one = r_.batch == 1;
+      kept_gates = {context.out<float>(gates_output) + row * width + block * lanes_,
+                    r_.lstm && context.has_output(4) ? context.out<float>(4) + row * r_.hidden + block * lanes_ : nullptr,
+                    r_.hidden,
+                    one ? lanes_ : width,
+                    one ? lanes_ : r_.hidden,
+                    r_.hidden - block * lanes_,
+                    one ? lanes_ : 0};
+      rows.kept = &kept_gates;
+    }
+#endif
     const size_t at = block * r_.batch * lanes_, floats = rows.rows * lanes_;
     const float* h = state(context, d, step % 2) + at;
     float *next = state(context, d, (step + 1) % 2) + at, *c = state(context, d, 2) + at, *kept = state(context, d, 3) + at;
     // A sequence that has ended, or, read backwards, not begun, keeps its state.
-    const size_t t = time_of(d, step), count = std::min(blocks * lanes_, r_.hidden - block * lanes_), each = blocks * lanes_;
+    const size_t count = std::min(blocks * lanes_, r_.hidden - block * lanes_), each = blocks * lanes_;
     const int32_t* steps = steps_of(context);
     if (steps && r_.lstm) std::memcpy(kept, c, floats * sizeof(float));
     if (r_.lstm)
@@ -361,10 +379,25 @@ class RecurrentKernel final : public Kernel {
       for (size_t i = 0; i < rows.rows; ++i) activations_[d](rows.gates + i * rows.gate_stride, next + i * lanes_, lanes_, 0, 0);
     else
       kernels_.recurrent->gru(rows, h, next);
+#if MINNOW_GRADIENTS
+    // The last vector of units where it is not whole.
+    if (const size_t rest = r_.hidden % lanes_; kept_gates.gates && rest && block + blocks == blocks_)
+      for (size_t b = 0; b < r_.batch; ++b) {
+        const size_t last = (blocks - 1) * lanes_;
+        const float* from = rows.gates + (r_.batch == 1 ? blocks - 1 : b) * rows.gate_stride;
+        for (size_t g = 0; g < 4; ++g)
+          std::memcpy(kept_gates.gates + (b * 4 + g) * r_.hidden + last, from + g * lanes_, rest * sizeof(float));
+        if (kept_gates.c) std::memcpy(kept_gates.c + b * r_.hidden + last, c + b * each + last, rest * sizeof(float));
+      }
+#endif
     for (size_t b = 0; steps && b < r_.batch; ++b) {
       if (t < size(steps[b])) continue;
       std::memcpy(next + b * each, h + b * each, each * sizeof(float));
       if (r_.lstm) std::memcpy(c + b * each, kept + b * each, each * sizeof(float));
+#if MINNOW_GRADIENTS
+      for (size_t g = 0; g < 4 && kept_gates.gates; ++g) std::fill_n(kept_gates.gates + b * 4 * r_.hidden + g * r_.hidden, count, 0.0f);
+      if (kept_gates.c) std::fill_n(kept_gates.c + b * r_.hidden, count, 0.0f);
+#endif
     }
     if (!context.has_output(0)) return;
     for (size_t b = 0; b < r_.batch; ++b) {
@@ -393,7 +426,7 @@ class RecurrentKernel final : public Kernel {
   }
   void end(RunContext& context, size_t d) const noexcept {
     for (size_t output : {size_t{1}, size_t{2}}) {
-      if (!context.has_output(output)) continue;
+      if (!context.has_output(output) || (output == 2 && !r_.lstm)) continue;
       const float* from = state(context, d, output == 1 ? r_.length % 2 : 2);
       for (size_t b = 0; b < r_.batch; ++b)
         for (size_t i = 0; i < r_.hidden; ++i)

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Back through the steps of an LSTM: the gates of all steps are computed first, where the gradients of their sums will be.
+// Back through the steps of an LSTM, a GRU or an RNN, from the gates that the forward pass has kept. A step multiplies the gradients of its
+// sums by R; the products with inputs, and those that give the gradients of weights, are one for all steps, after the last one.
 #include <algorithm>
+#include <cstring>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/kernels/stop.h"
+#include "backends/cpu/schemes/recurrent.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -13,93 +17,305 @@ namespace minnow::cpu {
 
 namespace {
 
+enum Input : size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kP, kY, kGates, kCells, kOfY, kOfH, kOfC };
+enum Output : size_t { kToX, kToW, kToR, kToB, kToH, kToC };
+
+std::string_view cell_of(const NodeView& node) { return node.attribute(Attribute<std::string_view>{"cell", ""}); }
+
 Estimate estimate(const NodeView& node, const Device& device) {
-  for (size_t i = 0; i < node.input_count(); ++i)
-    if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
-  const double sums = static_cast<double>(node.input_shape(0).elements());
-  if (sums == 0) return declined("a tensor is empty");
-  Estimate estimate(device.flop_time(2 * sums * static_cast<double>(node.input_shape(1)[1]), 0.7) + device.flop_time(sums * 30) +
-                    device.byte_time(16 * sums) + static_cast<double>(node.input_shape(0)[0]) * 2e-6);
-  estimate.overwrites = 0;
-  return estimate;
+  const Recurrent r(node, cell_of(node));
+  if (Estimate refusal = cell_refusal(r, node, cell_of(node)); !refusal.declined.empty()) return refusal;
+  if (r.reset_before) return declined("the reset gate scales the state");
+  for (const size_t input : {kY, kGates, kCells, kOfY, kOfH, kOfC}) {
+    if (node.has_input(input) && node.input_dtype(input) != DType::f32) return declined("the dtype is not f32");
+    if (!node.has_input(input) && (input == kY || (input == kGates && r.gates > 1) || (input == kCells && r.lstm)))
+      return declined("the forward pass has not kept what the gradient needs");
+  }
+  const double rows = static_cast<double>(r.length * r.batch * r.directions), width = static_cast<double>(r.gates * r.hidden);
+  return Estimate(device.flop_time(4 * rows * width * static_cast<double>(r.input + r.hidden), 0.85) + device.flop_time(rows * width * 30) +
+                  device.byte_time(16 * rows * width) + static_cast<double>(r.length) * 2e-6);
 }
 
-class LstmGradientKernel final : public Kernel {
+class RecurrentGradientKernel final : public Kernel {
  public:
-  explicit LstmGradientKernel(PrepareContext& context)
-      : kernels_(*cpu_device(context.device()).kernels),
-        length_(static_cast<size_t>(context.node().input_shape(0)[0])),
-        batch_(static_cast<size_t>(context.node().input_shape(0)[1])),
-        hidden_(static_cast<size_t>(context.node().input_shape(1)[1])),
-        product_(kernels_, {batch_, 4 * hidden_, hidden_, false, false},
-                 MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2}, Epilogue{}) {
-    const auto reserve = [&](size_t floats) { return context.reserve_scratch(product_of({floats, sizeof(float)})); };
-    weights_ = reserve(product_.packed_b_floats());
-    cells_ = reserve(product_of({length_ + 1, batch_, hidden_}));
-    of_h_ = reserve(product_of({batch_, hidden_}));
-    of_c_ = reserve(product_of({batch_, hidden_}));
-    units_.reserve(context, product_.units(), product_.scratch_floats());
+  explicit RecurrentGradientKernel(PrepareContext& context)
+      : r_(context.node(), cell_of(context.node())),
+        kernels_(*cpu_device(context.device()).kernels),
+        rows_(r_.length * r_.batch),
+        width_(r_.gates * r_.hidden),
+        lanes_(kernels_.lanes),
+        blocks_(ceil_div(r_.hidden, lanes_)),
+        plane_(r_.batch * lanes_),
+        of_x_(kernels_, {rows_, width_, r_.input, false, false}, options(context), Epilogue{}),
+        of_w_(kernels_, {width_, rows_, r_.input, true, false}, options(context), Epilogue{}),
+        of_r_(kernels_, {width_, rows_, r_.hidden, true, false}, options(context), Epilogue{}) {
+    const RecurrentKernels& k = *kernels_.recurrent;
+    for (size_t d = 0; d < r_.directions; ++d)
+      back_[d] = r_.lstm                                                   ? k.lstm_back
+                 : r_.gates == 3                                           ? k.gru_back
+                 : *activation_of(context.node(), "RNN", d) == Unary::relu ? k.relu_back
+                                                                           : k.tanh_back;
+    const auto reserve = [&](std::initializer_list<size_t> factors) {
+      size_t floats = sizeof(float);
+      for (const size_t factor : factors) floats = product_of({floats, factor});
+      return context.reserve_scratch(floats);
+    };
+    weights_ = reserve({r_.directions, r_.gates * blocks_ * lanes_, blocks_ * lanes_});
+    sums_ = reserve({r_.directions, r_.gates == 3 ? size_t{2} : size_t{1}, rows_, width_});
+    before_ = reserve({r_.directions, rows_, r_.hidden});
+    // Tiles may read a little beyond the last vector.
+    factors_ = reserve({sum_of({product_of({r_.directions, 2, r_.gates, blocks_, plane_}), lanes_})});
+    states_ = reserve({r_.directions, 2, blocks_, plane_});
+    bias_ = reserve({r_.directions, 2, r_.gates, blocks_, lanes_});
+    zeros_ = reserve({blocks_, lanes_});
+    packed_ = reserve({std::max({of_x_.packed_b_floats(), of_w_.packed_b_floats(), of_r_.packed_b_floats()})});
+    chunks_ = r_.parts(context.device().threads, ceil_div(blocks_, kPair));
+    const size_t units = std::max({of_x_.units(), of_w_.units(), of_r_.units()});
+    units_.reserve(context, units, std::max({of_x_.scratch_floats(), of_w_.scratch_floats(), of_r_.scratch_floats()}));
   }
 
   void run(RunContext& context) noexcept override {
-    const size_t state = batch_ * hidden_;
-    float *const weights = context.scratch_at<float>(weights_), *const cells = context.scratch_at<float>(cells_),
-                 *const gates = context.out<float>(0), *const of_h = context.scratch_at<float>(of_h_),
-                 *const of_c = context.scratch_at<float>(of_c_);
-    const float *const sums = context.in<float>(0), *const g = context.in<float>(2);
-    context.parallel_for(product_.panels(), [&](size_t panel) { product_.pack_b(panel, context.in<float>(1), 1, weights); });
-    const auto begin = [&](float* to, size_t input) {
-      if (context.has_input(input))
-        std::copy_n(context.in<float>(input), state, to);
-      else
-        std::fill_n(to, state, 0.0f);
+    const size_t panels = ceil_div(blocks_, kPair);
+    context.parallel_for(r_.directions * panels, [&](size_t task) { pack_panel(context, task / panels, task % panels); });
+    std::fill_n(context.scratch_at<float>(zeros_), blocks_ * lanes_, 0.0f);
+    for (size_t d = 0; d < r_.directions; ++d) begin(context, d);
+    // Step i of a panel multiplies the gradients that step i - 1 of all panels has made.
+    const auto advance = [&](size_t d, size_t i, size_t first, size_t last) {
+      for (size_t panel = first; panel < last; ++panel) {
+        if (i > 0) multiply(context, d, i, panel);
+        if (i < r_.length)
+          for (size_t block = panel * kPair; block < std::min(blocks_, (panel + 1) * kPair); ++block) go_back(context, d, i, block);
+      }
     };
-    begin(cells, 3), begin(of_c, 5);
-    // Sequences do not meet here.
-    constexpr size_t kEach = 4;
-    const auto share_out = [&](auto&& body) {
-      context.parallel_for(ceil_div(batch_, kEach), [&](size_t task) {
-        for (size_t b = task * kEach; b < std::min(batch_, (task + 1) * kEach); ++b) body(b);
+    const size_t steps = r_.length + context.has_output(kToH);
+    if (chunks_ == 1) {
+      context.parallel_for(r_.directions, [&](size_t d) {
+        Stop stop;
+        for (size_t i = 0; i < steps; ++i) {
+          if (stop.after(r_.batch * width_ * (1 + r_.hidden / lanes_))) return;
+          advance(d, i, 0, panels);
+        }
       });
-    };
-    const auto cell = [&](size_t t, size_t b) {
-      const size_t row = t * batch_ + b;
-      return LstmBack{gates + row * 4 * hidden_, cells + row * hidden_, cells + (row + batch_) * hidden_,
-                      of_h + b * hidden_,        of_c + b * hidden_,    hidden_};
-    };
-    share_out([&](size_t b) {
-      for (size_t t = 0; t < length_; ++t)
-        kernels_.recurrent->lstm_gates(cell(t, b), sums + (t * batch_ + b) * 4 * hidden_, cells + ((t + 1) * batch_ + b) * hidden_);
-    });
-    const float* last = g + (length_ - 1) * state;
-    for (size_t i = 0; i < state; ++i) of_h[i] = last[i] + (context.has_input(4) ? context.in<float>(4)[i] : 0);
-    for (size_t t = length_; t-- > 0 && !Watch::stopping();) {
-      share_out([&](size_t b) { kernels_.recurrent->lstm_back(cell(t, b)); });
-      if (t == 0 && !context.has_output(1)) break;
-      units_.run(context, [&](size_t unit, float* scratch, size_t before) {
-        product_.run(
-            unit, {gates + t * batch_ * 4 * hidden_, weights, nullptr, t ? g + (t - 1) * state : nullptr, t ? of_h : context.out<float>(1)},
-            scratch, before);
-      });
+    } else {
+      for (size_t i = 0; i < steps && !Watch::stopping(); ++i)
+        context.parallel_for(r_.directions * chunks_, [&](size_t task) {
+          const size_t chunk = task % chunks_;
+          advance(task / chunks_, i, share(panels, chunks_, chunk), share(panels, chunks_, chunk + 1));
+        });
     }
-    if (context.has_output(2)) std::copy_n(of_c, state, context.out<float>(2));
+    for (size_t d = 0; d < r_.directions; ++d) {
+      end(context, d);
+      const float* of_r = sums(context, d, r_.gates == 3);
+      if (context.has_output(kToX))
+        multiply(context, of_x_, sums(context, d, 0), context.in<float>(kW) + d * width_ * r_.input, d > 0, context.out<float>(kToX));
+      if (context.has_output(kToW))
+        multiply(context, of_w_, sums(context, d, 0), context.in<float>(kX), false, context.out<float>(kToW) + d * width_ * r_.input);
+      if (context.has_output(kToR)) {
+        context.parallel_for(r_.batch, [&](size_t b) { copy_states_before(context, d, b); });
+        multiply(context, of_r_, of_r, before(context, d), false, context.out<float>(kToR) + d * width_ * r_.hidden);
+      }
+    }
   }
 
  private:
+  static constexpr size_t kPair = 2;  // vectors of a panel
+
+  static MatMul::Options options(const PrepareContext& context) {
+    return {static_cast<size_t>(context.device().threads), context.device().l2};
+  }
+
+  float* sums(const RunContext& context, size_t d, size_t which) const noexcept {
+    return context.scratch_at<float>(sums_) + (d * (r_.gates == 3 ? 2 : 1) + which) * rows_ * width_;
+  }
+  float* before(const RunContext& context, size_t d) const noexcept { return context.scratch_at<float>(before_) + d * rows_ * r_.hidden; }
+  float* factors(const RunContext& context, size_t d, size_t i) const noexcept {
+    return context.scratch_at<float>(factors_) + (d * 2 + i % 2) * r_.gates * blocks_ * plane_;
+  }
+  float* state(const RunContext& context, size_t d, size_t which) const noexcept {
+    return context.scratch_at<float>(states_) + (d * 2 + which) * blocks_ * plane_;
+  }
+  float* bias(const RunContext& context, size_t d, size_t which) const noexcept {
+    return context.scratch_at<float>(bias_) + (d * 2 + which) * r_.gates * blocks_ * lanes_;
+  }
+  bool is_reversed(size_t d) const noexcept { return r_.reversed || d == 1; }
+  /// The time of step i of the way back.
+  size_t time_of(size_t d, size_t i) const noexcept { return is_reversed(d) ? i : r_.length - 1 - i; }
+  size_t row_of(size_t t, size_t b) const noexcept { return r_.batch_first ? b * r_.length + t : t * r_.batch + b; }
+  size_t state_place(size_t d, size_t b) const noexcept { return (r_.batch_first ? b * r_.directions + d : d * r_.batch + b) * r_.hidden; }
+  /// Of Y and its gradient: [steps, directions, batch, hidden] or [batch, steps, directions, hidden].
+  size_t y_place(size_t d, size_t t, size_t b) const noexcept {
+    return (r_.batch_first ? (b * r_.length + t) * r_.directions + d : (t * r_.directions + d) * r_.batch + b) * r_.hidden;
+  }
+
+  /// Two vectors of columns of R: [gate][unit][columns], with zeros where there is no unit or no column.
+  void pack_panel(RunContext& context, size_t d, size_t panel) const noexcept {
+    const size_t first = panel * kPair * lanes_, lanes = std::min(kPair, blocks_ - panel * kPair) * lanes_;
+    const size_t columns = std::min(lanes, r_.hidden - first), depth = r_.gates * blocks_ * lanes_;
+    const float* r = context.in<float>(kR) + d * width_ * r_.hidden + first;
+    float* to = context.scratch_at<float>(weights_) + d * depth * blocks_ * lanes_ + depth * first;
+    for (size_t gate = 0; gate < r_.gates; ++gate)
+      for (size_t unit = 0; unit < blocks_ * lanes_; ++unit, to += lanes) {
+        const size_t copied = unit < r_.hidden ? columns : 0;
+        if (copied) std::memcpy(to, r + (gate * r_.hidden + unit) * r_.hidden, copied * sizeof(float));
+        std::fill(to + copied, to + lanes, 0.0f);
+      }
+  }
+
+  void begin(RunContext& context, size_t d) const noexcept {
+    std::fill_n(state(context, d, 0), 2 * blocks_ * plane_, 0.0f);
+    std::fill_n(bias(context, d, 0), 2 * r_.gates * blocks_ * lanes_, 0.0f);
+    for (const size_t input : {kOfH, kOfC})
+      for (size_t b = 0; context.has_input(input) && b < r_.batch; ++b)
+        for (size_t i = 0; i < r_.hidden; ++i)
+          state(context, d, input == kOfC)[i / lanes_ * plane_ + b * lanes_ + i % lanes_] = context.in<float>(input)[state_place(d, b) + i];
+  }
+
+  /// Adds the products with the gradients of the last step to the gradients of the states.
+  void multiply(RunContext& context, size_t d, size_t i, size_t panel) const noexcept {
+    constexpr ptrdiff_t kNoTaps = 0;
+    const size_t vectors = std::min(kPair, blocks_ - panel * kPair), depth = r_.gates * blocks_ * lanes_;
+    const float* from = factors(context, d, i - 1);
+    float* to = state(context, d, 0) + panel * kPair * plane_;
+    Tile t;
+    t.taps = &kNoTaps;
+    t.blocks = r_.gates * blocks_;
+    t.block_stride = static_cast<ptrdiff_t>(plane_);
+    t.vector_stride = static_cast<ptrdiff_t>(plane_);
+    t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
+    t.accumulate = true;
+    t.w = context.scratch_at<float>(weights_) + depth * (d * blocks_ + panel * kPair) * lanes_;
+    t.prefetch = reinterpret_cast<const char*>(t.w + depth * vectors * lanes_);
+    const size_t most = static_cast<size_t>(kernels_.tile->rows[vectors]), tiles = ceil_div(r_.batch, most);
+    for (size_t tile = 0; tile < tiles; ++tile) {
+      const size_t first = share(r_.batch, tiles, tile), rows = share(r_.batch, tiles, tile + 1) - first, half = (rows + 1) / 2;
+      t.x[0] = from + first * lanes_;
+      t.x[1] = t.x[0] + half * lanes_;
+      t.y[0] = to + first * lanes_;
+      t.y[1] = t.y[0] + half * lanes_;
+      kernels_.tile->packed[vectors][rows](t);
+      t.prefetch = nullptr;
+    }
+  }
+
+  /// The gradients of the sums of one step and one vector of units.
+  void go_back(RunContext& context, size_t d, size_t i, size_t block) const noexcept {
+    const size_t t = time_of(d, i), unit = block * lanes_, kept = 4 * r_.hidden;
+    const auto step = [&](size_t time) { return (d * r_.length + time) * r_.batch; };  // of what the forward pass has kept
+    const bool is_first = i + 1 == r_.length;
+    const size_t earlier = is_first ? 0 : time_of(d, i + 1);
+    const size_t y_row = r_.batch_first ? r_.length * r_.directions * r_.hidden : r_.hidden;
+    const size_t state_row = r_.batch_first ? r_.directions * r_.hidden : r_.hidden;
+    CellBack c{};
+    if (r_.gates > 1) c.gates = context.in<float>(kGates) + step(t) * kept + unit, c.of_rows.gates = kept;
+    c.gate = r_.hidden;
+    const size_t initial = r_.lstm ? kInitialC : kInitialH;
+    c.initial = context.scratch_at<float>(zeros_) + unit;
+    if (context.has_input(initial)) c.initial = context.in<float>(initial) + state_place(d, 0) + unit, c.of_rows.initial = state_row;
+    if (r_.lstm) {
+      c.after = context.in<float>(kCells) + step(t) * r_.hidden + unit, c.of_rows.after = r_.hidden;
+      c.before = is_first ? nullptr : context.in<float>(kCells) + step(earlier) * r_.hidden + unit, c.of_rows.before = r_.hidden;
+    } else {
+      c.after = context.in<float>(kY) + y_place(d, t, 0) + unit, c.of_rows.after = y_row;
+      c.before = is_first ? nullptr : context.in<float>(kY) + y_place(d, earlier, 0) + unit, c.of_rows.before = y_row;
+    }
+    c.of_y = context.scratch_at<float>(zeros_) + unit;
+    if (context.has_input(kOfY)) c.of_y = context.in<float>(kOfY) + y_place(d, t, 0) + unit, c.of_rows.y = y_row;
+    const size_t place = row_of(t, 0) * width_ + unit;
+    c.of_x = sums(context, d, 0) + place, c.of_r = sums(context, d, r_.gates == 3) + place;
+    c.of_rows.sums = r_.batch_first ? r_.length * width_ : width_;
+    c.of_h = state(context, d, 0) + block * plane_, c.of_c = state(context, d, 1) + block * plane_;
+    c.factors = factors(context, d, i) + block * plane_, c.factor = blocks_ * plane_;
+    c.of_bias_x = bias(context, d, 0) + unit, c.of_bias_r = bias(context, d, 1) + unit, c.bias = blocks_ * lanes_;
+    if (context.has_input(kLengths)) c.lengths = context.in<int32_t>(kLengths);
+    c.time = static_cast<int32_t>(t), c.time_before = static_cast<int32_t>(earlier), c.rows = r_.batch;
+    if (r_.hidden - unit >= lanes_)
+      back_[d](c);
+    else
+      go_back_by_rows(c, d, r_.hidden - unit);
+  }
+
+  /// The same for fewer units than a vector has.
+  void go_back_by_rows(const CellBack& all, size_t d, size_t units) const noexcept {
+    constexpr size_t kGatesAt = 0, kAfterAt = 4, kBeforeAt = 5, kInitialAt = 6, kYAt = 7, kXAt = 8, kRAt = 12, kAll = 16;
+    constexpr size_t kMostLanes = 16;
+    float vectors[kAll * kMostLanes] = {};
+    const auto at = [&](size_t which) { return vectors + which * lanes_; };
+    const auto copy = [&](float* to, const float* from) { std::memcpy(to, from, units * sizeof(float)); };
+    CellBack one = all;
+    one.gates = at(kGatesAt), one.after = at(kAfterAt), one.before = all.before ? at(kBeforeAt) : nullptr, one.initial = at(kInitialAt);
+    one.of_y = at(kYAt), one.of_x = at(kXAt), one.of_r = at(kRAt), one.gate = lanes_, one.rows = 1;
+    for (size_t row = 0; row < all.rows; ++row) {
+      for (size_t g = 0; all.gates && g < 4; ++g) copy(at(kGatesAt + g), all.gates + row * all.of_rows.gates + g * all.gate);
+      copy(at(kAfterAt), all.after + row * all.of_rows.after);
+      if (all.before) copy(at(kBeforeAt), all.before + row * all.of_rows.before);
+      copy(at(kInitialAt), all.initial + row * all.of_rows.initial);
+      copy(at(kYAt), all.of_y + row * all.of_rows.y);
+      back_[d](one);
+      for (size_t g = 0; g < r_.gates; ++g) {
+        copy(all.of_x + row * all.of_rows.sums + g * all.gate, at(kXAt + g));
+        if (r_.gates == 3) copy(all.of_r + row * all.of_rows.sums + g * all.gate, at(kRAt + g));
+      }
+      one.of_h += lanes_, one.of_c += lanes_, one.factors += lanes_;
+      if (one.lengths) ++one.lengths;
+    }
+  }
+
+  bool runs(const RunContext& context, size_t t, size_t b) const noexcept {
+    return !context.has_input(kLengths) || static_cast<int64_t>(t) < context.in<int32_t>(kLengths)[b];
+  }
+
+  void copy_states_before(RunContext& context, size_t d, size_t b) const noexcept {
+    for (size_t t = 0; t < r_.length; ++t) {
+      float* to = before(context, d) + row_of(t, b) * r_.hidden;
+      const size_t earlier = is_reversed(d) ? t + 1 : t - 1;
+      if (earlier < r_.length && runs(context, earlier, b))
+        std::memcpy(to, context.in<float>(kY) + y_place(d, earlier, b), r_.hidden * sizeof(float));
+      else if (context.has_input(kInitialH))
+        std::memcpy(to, context.in<float>(kInitialH) + state_place(d, b), r_.hidden * sizeof(float));
+      else
+        std::fill_n(to, r_.hidden, 0.0f);
+    }
+  }
+
+  void end(RunContext& context, size_t d) const noexcept {
+    for (const size_t output : {kToH, kToC})
+      for (size_t b = 0; context.has_output(output) && b < r_.batch; ++b)
+        for (size_t i = 0; i < r_.hidden; ++i)  // an empty sequence does not read its states
+          context.out<float>(output)[state_place(d, b) + i] =
+              runs(context, 0, b) ? state(context, d, output == kToC)[i / lanes_ * plane_ + b * lanes_ + i % lanes_] : 0;
+    if (!context.has_output(kToB)) return;
+    for (size_t which = 0; which < 2; ++which)
+      for (size_t gate = 0; gate < r_.gates; ++gate)
+        std::memcpy(context.out<float>(kToB) + (d * 2 + which) * width_ + gate * r_.hidden,
+                    bias(context, d, r_.gates == 3 ? which : 0) + gate * blocks_ * lanes_, r_.hidden * sizeof(float));
+  }
+
+  void multiply(RunContext& context, const MatMul& product, const float* a, const float* b, bool adds, float* y) const noexcept {
+    float* packed = context.scratch_at<float>(packed_);
+    context.parallel_for(product.panels(), [&](size_t panel) { product.pack_b(panel, b, 1, packed); });
+    units_.run(context, 0, product.units(), [&](size_t unit, float* scratch, size_t before) {
+      product.run(unit, {a, packed, nullptr, adds ? y : nullptr, y}, scratch, before);
+    });
+  }
+
+  Recurrent r_;
   const Kernels& kernels_;
-  size_t length_, batch_, hidden_;
-  MatMul product_;
-  size_t weights_, cells_, of_h_, of_c_;  // of scratch
+  size_t rows_, width_;            // of the sums of one direction
+  size_t lanes_, blocks_, plane_;  // vectors of units; floats of one vector of all sequences
+  MatMul of_x_, of_w_, of_r_;
+  void (*back_[2])(const CellBack&) = {};                                      // by direction
+  size_t weights_, sums_, before_, factors_, states_, bias_, zeros_, packed_;  // of scratch
+  size_t chunks_;
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<LstmGradientKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<RecurrentGradientKernel>(context); }
 
-constexpr Scheme kSchemes[] = {{"minnow.LstmCellGradient", "lstm_gradient", estimate, prepare}};
+constexpr Scheme kSchemes[] = {{"minnow.RecurrentGradient", "recurrent_gradient", estimate, prepare}};
 
 }  // namespace
 
-std::span<const Scheme> lstm_gradient_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> recurrent_gradient_schemes() { return selected<kSchemes>(); }
 
 #endif
 

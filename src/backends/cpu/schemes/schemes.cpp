@@ -38,8 +38,8 @@ std::vector<Scheme> scheme_table() {
                                            winograd_schemes()};
   std::vector<Scheme> table;
 #if MINNOW_GRADIENTS
-  for (const std::span<const Scheme> file :
-       {batch_normalization_schemes(), conv_gradient_schemes(), lstm_gradient_schemes(), pool_gradient_schemes()})
+  for (const std::span<const Scheme> file : {batch_normalization_schemes(), conv_gradient_schemes(), recurrent_gradient_schemes(),
+                                             pool_gradient_schemes(), scatter_add_schemes()})
     table.insert(table.end(), file.begin(), file.end());
 #endif
   for (const std::span<const Scheme> file : files) table.insert(table.end(), file.begin(), file.end());

@@ -46,8 +46,9 @@ std::span<const Scheme> winograd_schemes();
 #if MINNOW_GRADIENTS
 std::span<const Scheme> batch_normalization_schemes();
 std::span<const Scheme> conv_gradient_schemes();
-std::span<const Scheme> lstm_gradient_schemes();
 std::span<const Scheme> pool_gradient_schemes();
+std::span<const Scheme> recurrent_gradient_schemes();
+std::span<const Scheme> scatter_add_schemes();
 #endif
 
 /// Whether the build keeps a row.
