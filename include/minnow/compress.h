@@ -93,6 +93,30 @@ struct Quantized {
 /// Quantizes a copy of `model`, which does not change. Throws InvalidArgument for options and samples that do not fit the model, and
 /// Unsupported if no layer can compute with integers. Same model, samples and options: same result.
 MINNOW_API Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options = {});
+/// A model with some layers in f32, as a search tried it.
+struct Candidate {
+  std::vector<std::string> f32;  // names of the nodes
+  size_t bytes = 0;              // of all constants
+  double sqnr = 0;               // of the worst output
+  double agreement = -1;         // of the worst output that is a row of scores; -1 if there is none
+  bool best = false;             // no other candidate is both smaller and closer to the f32 model
+};
+/// The aims of a search. A model that reaches all of them is as small as possible; with `most_bytes` alone it is as close as possible.
+struct SearchOptions {
+  double max_drop = -1;     // percent of the samples whose best class changes; -1: any
+  double min_sqnr = -1000;  // decibels
+  size_t most_bytes = 0;    // of all constants; 0: any
+};
+struct SearchResult {
+  Quantized quantized;
+  std::vector<Candidate> candidates;  // the smallest first
+  size_t chosen = 0;
+  bool reached = false;  // else the chosen one comes nearest
+};
+/// Mixed precision: finds which layers cost most accuracy, each by itself, and leaves the worst in f32. Layers are judged by the first of
+/// `evaluation`, candidates by all of it.
+MINNOW_API SearchResult search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options,
+                               const SearchOptions& aims);
 /// The report of another set of samples.
 MINNOW_API std::vector<OutputReport> compare(const Model& model, const Model& quantized, const Samples& samples);
 

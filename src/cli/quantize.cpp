@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `minnow quantize`.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -20,9 +21,10 @@ struct Arguments {
   OperatorOptions operators;
   PictureOptions pictures;
   std::vector<std::pair<std::string, CLI::Option*>> keys;  // of compress::QuantizeOptions
-  bool data_free = false, json = false;
+  bool data_free = false, json = false, automatic = false;
   size_t samples = 0;
-  double min_sqnr = 0, min_agreement = 0;
+  double min_sqnr = 0, min_agreement = 0, max_drop = -1;
+  std::string max_size;
   CLI::Option *sqnr_given = nullptr, *agreement_given = nullptr;
 };
 
@@ -98,6 +100,25 @@ void print_table(const compress::QuantizeReport& report) {
   }
 }
 
+/// "2MB", "1.5 MB", "300 kB" or bytes.
+size_t bytes_of(const std::string& text, const std::string& where) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit(end, text.data() + text.size());
+  std::erase(unit, ' ');
+  constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
+  const auto found = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& each) { return unit == each.first; });
+  if (error != std::errc() || found == std::end(kUnits) || !(number > 0) || number * found->second > 1e15)
+    throw InvalidArgument("{}: \"{}\" is not a size; write 2MB or 300kB", where, text);
+  return static_cast<size_t>(number * found->second);
+}
+
+std::string sentence_of(const compress::Candidate& candidate) {
+  std::string text = human_bytes(static_cast<double>(candidate.bytes)) + ", SQNR " + decibels(candidate.sqnr) + " dB";
+  if (candidate.agreement >= 0) text += ", the same best class in " + fixed(100 * candidate.agreement, "%.1f") + " %";
+  return text + format(", {} layer{} in f32", candidate.f32.size(), candidate.f32.size() == 1 ? "" : "s");
+}
+
 void write_text(const std::string& path, const std::string& text) {
   os::write_file_atomically(path, [&](const auto& write) { write(std::as_bytes(std::span(text.data(), text.size()))); });
 }
@@ -138,6 +159,12 @@ void quantize_command(Arguments& arguments) {
       } else if (key == "min_agreement") {
         const double least = number(0, 100);
         if (!arguments.agreement_given->count()) arguments.min_agreement = least;
+      } else if (key == "max_drop") {
+        const double most = number(0, 100);
+        if (arguments.max_drop < 0) arguments.max_drop = most;
+      } else if (key == "max_size") {
+        (void)bytes_of(value, prefix + key);
+        if (arguments.max_size.empty()) arguments.max_size = value;
       } else {
         options.set(key, value, prefix);
       }
@@ -163,12 +190,24 @@ void quantize_command(Arguments& arguments) {
   compress::Samples evaluation;
   if (!arguments.evaluation.empty()) evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0);
   const Stopwatch watch;
+  const bool searches = arguments.automatic || arguments.max_drop >= 0 || !arguments.max_size.empty();
+  compress::SearchOptions aims;
+  aims.max_drop = arguments.max_drop < 0 && arguments.min_agreement > 0 ? 100 - arguments.min_agreement : arguments.max_drop;
+  if (arguments.min_sqnr != 0) aims.min_sqnr = arguments.min_sqnr;
+  if (!arguments.max_size.empty()) aims.most_bytes = bytes_of(arguments.max_size, "--max-size");
+  if (arguments.automatic && aims.max_drop < 0 && aims.min_sqnr <= -1000 && !aims.most_bytes) aims.max_drop = 1;
+  std::vector<compress::Candidate> candidates;
+  size_t chosen = 0;
+  bool reached = true;
   compress::Quantized quantized = [&] {
     Progress progress("quantizing " + arguments.model);
     options.progress = [&](double part) { progress.tell(part); };
-    return compress::quantize(model, samples, options);
+    if (!searches) return compress::quantize(model, samples, options);
+    compress::SearchResult result = compress::search(model, samples, evaluation.count ? evaluation : samples, options, aims);
+    candidates = std::move(result.candidates), chosen = result.chosen, reached = result.reached;
+    return std::move(result.quantized);
   }();
-  if (evaluation.count) {
+  if (evaluation.count && !searches) {
     quantized.report.outputs = compress::compare(model, quantized.model, evaluation);
     quantized.report.evaluated = evaluation.count;
   }
@@ -177,6 +216,7 @@ void quantize_command(Arguments& arguments) {
   const compress::QuantizeReport& report = quantized.report;
   const size_t bytes = os::MappedFile::open(arguments.output)->bytes().size();
   std::string missed;
+  if (!reached) missed = format("no choice of layers reaches it; the nearest has {}", sentence_of(candidates[chosen]));
   for (const compress::OutputReport& output : report.outputs) {
     if (output.fidelity.sqnr < arguments.min_sqnr && (arguments.sqnr_given->count() || arguments.min_sqnr > 0))
       missed += format("{}the SQNR of output \"{}\" is {} dB, at least {} are asked for", missed.empty() ? "" : "; ", output.name,
@@ -194,10 +234,22 @@ void quantize_command(Arguments& arguments) {
     json["output"] = arguments.output;
     json["file_bytes"] = bytes;
     json["seconds"] = watch.seconds();
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const compress::Candidate& each = candidates[i];
+      json["candidates"].push_back({{"bytes", each.bytes},
+                                    {"sqnr_db", std::isfinite(each.sqnr) ? Json(each.sqnr) : Json()},
+                                    {"agreement", each.agreement < 0 ? Json() : Json(each.agreement)},
+                                    {"f32", each.f32},
+                                    {"best", each.best},
+                                    {"chosen", i == chosen}});
+    }
     if (!missed.empty()) json["missed"] = missed;
     print_json(json);
   } else {
     print_table(report);
+    if (searches) std::cout << "choices that no other surpasses in size and SQNR:\n";
+    for (size_t i = 0; i < candidates.size(); ++i)
+      if (candidates[i].best || i == chosen) std::cout << (i == chosen ? "* " : "  ") << sentence_of(candidates[i]) << '\n';
     const auto layers = std::count_if(report.layers.begin(), report.layers.end(), [](const auto& layer) { return layer.refusal.empty(); });
     std::cout << arguments.output << ": " << layers << " of " << report.layers.size() << " layers compute with integers, "
               << human_bytes(static_cast<double>(bytes)) << " (weights " << human_bytes(static_cast<double>(report.bytes_before)) << " -> "
@@ -271,6 +323,12 @@ void add_quantize(CLI::App& app) {
           ->add_option("--min-agreement", arguments->min_agreement, "exit with 1 if fewer percent of the samples have the same best class")
           ->type_name("PERCENT")
           ->check(number_from(0, 100));
+  command->add_flag("--auto", arguments->automatic,
+                    "leave the layers in f32 that cost most accuracy, as few as --max-drop (default: 1), --min-sqnr or --max-size allow");
+  command->add_option("--max-drop", arguments->max_drop, "--auto until at most so many percent of the samples get another best class")
+      ->type_name("PERCENT")
+      ->check(number_from(0, 100));
+  command->add_option("--max-size", arguments->max_size, "--auto within a size of all weights: 2MB, 300kB")->type_name("SIZE");
   command->add_option("--html", arguments->html, "write the report as a page with plots")->type_name("FILE");
   arguments->operators.add_to(*command);
   arguments->pictures.add_to(*command);
@@ -280,6 +338,7 @@ void add_quantize(CLI::App& app) {
       "The same model, samples, options and seed give the same bytes.\n\n"
       "  minnow quantize classifier.onnx classifier.minnow --calibration pictures/ --min-agreement 97\n"
       "  minnow quantize speech.onnx speech-int8.onnx --calibration features.npz --method percentile\n"
+      "  minnow quantize classifier.onnx classifier.minnow --calibration pictures/ --evaluation others/ --max-drop 0.5\n"
       "  minnow quantize model.tflite model.minnow --recipe recipe.toml --html report.html");
   command->callback([arguments] { quantize_command(*arguments); });
 }

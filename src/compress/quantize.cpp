@@ -5,22 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "base/no_memory.h"
 #include "base/watch.h"
 #include "compress/equalize.h"
 #include "compress/fidelity.h"
-#include "compress/insertion.h"
 #include "compress/means.h"
-#include "compress/observer.h"
-#include "compress/options.h"
+#include "compress/quantization.h"
 #include "compress/rounding.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
-namespace {
 
 size_t bytes_of_constants(const Graph& graph) {
   size_t bytes = 0;
@@ -28,261 +24,249 @@ size_t bytes_of_constants(const Graph& graph) {
   return bytes;
 }
 
-class Quantization {
- public:
-  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options)
-      : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
-    if (samples.count == 0 || !samples.at) throw InvalidArgument("there are no calibration samples");
-    selection_ = select(*graph_, options.skip);
-    if (selection_.layers.empty()) {
-      std::string why;
-      for (const Refusal& refusal : selection_.refusals)
-        if (why.empty()) why = format("; {}: {}", label_of(*refusal.node), refusal.reason);
-      throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source, why);
+Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options)
+    : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
+  if (samples.count == 0 || !samples.at) throw InvalidArgument("there are no calibration samples");
+  selection_ = select(*graph_, options.skip);
+  if (!selection_.layers.empty()) return;
+  std::string why;
+  for (const Refusal& refusal : selection_.refusals)
+    if (why.empty()) why = format("; {}: {}", label_of(*refusal.node), refusal.reason);
+  throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source, why);
+}
+
+void Quantization::prepare(double more_runs) {
+  const double passes = 1 + options_.correct_bias + (options_.smooth > 0) + (settings_.rounding->improve ? 2 : 0);
+  all_runs_ = static_cast<double>(samples_.count) * passes + more_runs;
+  if (options_.equalize) equalize(*graph_, selection_);
+  if (options_.smooth > 0) smooth_channels();
+  find_ranges();
+  round_weights();
+  if (settings_.rounding->improve) improve_rounding();
+  if (options_.correct_bias) correct_biases();
+}
+
+Model Quantization::plain(const std::vector<bool>& excluded) const {
+  const std::unique_ptr<Graph> graph = graph_->clone();
+  const Selection selection = select(*graph, options_.skip, excluded);
+  // Values that share a quantizer still do: with fewer layers groups fall apart and never join.
+  std::vector<Quantizer> quantizers;
+  for (const Group& group : selection.groups) quantizers.push_back(quantizer_of(group.values[0]));
+  std::vector<LayerNumbers> numbers;
+  for (size_t i = 0; i < numbers_.size(); ++i)
+    if (i >= excluded.size() || !excluded[i]) numbers.push_back(numbers_[i]);
+  insert_quantization(*graph, selection, quantizers, numbers);
+  return model_of(*graph, model_);
+}
+
+Quantized Quantization::result(const std::vector<bool>& excluded) {
+  const Model made = plain(excluded);
+  Quantized result{convert_model(made, {.operators = model_.impl()->custom_operators}), made, {}};
+  report(excluded, result);
+  return result;
+}
+
+double Quantization::evaluated() const { return static_cast<double>(std::min(options_.evaluate, samples_.count)); }
+
+void Quantization::one_run(double runs) {
+  Watch::check();
+  runs_ += runs;
+  if (options_.progress) options_.progress(std::min(runs_ / all_runs_, 1.0));
+}
+
+void Quantization::observe(std::vector<std::string> names, const Observer::Visit& visit, double cost) {
+  Observer observer(model_of(*graph_, model_), std::move(names));
+  for (size_t i = 0; i < samples_.count; ++i) {
+    sample_ = i;
+    observer.run(checked_sample(model_, samples_, i), i, visit);
+    one_run(cost);
+  }
+}
+
+void Quantization::smooth_channels() {
+  std::unordered_map<std::string, std::vector<double>> largest;
+  std::unordered_map<std::string, const Layer*> readers;
+  std::vector<std::string> names;
+  for (const ScalableValue& site : scalable_values(selection_))
+    names.push_back(site.value->name()), readers[site.value->name()] = site.readers[0];
+  observe(names, [&](const std::string& name, const Tensor& tensor) {
+    const size_t axis = channel_axis(*readers.at(name), tensor.shape());
+    const size_t channels = static_cast<size_t>(tensor.shape()[axis]);
+    const size_t inner = static_cast<size_t>(tensor.shape().product(axis + 1, tensor.shape().rank()));
+    std::vector<double>& found = largest[name];
+    found.resize(channels, 0);
+    for (size_t i = 0; i < static_cast<size_t>(tensor.elements()); ++i) {
+      double& most = found[i / inner % channels];
+      most = std::max(most, std::fabs(static_cast<double>(tensor.data<float>()[i])));
     }
-  }
+  });
+  smooth(*graph_, selection_, options_.smooth, [&](const Value& value) { return largest[value.name()]; });
+}
 
-  Quantized run() {
-    if (options_.equalize) equalize(*graph_, selection_);
-    if (options_.smooth > 0) smooth_channels();
-    find_ranges();
-    round_weights();
-    if (settings_.rounding->improve) improve_rounding();
-    if (options_.correct_bias) correct_biases();
-    std::unique_ptr<Graph> quantized = graph_->clone();
-    insert_quantization(*quantized, select(*quantized, options_.skip), quantizers_, numbers_);
-    const Model plain = model_of(*quantized, model_);
-    Quantized result{convert_model(plain, {.operators = model_.impl()->custom_operators}), plain, {}};
-    report(plain, result);
-    tell(1);
-    return result;
+void Quantization::find_ranges() {
+  std::unordered_map<std::string, TensorStatistics> statistics;
+  std::vector<std::string> names;
+  for (const Group& group : selection_.groups)
+    for (const Value* value : group.sources) names.push_back(value->name()), statistics[value->name()];
+  observe(names, [&](const std::string& name, const Tensor& tensor) {
+    if (tensor.dtype() == DType::f32) statistics.at(name).add(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
+  });
+  for (const Group& group : selection_.groups) {
+    TensorStatistics all;
+    for (const Value* value : group.sources) all.merge(statistics.at(value->name()));
+    if (all.not_finite())
+      throw InvalidArgument("tensor \"{}\" holds {} numbers that are not finite when the model runs on the calibration samples",
+                            group.values[0]->name(), all.not_finite());
+    const Range range = settings_.method->find(all, settings_.ranges);
+    for (const Value* value : group.values) quantizers_[value->name()] = Quantizer::of(range, settings_.ranges.grid);
   }
+}
 
- private:
-  // Shares of the work, in runs of the model.
-  double evaluated() const { return static_cast<double>(std::min(options_.evaluate, samples_.count)); }
-  double total() const {
-    const double passes = 1 + options_.correct_bias + (options_.smooth > 0) + (settings_.rounding->improve ? 2 : 0);
-    return static_cast<double>(samples_.count) * passes + 4 * evaluated() + 1;
-  }
-  void tell(double part) const {
-    if (options_.progress) options_.progress(std::min(part, 1.0));
-  }
-  void one_run(double runs = 1) {
-    Watch::check();
-    runs_ += runs;
-    tell(runs_ / total());
-  }
-
-  /// Runs the f32 model on all samples.
-  void observe(std::vector<std::string> names, const Observer::Visit& visit, double cost = 1) {
-    Observer observer(model_of(*graph_, model_), std::move(names));
-    for (size_t i = 0; i < samples_.count; ++i) {
-      sample_ = i;
-      observer.run(checked_sample(model_, samples_, i), i, visit);
-      one_run(cost);
+void Quantization::round_weights() {
+  for (const Layer& layer : selection_.layers) {
+    Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
+    LayerNumbers numbers;
+    std::vector<float> least;
+    if (layer.bias) {
+      numbers.bias = *reals_of(layer.bias);
+      // Biases have to fit 30 bits, with room for their correction.
+      const double unit = static_cast<double>(quantizer_of(layer.x).scale) * (1 << 28);
+      for (const double b : numbers.bias) least.push_back(static_cast<float>(std::fabs(b) / unit));
     }
+    numbers.weights = round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, least),
+                                       settings_.most_weight);
+    numbers_.push_back(std::move(numbers));
   }
+}
 
-  void smooth_channels() {
-    std::unordered_map<std::string, std::vector<double>> largest;
-    std::unordered_map<std::string, const Layer*> readers;
+void Quantization::improve_rounding() {
+  constexpr size_t kMemory = size_t{256} << 20;
+  const size_t positions = std::clamp<size_t>(4096 / samples_.count, 16, 512);
+  for (size_t begin = 0; begin < selection_.layers.size();) {
+    // As many layers at a time as memory allows.
+    std::vector<Gram> grams;
+    std::unordered_map<std::string, std::vector<size_t>> readers;
     std::vector<std::string> names;
-    for (const ScalableValue& site : scalable_values(selection_))
-      names.push_back(site.value->name()), readers[site.value->name()] = site.readers[0];
-    observe(names, [&](const std::string& name, const Tensor& tensor) {
-      const size_t axis = channel_axis(*readers.at(name), tensor.shape());
-      const size_t channels = static_cast<size_t>(tensor.shape()[axis]);
-      const size_t inner = static_cast<size_t>(tensor.shape().product(axis + 1, tensor.shape().rank()));
-      std::vector<double>& found = largest[name];
-      found.resize(channels, 0);
-      for (size_t i = 0; i < static_cast<size_t>(tensor.elements()); ++i) {
-        double& most = found[i / inner % channels];
-        most = std::max(most, std::fabs(static_cast<double>(tensor.data<float>()[i])));
-      }
-    });
-    smooth(*graph_, selection_, options_.smooth, [&](const Value& value) { return largest[value.name()]; });
+    size_t bytes = 0, end = begin;
+    for (; end < selection_.layers.size() && (end == begin || bytes < kMemory); ++end) {
+      const Layer& layer = selection_.layers[end];
+      grams.emplace_back(layer);
+      bytes += grams.back().bytes();
+      names.push_back(layer.x->name()), readers[layer.x->name()].push_back(end);
+    }
+    const double share = 2 * static_cast<double>(end - begin) / static_cast<double>(selection_.layers.size());
+    observe(
+        names,
+        [&](const std::string& name, const Tensor& tensor) {
+          for (const size_t i : readers.at(name))
+            grams[i - begin].add(tensor, quantizer_of(selection_.layers[i].x), positions, options_.seed * 1000003 + sample_);
+        },
+        share);
+    for (size_t i = begin; i < end; ++i)
+      settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis), numbers_[i].weights,
+                                  settings_.most_weight, grams[i - begin]);
+    begin = end;
   }
+}
 
-  void find_ranges() {
-    std::unordered_map<std::string, TensorStatistics> statistics;
-    std::vector<std::string> names;
-    for (const Group& group : selection_.groups)
-      for (const Value* value : group.sources) names.push_back(value->name()), statistics[value->name()];
-    Observer observer(model_of(*graph_, model_), names);
-    for (size_t i = 0; i < samples_.count; ++i) {
-      observer.run(checked_sample(model_, samples_, i), i, [&](const std::string& name, const Tensor& tensor) {
-        if (tensor.dtype() == DType::f32) statistics.at(name).add(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
+void Quantization::correct_biases() {
+  std::unordered_map<std::string, std::pair<const Layer*, ChannelMeans>> means;
+  std::vector<std::string> names;
+  for (const Layer& layer : selection_.layers)
+    if (layer.node->op() != "MatMul") means[layer.x->name()].first = &layer, names.push_back(layer.x->name());
+  observe(names, [&](const std::string& name, const Tensor& tensor) {
+    auto& [layer, sums] = means.at(name);
+    sums.add(tensor, channel_axis(*layer, tensor.shape()), quantizer_of(layer->x));
+  });
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const Layer& layer = selection_.layers[i];
+    if (layer.node->op() == "MatMul") continue;
+    const Rows wanted = Rows::of(*layer.weights->constant(), layer.axis);
+    const std::vector<double> gain =
+        means.at(layer.x->name())
+            .second.correction(wanted, numbers_[i].weights.numbers(), static_cast<size_t>(int_attribute(*layer.node, "group", 1)));
+    numbers_[i].bias.resize(gain.size(), 0);
+    for (size_t c = 0; c < gain.size(); ++c) numbers_[i].bias[c] += gain[c];
+  }
+}
+
+void Quantization::report(const std::vector<bool>& excluded, Quantized& result) {
+  QuantizeReport& report = result.report;
+  report.samples = samples_.count, report.evaluated = static_cast<size_t>(evaluated());
+  report.bytes_before = bytes_of_constants(model_.graph()), report.bytes_after = bytes_of_constants(result.model.graph());
+  std::vector<std::string> names;
+  for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
+  std::unordered_map<std::string, FidelitySum> sums;
+  std::unordered_map<std::string, std::pair<double, double>> clipped;  // and all
+  std::unordered_map<std::string, const Quantizer*> quantizers;
+  for (const Layer& layer : selection_.layers)
+    if (const auto found = quantizers_.find(layer.result->name()); found != quantizers_.end())
+      quantizers[layer.result->name()] = &found->second;
+  {
+    Observer wanted(model_of(*graph_, model_), names), got(result.plain, names);
+    for (size_t i = 0; i < report.evaluated; ++i) {
+      const std::vector<Tensor> inputs = checked_sample(model_, samples_, i);
+      std::unordered_map<std::string, Tensor> tensors;
+      wanted.run(inputs, i, [&](const std::string& name, const Tensor& tensor) { tensors[name] = tensor; });
+      one_run();
+      got.run(inputs, i, [&](const std::string& name, const Tensor& tensor) {
+        const Tensor& f32 = tensors.at(name);
+        const size_t count = static_cast<size_t>(tensor.elements());
+        sums[name].add(f32.data<float>(), tensor.data<float>(), count);
+        const auto q = quantizers.find(name);
+        if (q == quantizers.end()) return;
+        // Half a step beyond the ends still rounds to them.
+        const double low = q->second->low() - 0.5 * static_cast<double>(q->second->scale);
+        const double high = q->second->high() + 0.5 * static_cast<double>(q->second->scale);
+        auto& [outside, all] = clipped[name];
+        for (size_t k = 0; k < count; ++k) {
+          const double value = static_cast<double>(f32.data<float>()[k]);
+          outside += value < low || value > high;
+        }
+        all += static_cast<double>(count);
       });
       one_run();
     }
-    for (const Group& group : selection_.groups) {
-      TensorStatistics all;
-      for (const Value* value : group.sources) all.merge(statistics.at(value->name()));
-      if (all.not_finite())
-        throw InvalidArgument("tensor \"{}\" holds {} numbers that are not finite when the model runs on the calibration samples",
-                              group.values[0]->name(), all.not_finite());
-      const Range range = settings_.method->find(all, settings_.ranges);
-      quantizers_.push_back(Quantizer::of(range, settings_.ranges.grid));
-      statistics_.push_back(std::move(all));
-      for (const Value* value : group.values) group_of_[value] = quantizers_.size() - 1;
-    }
   }
-
-  const Quantizer& quantizer_of(const Value* value) const { return quantizers_[group_of_.at(value)]; }
-
-  void round_weights() {
-    for (const Layer& layer : selection_.layers) {
-      Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
-      LayerNumbers numbers;
-      std::vector<float> least;
-      if (layer.bias) {
-        numbers.bias = *reals_of(layer.bias);
-        // Biases have to fit 30 bits, with room for their correction.
-        const double unit = static_cast<double>(quantizer_of(layer.x).scale) * (1 << 28);
-        for (const double b : numbers.bias) least.push_back(static_cast<float>(std::fabs(b) / unit));
-      }
-      numbers.weights = round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, least),
-                                         settings_.most_weight);
-      numbers_.push_back(std::move(numbers));
-    }
-  }
-
-  void improve_rounding() {
-    constexpr size_t kMemory = size_t{256} << 20;
-    const size_t positions = std::clamp<size_t>(4096 / samples_.count, 16, 512);
-    for (size_t begin = 0; begin < selection_.layers.size();) {
-      // As many layers at a time as memory allows.
-      std::vector<Gram> grams;
-      std::unordered_map<std::string, std::vector<size_t>> readers;
-      std::vector<std::string> names;
-      size_t bytes = 0, end = begin;
-      for (; end < selection_.layers.size() && (end == begin || bytes < kMemory); ++end) {
-        const Layer& layer = selection_.layers[end];
-        grams.emplace_back(layer);
-        bytes += grams.back().bytes();
-        names.push_back(layer.x->name()), readers[layer.x->name()].push_back(end);
-      }
-      const double share = 2 * static_cast<double>(end - begin) / static_cast<double>(selection_.layers.size());
-      observe(
-          names,
-          [&](const std::string& name, const Tensor& tensor) {
-            for (const size_t i : readers.at(name))
-              grams[i - begin].add(tensor, quantizer_of(selection_.layers[i].x), positions, options_.seed * 1000003 + sample_);
-          },
-          share);
-      for (size_t i = begin; i < end; ++i)
-        settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis), numbers_[i].weights,
-                                    settings_.most_weight, grams[i - begin]);
-      begin = end;
-    }
-  }
-
-  void correct_biases() {
-    std::unordered_map<std::string, std::pair<const Layer*, ChannelMeans>> means;
-    std::vector<std::string> names;
-    for (const Layer& layer : selection_.layers)
-      if (layer.node->op() != "MatMul") means[layer.x->name()].first = &layer, names.push_back(layer.x->name());
-    observe(names, [&](const std::string& name, const Tensor& tensor) {
-      auto& [layer, sums] = means.at(name);
-      sums.add(tensor, channel_axis(*layer, tensor.shape()), quantizer_of(layer->x));
-    });
-    for (size_t i = 0; i < numbers_.size(); ++i) {
-      const Layer& layer = selection_.layers[i];
-      if (layer.node->op() == "MatMul") continue;
-      const Rows wanted = Rows::of(*layer.weights->constant(), layer.axis);
-      const std::vector<double> gain =
-          means.at(layer.x->name())
-              .second.correction(wanted, numbers_[i].weights.numbers(), static_cast<size_t>(int_attribute(*layer.node, "group", 1)));
-      numbers_[i].bias.resize(gain.size(), 0);
-      for (size_t c = 0; c < gain.size(); ++c) numbers_[i].bias[c] += gain[c];
-    }
-  }
-
-  void report(const Model& plain, Quantized& result) {
-    QuantizeReport& report = result.report;
-    report.samples = samples_.count, report.evaluated = static_cast<size_t>(evaluated());
-    report.bytes_before = bytes_of_constants(model_.graph()), report.bytes_after = bytes_of_constants(result.model.graph());
-    std::vector<std::string> names;
-    for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
-    std::unordered_map<std::string, FidelitySum> sums;
-    std::unordered_map<std::string, std::pair<double, double>> clipped;  // and all
-    std::unordered_map<std::string, const Quantizer*> quantizers;
-    for (const Layer& layer : selection_.layers)
-      if (const auto found = group_of_.find(layer.result); found != group_of_.end())
-        quantizers[layer.result->name()] = &quantizers_[found->second];
-    {
-      Observer wanted(model_of(*graph_, model_), names), got(plain, names);
-      for (size_t i = 0; i < report.evaluated; ++i) {
-        const std::vector<Tensor> inputs = checked_sample(model_, samples_, i);
-        std::unordered_map<std::string, Tensor> tensors;
-        wanted.run(inputs, i, [&](const std::string& name, const Tensor& tensor) { tensors[name] = tensor; });
-        one_run();
-        got.run(inputs, i, [&](const std::string& name, const Tensor& tensor) {
-          const Tensor& f32 = tensors.at(name);
-          const size_t count = static_cast<size_t>(tensor.elements());
-          sums[name].add(f32.data<float>(), tensor.data<float>(), count);
-          const auto q = quantizers.find(name);
-          if (q == quantizers.end()) return;
-          // Half a step beyond the ends still rounds to them.
-          const double low = q->second->low() - 0.5 * static_cast<double>(q->second->scale);
-          const double high = q->second->high() + 0.5 * static_cast<double>(q->second->scale);
-          auto& [outside, all] = clipped[name];
-          for (size_t k = 0; k < count; ++k) {
-            const double value = static_cast<double>(f32.data<float>()[k]);
-            outside += value < low || value > high;
-          }
-          all += static_cast<double>(count);
-        });
-        one_run();
-      }
-    }
-    for (size_t i = 0; i < selection_.layers.size(); ++i) {
-      const Layer& layer = selection_.layers[i];
-      const IntegerRows& w = numbers_[i].weights;
-      LayerReport row;
-      row.node = layer.node->name().empty() ? layer.node->output(0)->name() : layer.node->name();
-      row.op = layer.node->op(), row.output = layer.result->name();
-      row.fidelity = sums[row.output].result();
-      FidelitySum of_weights;
-      const Rows before = Rows::of(*layer.weights->constant(), layer.axis), after = w.numbers();
-      of_weights.add(before.values.data(), after.values.data(), before.values.size());
-      row.weights = of_weights.result();
-      if (const auto q = quantizers.find(row.output); q != quantizers.end()) row.low = q->second->low(), row.high = q->second->high();
-      if (const auto found = clipped.find(row.output); found != clipped.end() && found->second.second > 0)
-        row.clipped = found->second.first / found->second.second;
-      row.bytes_before = before.values.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(float);
-      row.bytes_after = w.values.size() + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
+  for (size_t i = 0; i < selection_.layers.size(); ++i) {
+    const Layer& layer = selection_.layers[i];
+    const IntegerRows& w = numbers_[i].weights;
+    LayerReport row;
+    row.node = layer.node->name().empty() ? layer.node->output(0)->name() : layer.node->name();
+    row.op = layer.node->op(), row.output = layer.result->name();
+    row.fidelity = sums[row.output].result();
+    if (i < excluded.size() && excluded[i]) {
+      row.refusal = "it costs too much accuracy";
       report.layers.push_back(std::move(row));
+      continue;
     }
-    for (const Refusal& refusal : selection_.refusals) {
-      LayerReport row;
-      row.node = refusal.node->name().empty() ? refusal.node->output(0)->name() : refusal.node->name();
-      row.op = refusal.node->op(), row.output = refusal.node->output(0)->name(), row.refusal = refusal.reason;
-      report.layers.push_back(std::move(row));
-    }
-    report.outputs = compare(model_, result.model, {report.evaluated, samples_.at});
-    one_run(2 * evaluated());
+    FidelitySum of_weights;
+    const Rows before = Rows::of(*layer.weights->constant(), layer.axis), after = w.numbers();
+    of_weights.add(before.values.data(), after.values.data(), before.values.size());
+    row.weights = of_weights.result();
+    if (const auto q = quantizers.find(row.output); q != quantizers.end()) row.low = q->second->low(), row.high = q->second->high();
+    if (const auto found = clipped.find(row.output); found != clipped.end() && found->second.second > 0)
+      row.clipped = found->second.first / found->second.second;
+    row.bytes_before = before.values.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(float);
+    row.bytes_after = w.values.size() + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
+    report.layers.push_back(std::move(row));
   }
-
-  const Model& model_;
-  const Samples& samples_;
-  const QuantizeOptions& options_;
-  const Settings settings_;
-  std::unique_ptr<Graph> graph_;
-  Selection selection_;
-  std::vector<TensorStatistics> statistics_;  // of groups
-  std::vector<Quantizer> quantizers_;         // of groups
-  std::unordered_map<const Value*, size_t> group_of_;
-  std::vector<LayerNumbers> numbers_;  // of layers
-  double runs_ = 0;
-  size_t sample_ = 0;  // of the run that observe() is in
-};
-
-}  // namespace
+  for (const Refusal& refusal : selection_.refusals) {
+    LayerReport row;
+    row.node = refusal.node->name().empty() ? refusal.node->output(0)->name() : refusal.node->name();
+    row.op = refusal.node->op(), row.output = refusal.node->output(0)->name(), row.refusal = refusal.reason;
+    report.layers.push_back(std::move(row));
+  }
+  report.outputs = compare(model_, result.model, {report.evaluated, samples_.at});
+  one_run(2 * evaluated());
+}
 
 Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options) try {
-  return Quantization(model, samples, options).run();
+  Quantization quantization(model, samples, options);
+  quantization.prepare(quantization.runs_of_report());
+  Quantized result = quantization.result({});
+  if (options.progress) options.progress(1);
+  return result;
 } catch (...) {
   throw_as_error();
 }

@@ -30,7 +30,8 @@ bool is_f32(const Value* value) { return value && value->type.kind == ValueType:
 
 class Selector {
  public:
-  Selector(Graph& graph, const std::vector<std::string>& skip) : graph_(graph), skip_(skip.begin(), skip.end()) {
+  Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded)
+      : graph_(graph), skip_(skip.begin(), skip.end()), excluded_(excluded) {
     std::set<std::string> known;
     for (const Node& node : graph.nodes()) known.insert(node.name()), known.insert(node.op());
     for (const std::string& name : skip)
@@ -55,6 +56,7 @@ class Selector {
     if (node.op() == "Conv" || node.op() == "Gemm" || node.op() == "MatMul") {
       Layer layer{&node, node.input(0), node.input(1), node.input(2), 0, nullptr};
       std::string reason = is_skipped(node) ? "the options skip it" : refusal_of(layer);
+      if (reason.empty() && layers_++ < excluded_.size() && excluded_[layers_ - 1]) reason = "it costs too much accuracy";
       if (reason.empty()) {
         result_.layers.push_back(layer);
         return Role::layer;
@@ -220,6 +222,8 @@ class Selector {
 
   Graph& graph_;
   std::unordered_set<std::string> skip_;
+  const std::vector<bool>& excluded_;
+  size_t layers_ = 0;  // found so far, excluded ones among them
   std::unordered_map<const Node*, Role> roles_;
   std::unordered_set<Value*> wanted_, read_by_layer_, quantized_;
   std::unordered_set<const Node*> integer_;
@@ -240,6 +244,8 @@ std::unique_ptr<Graph> simplified(const Model& model) {
   return graph;
 }
 
-Selection select(Graph& graph, const std::vector<std::string>& skip) { return Selector(graph, skip).run(); }
+Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded) {
+  return Selector(graph, skip, excluded).run();
+}
 
 }  // namespace minnow::compress

@@ -34,7 +34,7 @@ struct Selection {
 std::unique_ptr<Graph> simplified(const Model& model);
 
 /// Looks at the outermost graph alone. `skip`: names of nodes, or operators, that stay f32. Throws InvalidArgument for a name that is
-/// neither.
-Selection select(Graph& graph, const std::vector<std::string>& skip);
+/// neither. `excluded`: which of the layers that a selection without it has stay f32, too.
+Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {});
 
 }  // namespace minnow::compress

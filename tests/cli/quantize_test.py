@@ -134,6 +134,27 @@ class Quantize(NetworkTest):
             self.assertIn(words, result.stderr)
         self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--min-sqnr", 5, "--min-agreement", 10)
 
+    def test_mixed_precision(self):
+        whole = self.json("quantize", self.model, "q.minnow", "-c", "data.npz", "--evaluation", "more.npy")["outputs"][0]["sqnr_db"]
+        found = self.json("quantize", self.model, "q.minnow", "-c", "data.npz", "--evaluation", "more.npy", "--auto", "--min-sqnr", whole + 3)
+        candidates = found["candidates"]
+        self.assertEqual([each["bytes"] for each in candidates], sorted(each["bytes"] for each in candidates))
+        front = [each["sqnr_db"] for each in candidates if each["best"]]
+        self.assertEqual(front, sorted(set(front)))
+        chosen = next(each for each in candidates if each["chosen"])
+        self.assertGreaterEqual(chosen["sqnr_db"], whole + 3)
+        self.assertGreaterEqual(found["outputs"][0]["sqnr_db"], whole + 2.5)
+        self.assertTrue(all(each["sqnr_db"] < whole + 3 for each in candidates if each["bytes"] < chosen["bytes"]))
+        kept = [layer["node"] for layer in found["layers"] if layer.get("stays_f32") == "it costs too much accuracy"]
+        self.assertEqual(sorted(kept), sorted(chosen["f32"]))
+        # A size: the closest within it.
+        small, large = candidates[0]["bytes"], candidates[-1]["bytes"]
+        table = self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--max-size", f"{(small + large) // 2}B").stdout
+        self.assertRegex(table, r"(?m)^\* .* dB, ")
+        result = self.minnow("quantize", self.model, "q.minnow", "-c", "data.npz", "--max-size", "1kB")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no choice of layers reaches it", result.stderr)
+
     def test_models_that_cannot_be_quantized(self):
         relu = write_model(self.folder / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", F32, [3])], [("y", F32, [3])])
         np.save(self.folder / "three.npy", np.ones(3, np.float32))
@@ -187,7 +208,7 @@ class Malformed(NetworkTest):
         for path in ("other.npz", "extra.npz", "none.npz", "pair.npz", *files, "empty", "words", "pictures", "nowhere", "nowhere.npz", "", "/dev/null"):
             self.refused("-c", path)
         for options in ((), ("--data-free", "-c", "data.npz"), ("-c", "data.npz", "--mean", "3"), ("-c", "data.npz", "--evaluation", "nowhere"),
-                        ("-c", "data.npz", "--method", "best"), ("-c", "data.npz", "--weight-bits", "12"), ("-c", "data.npz", "--samples", "0"),
+                        ("-c", "data.npz", "--method", "best"), ("-c", "data.npz", "--max-size", "big"), ("-c", "data.npz", "--max-drop", "-1"), ("-c", "data.npz", "--weight-bits", "12"), ("-c", "data.npz", "--samples", "0"),
                         ("-c", "data.npz", "--skip", "nobody"), ("-c", "data.npz", "--percentile", "x"), ("-c", "data.npz", "--min-sqnr", "high")):
             self.refused(*options)
         self.assertGreaterEqual(self.cases, 90)
@@ -201,7 +222,7 @@ class Malformed(NetworkTest):
                 "percentile = nan", "weight_bits = 1", "weight_bits = 9", "weight_bits = 4.5", "weight_bits = -4", "per_channel = 1", "correct_bias = 'yes'",
                 "skip = 'nobody'", "skip = ['first', 'nobody']", "seed = -1", "seed = 'x'", "evaluate = 'many'", "min_sqnr = 'high'", "min_agreement = 120",
                 "samples = -3", "calibration = 'nowhere.npz'", "evaluation = 'nowhere.npz'", "calibration = 3", "rounding = 'up'", "smooth = 2",
-                "smooth = 'x'", "layers = 3", "method = \"kl", "\xff\xfe", "{}", "{\"method\": \"kl\"}")):
+                "smooth = 'x'", "max_drop = 101", "max_size = '3 apples'", "max_size = -3", "layers = 3", "method = \"kl", "\xff\xfe", "{}", "{\"method\": \"kl\"}")):
             (self.folder / f"{i}.toml").write_text(text, encoding="latin-1")
             given = ("-c", "data.npz") if "calibration" not in text else ()
             self.refused("--recipe", f"{i}.toml", *given)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model on the way to integers: ranges and weights are found once, for all layers; results may leave some of them in f32.
+#pragma once
+#include <minnow/compress.h>
+
+#include <unordered_map>
+
+#include "compress/insertion.h"
+#include "compress/observer.h"
+#include "compress/options.h"
+
+namespace minnow::compress {
+
+size_t bytes_of_constants(const Graph& graph);
+
+class Quantization {
+ public:
+  /// The arguments must outlive it. Throws as quantize() does.
+  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options);
+
+  /// Calibrates. `more_runs`: of the work behind it, for progress.
+  void prepare(double more_runs);
+  const std::vector<Layer>& layers() const noexcept { return selection_.layers; }
+  /// The model with QuantizeLinear and DequantizeLinear around the layers, except those that are excluded.
+  Model plain(const std::vector<bool>& excluded) const;
+  /// The model that computes with integers, with its report.
+  Quantized result(const std::vector<bool>& excluded);
+  /// Tells the progress.
+  void one_run(double runs = 1);
+  double runs_of_report() const { return 4 * evaluated() + 1; }
+
+ private:
+  double evaluated() const;
+  void observe(std::vector<std::string> names, const Observer::Visit& visit, double cost = 1);
+  void smooth_channels();
+  void find_ranges();
+  const Quantizer& quantizer_of(const Value* value) const { return quantizers_.at(value->name()); }
+  void round_weights();
+  void improve_rounding();
+  void correct_biases();
+  void report(const std::vector<bool>& excluded, Quantized& result);
+
+  const Model& model_;
+  const Samples& samples_;
+  const QuantizeOptions& options_;
+  const Settings settings_;
+  std::unique_ptr<Graph> graph_;
+  Selection selection_;
+  std::unordered_map<std::string, Quantizer> quantizers_;  // of the values in groups
+  std::vector<LayerNumbers> numbers_;                      // of layers
+  double runs_ = 0, all_runs_ = 1;                         // for progress
+  size_t sample_ = 0;                                      // of the run that observe() is in
+};
+
+}  // namespace minnow::compress

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixed precision: which layers stay f32.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/no_memory.h"
+#include "compress/fidelity.h"
+#include "compress/quantization.h"
+
+namespace minnow::compress {
+namespace {
+
+constexpr size_t kProbes = 4;  // samples that judge a single layer
+
+class Search {
+ public:
+  Search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options, const SearchOptions& aims)
+      : model_(model), evaluation_(evaluation), aims_(aims), quantization_(model, samples, options) {
+    if (evaluation.count == 0) throw InvalidArgument("there are no evaluation samples");
+    const double layers = static_cast<double>(this->layers().size()), probes = static_cast<double>(std::min(kProbes, evaluation.count));
+    quantization_.prepare(layers * probes + 2 * (2 + 2 * std::log2(layers + 1)) * static_cast<double>(evaluation.count) +
+                          quantization_.runs_of_report());
+  }
+
+  SearchResult run() {
+    const std::vector<double> noise = noise_of_layers();
+    try_number({}, 0);
+    // The worst layers first, and those that give the most for their bytes.
+    for (const double power : {0.0, 1.0}) {
+      std::vector<size_t> order(layers().size());
+      std::iota(order.begin(), order.end(), size_t{0});
+      const auto worth = [&](size_t i) {
+        return noise[i] / std::pow(static_cast<double>(layers()[i].weights->constant()->elements()), power);
+      };
+      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return worth(a) > worth(b); });
+      size_t most = layers().size() - 1;  // one layer at least is quantized
+      for (size_t count = 1, step = 1; count <= most; count += step) {
+        try_number(order, count);
+        if (count >= 4) step = count / 2;
+      }
+    }
+    return choose();
+  }
+
+ private:
+  struct Tried {
+    Candidate candidate;
+    std::vector<bool> excluded;
+  };
+  const std::vector<Layer>& layers() const { return quantization_.layers(); }
+
+  /// The noise at the outputs, relative to their signal, when one layer alone is quantized.
+  std::vector<double> noise_of_layers() {
+    std::vector<double> noise;
+    for (size_t i = 0; i < layers().size(); ++i) {
+      std::vector<bool> others(layers().size(), true);
+      others[i] = false;
+      double sum = 0;
+      const size_t probes = std::min(kProbes, evaluation_.count);
+      for (const OutputReport& output : compare(model_, quantization_.plain(others), {probes, evaluation_.at}))
+        sum += std::pow(10, -std::clamp(output.fidelity.sqnr, -100.0, 200.0) / 10);
+      noise.push_back(sum);
+      quantization_.one_run(static_cast<double>(probes));
+    }
+    return noise;
+  }
+
+  void try_number(const std::vector<size_t>& order, size_t count) {
+    Tried tried;
+    tried.excluded.assign(layers().size(), false);
+    for (size_t i = 0; i < count; ++i) tried.excluded[order[i]] = true;
+    for (const Tried& other : tried_)
+      if (other.excluded == tried.excluded) return;
+    const Model model = quantization_.plain(tried.excluded);
+    Candidate& candidate = tried.candidate;
+    for (size_t i = 0; i < layers().size(); ++i)
+      if (tried.excluded[i]) candidate.f32.push_back(layers()[i].node->name());
+    candidate.bytes = bytes_of_constants(model.graph());
+    candidate.sqnr = std::numeric_limits<double>::infinity();
+    for (const OutputReport& output : compare(model_, model, evaluation_)) {
+      candidate.sqnr = std::min(candidate.sqnr, output.fidelity.sqnr);
+      if (output.agreement >= 0)
+        candidate.agreement = candidate.agreement < 0 ? output.agreement : std::min(candidate.agreement, output.agreement);
+    }
+    quantization_.one_run(static_cast<double>(evaluation_.count));
+    tried_.push_back(std::move(tried));
+  }
+
+  bool is_accurate(const Candidate& candidate) const {
+    const double drop = candidate.agreement < 0 ? 0 : 100 * (1 - candidate.agreement);
+    return candidate.sqnr >= aims_.min_sqnr && (aims_.max_drop < 0 || drop <= aims_.max_drop + 1e-9);
+  }
+  bool is_small(const Candidate& candidate) const { return aims_.most_bytes == 0 || candidate.bytes <= aims_.most_bytes; }
+
+  SearchResult choose() {
+    std::stable_sort(tried_.begin(), tried_.end(), [](const Tried& a, const Tried& b) { return a.candidate.bytes < b.candidate.bytes; });
+    double highest = -std::numeric_limits<double>::infinity();
+    for (Tried& tried : tried_)
+      if (tried.candidate.sqnr > highest) highest = tried.candidate.sqnr, tried.candidate.best = true;
+    const bool wants_accuracy = aims_.max_drop >= 0 || aims_.min_sqnr > -1000;
+    size_t chosen = tried_.size();
+    // Small enough and accurate enough: the smallest, or the closest where only the size is limited.
+    for (size_t i = 0; i < tried_.size(); ++i) {
+      const Candidate& candidate = tried_[i].candidate;
+      if (!is_small(candidate) || !is_accurate(candidate)) continue;
+      if (chosen == tried_.size() || (!wants_accuracy && candidate.sqnr > tried_[chosen].candidate.sqnr)) chosen = i;
+    }
+    const bool reached = chosen < tried_.size();
+    // Else the closest of those that are small enough; if none is, the smallest.
+    for (size_t i = 0; !reached && i < tried_.size(); ++i)
+      if (is_small(tried_[i].candidate) && (chosen == tried_.size() || tried_[i].candidate.sqnr > tried_[chosen].candidate.sqnr))
+        chosen = i;
+    if (chosen == tried_.size()) chosen = 0;
+    SearchResult result{quantization_.result(tried_[chosen].excluded), {}, chosen, reached};
+    for (Tried& tried : tried_) result.candidates.push_back(std::move(tried.candidate));
+    result.quantized.report.outputs = compare(model_, result.quantized.model, evaluation_);
+    result.quantized.report.evaluated = evaluation_.count;
+    return result;
+  }
+
+  const Model& model_;
+  const Samples& evaluation_;
+  const SearchOptions& aims_;
+  Quantization quantization_;
+  std::vector<Tried> tried_;
+};
+
+}  // namespace
+
+SearchResult search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options,
+                    const SearchOptions& aims) try {
+  SearchResult result = Search(model, samples, evaluation, options, aims).run();
+  if (options.progress) options.progress(1);
+  return result;
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::compress
