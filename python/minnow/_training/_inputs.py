@@ -9,6 +9,7 @@ import numpy
 
 from minnow import data
 from minnow._minnow import InvalidArgument, nearest
+from minnow._training import _detection
 from minnow._training._recipe import Recipe
 from minnow.data import transforms as T
 
@@ -151,6 +152,9 @@ def _is_picture(sample: Any) -> bool:
 
 def make(recipe: Recipe) -> Inputs:
     """The data sets that the recipe describes. Raises their errors, and InvalidArgument for an empty one."""
+    if recipe[""]["task"] == "detect":
+        train, validation_, names, prepared = _detection.make(recipe)
+        return Inputs(train, validation_, names, None, None, None, prepared)
     options, augment, seed = recipe["data"], recipe["augment"], recipe[""]["seed"]
     source = _source(recipe, "train", "train", None)
     count = len(source)

@@ -71,7 +71,9 @@ class Imported(TrainableModel):
     """A model of a file. Its float constants are parameters by their names in the file, and the last layer with weights before the output is
     replaced by one of `outputs` values, if that is given."""
 
-    def __init__(self, path: Any, sample: Sequence[int], outputs: int | None, head: bool | str = True, seed: int = 0) -> None:
+    _turned = False  # features with their channels last
+
+    def __init__(self, path: Any, sample: Sequence[int], outputs: int | None, head: bool | str = True, seed: int = 0, picture: bool = False) -> None:
         model = read_model(path, "train").model
         if len(model.inputs) != 1:
             raise Unsupported(f"the model has {len(model.inputs)} inputs; models with one can be trained")
@@ -91,6 +93,12 @@ class Imported(TrainableModel):
         features = output
         if outputs is not None and head is not False:
             features = loaded.at(head) if isinstance(head, str) else _before_head(output)
+        if picture:
+            batch = _zeros(wanted)
+            features = loaded.at(head) if isinstance(head, str) else _of_picture(output, source, batch)
+            rows, columns = (wanted[:2] if self._channels_last else wanted[1:])[:2]
+            found_shape = expr.replace([features], [(source, batch)])[0].shape
+            self._turned = len(found_shape) == 4 and not _is_map(found_shape[2:], rows, columns) and _is_map(found_shape[1:3], rows, columns)
         body = _minnow.to_model([features], [source])
         found = _weights(_minnow.load(body)[1][0])
         super().__init__(body, ["*"] if found else [])
@@ -122,7 +130,8 @@ class Imported(TrainableModel):
         x = x if isinstance(x, Var) else Var(x)
         x = expr.transpose(x, perm=[0, 2, 3, 1]) if self._channels_last else x
         if self.weight is None:
-            return super().forward(x)
+            made = super().forward(x)
+            return expr.transpose(made, perm=[0, 3, 1, 2]) if self._turned else made
         return expr.matmul(self._flat(x), self.weight) + self.bias
 
 
@@ -158,6 +167,26 @@ def _before_head(output: Var) -> Var:
     raise Unsupported("the model has no last layer with weights to be replaced; parameters.head names the value that the new one takes")
 
 
+def _is_map(sides: Sequence[int], rows: int, columns: int) -> bool:
+    """Whether these may be the sides of features of a picture: both of two cells at least, and smaller by the same factor."""
+    return min(sides) >= 2 and sides[0] < rows and abs(sides[0] / rows - sides[1] / columns) <= 1 / min(rows, columns)
+
+
+def _of_picture(output: Var, source: Var, batch: Var) -> Var:
+    """The last features that have 2 x 2 cells at least."""
+    value = output
+    rows, columns = (batch.shape[1:3] if batch.shape[3] in (1, 3, 4) else batch.shape[2:])
+    while value.op is not None:
+        shape = expr.replace([value], [(source, batch)])[0].shape
+        if len(shape) == 4 and (_is_map(shape[2:], rows, columns) or _is_map(shape[1:3], rows, columns)):
+            return value
+        data = [one for one in _inputs(value) if one is not None and not _is_constant(one)]
+        if not data:
+            break
+        value = data[0]
+    raise Unsupported("the model has no features of a picture; parameters.head names the value that a detector takes, [n, channels, height, width]")
+
+
 def _weights(output: Var) -> dict[str, Var]:
     """The constants that become parameters, by name."""
     found: dict[str, Var] = {}
@@ -182,7 +211,7 @@ def _weights(output: Var) -> dict[str, Var]:
     return dict(reversed(found.items()))
 
 
-def build(model: Any, shape: Sequence[int], outputs: int | None, head: bool | str, seed: int) -> nn.Module:
+def build(model: Any, shape: Sequence[int], outputs: int | None, head: bool | str, seed: int, picture: bool = False) -> nn.Module:
     """The network of a recipe for samples of this shape."""
     import os
     files = [os.fspath(one) for one in (model if isinstance(model, (list, tuple)) else [model]) if isinstance(one, (str, os.PathLike))]
@@ -200,4 +229,4 @@ def build(model: Any, shape: Sequence[int], outputs: int | None, head: bool | st
     for file in files:
         if not os.path.exists(file):
             raise InvalidArgument(f'the model "{file}" is neither a file nor a built-in network{_minnow.nearest(file, list(BUILT_IN))}; those are {", ".join(BUILT_IN)}')
-    return Imported(files if len(files) > 1 else files[0], shape, outputs, head, seed)
+    return Imported(files if len(files) > 1 else files[0], shape, outputs, head, seed, picture)

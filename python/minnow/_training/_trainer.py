@@ -16,7 +16,7 @@ import numpy
 from minnow import _minnow, data, expr, nn, optim
 from minnow._files import new_file
 from minnow._minnow import Error, InvalidArgument, InvalidModel, IoError, Var
-from minnow._training import _drawing, _events, _inputs, _networks, _tasks
+from minnow._training import _detection, _drawing, _events, _inputs, _networks, _tasks
 from minnow._training._recipe import Recipe
 from minnow._trainable import TrainableModel
 
@@ -58,7 +58,7 @@ def _time(seconds: float) -> str:
 
 
 def _figures(metrics: Mapping[str, float]) -> str:
-    return " ".join(f"{key} {100 * value:.2f} %" if key == "accuracy" else f"{key} {value:.4g}" for key, value in metrics.items())
+    return " ".join(f"{key} {100 * value:.2f} %" if key in ("accuracy", "mAP") else f"{key} {value:.4g}" for key, value in metrics.items())
 
 
 class Line:
@@ -121,6 +121,10 @@ class Training:
 
     def _task(self) -> Any:
         top, inputs = self.recipe[""], self.inputs
+        if top["task"] == "detect":
+            if top["loss"] is not None:
+                self.recipe.fail("", "loss is not for the task detect, which has its own")
+            return _detection.Detect(inputs.classes)
         if top["task"] == "regress":
             sample = numpy.asarray(inputs.train[0][1])
             if top["loss"] in ("cross_entropy", "focal"):
@@ -141,9 +145,13 @@ class Training:
 
     def _network(self) -> nn.Module:
         try:
-            made = _networks.build(self.recipe[""]["model"], self.shape, self.task.outputs, self.recipe["parameters"]["head"], self.seed)
+            build = _detection.build if isinstance(self.task, _detection.Detect) else _networks.build
+            made = build(self.recipe[""]["model"], self.shape, self.task.outputs, self.recipe["parameters"]["head"], self.seed)
         except InvalidArgument as error:
             raise InvalidArgument(f"{self.recipe.name}: model: {error}") from None
+        if isinstance(self.task, _detection.Detect):
+            self.task.network = made
+            return made
         outputs = None
         if self.recipe[""]["task"] == "regress" and self.recipe["data"]["standardize"] and self.inputs.targets is not None:
             rows = numpy.asarray(self.inputs.targets, numpy.float64)[self.inputs.train.places].reshape(len(self.inputs.train), -1)
@@ -183,12 +191,12 @@ class Training:
 
     def _metric(self) -> tuple[str, int]:
         name = self.recipe["stop"]["metric"]
-        known = {"classify": ("loss", "accuracy"), "regress": ("loss", "mae", "rmse")}[self.recipe[""]["task"]]
+        known = {"classify": ("loss", "accuracy"), "regress": ("loss", "mae", "rmse"), "detect": ("loss", "mAP")}[self.recipe[""]["task"]]
         if name is None:
             return self.task.best  # type: ignore[no-any-return]
         if name not in known:
             self.recipe.fail("stop", f"metric is one of {', '.join(known)}{_minnow.nearest(name, list(known))}, not {name!r:.60}")
-        return name, 1 if name == "accuracy" else -1
+        return name, 1 if name in ("accuracy", "mAP") else -1
 
     # Steps.
 
@@ -200,7 +208,9 @@ class Training:
         if not isinstance(batch, (tuple, list)) or len(batch) < 2:
             raise InvalidArgument("a batch is a pair of inputs and targets")
         inputs, targets = batch[0], batch[1]
-        if self.inputs.targets is None and len(targets.shape) == 1:
+        if isinstance(self.task, _detection.Detect):
+            targets = Var(self.task.encode(targets.numpy()))
+        elif self.inputs.targets is None and len(targets.shape) == 1:
             self.task.check(targets.numpy(), f"the batch of step {self.steps + 1}")
         try:
             loss, output = self.step_of(inputs, targets)
@@ -387,7 +397,8 @@ class Training:
         self.line.show(lambda: f"epoch {len(self.history) + 1}/{self.epochs}  validating", always=True)
         row = {f"train_{key}": value for key, value in self.task.metrics(self.sums).items()}
         self.optimizer.evaluate(True)
-        figures = self.evaluate(self.inputs.validation)[0] if self.inputs.validation is not None else {key[6:]: value for key, value in row.items()}
+        tested = self.inputs.validation if self.inputs.validation is not None else self.inputs.train if isinstance(self.task, _detection.Detect) else None
+        figures = self.evaluate(tested)[0] if tested is not None else {key[6:]: value for key, value in row.items()}
         row.update(figures)
         row["epoch"] = float(len(self.history) + 1)
         self.history.append(row)
@@ -434,10 +445,14 @@ class Training:
 
     def _export(self) -> None:
         x = expr.placeholder("input", "float32", [None, *self.shape])
-        output = self.network(x)
+        outputs = [self.network(x)]
         if isinstance(self.task, _tasks.Classify):
-            output = expr.softmax(output, axis=1)
-        expr.save([output], self._path("model.onnx"), [x])
+            outputs = [expr.softmax(outputs[0], axis=1)]
+        elif isinstance(self.task, _detection.Detect):
+            assert self.task.network is not None
+            outputs = list(self.task.network.boxes(outputs[0]))
+            outputs[0].name, outputs[1].name = "boxes", "scores"
+        expr.save(outputs, self._path("model.onnx"), [x])
         preprocess = self.inputs.preprocess
         if preprocess is not None:
             preprocess = {**preprocess, "input": "input", "size": [self.shape[1], self.shape[2]]}
@@ -455,4 +470,7 @@ def cv_curves(history: list[dict[str, float]], path: str, validated: bool) -> No
             panels[name] = {"training": [(row["epoch"], row[key]) for row in history]}
             if validated:
                 panels[name]["validation"] = [(row["epoch"], row[name]) for row in history]
+    for name in history[-1]:
+        if name != "epoch" and not name.startswith("train_") and name not in panels:
+            panels[name] = {"validation": [(row["epoch"], row[name]) for row in history]}
     cv.imwrite(path, _drawing.curves(panels))

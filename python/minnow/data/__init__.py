@@ -16,6 +16,7 @@ from minnow._functions import all_suggesting
 
 if TYPE_CHECKING:
     from minnow.data import transforms as transforms
+    from minnow.data._boxes import BoxDataset
     from minnow.data._dataset import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, default_collate, random_split
     from minnow.data._files import (CIFAR10, CIFAR100, IMG_EXTENSIONS, MNIST, ArrayDataset, CSVDataset, FashionMNIST, ImageFolder, NPZDataset, read_idx,
                                     read_image)
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from minnow.data._random import seed, stream
     from minnow.data._samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 
-_PARTS = {"_dataset": ("ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "default_collate", "random_split"),
+_PARTS = {"_boxes": ("BoxDataset",),
+          "_dataset": ("ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "default_collate", "random_split"),
           "_files": ("ArrayDataset", "CIFAR10", "CIFAR100", "CSVDataset", "FashionMNIST", "IMG_EXTENSIONS", "ImageFolder", "MNIST", "NPZDataset", "read_idx",
                      "read_image"),
           "_loader": ("DataLoader",),
@@ -54,7 +56,7 @@ if not TYPE_CHECKING:
     def __dir__() -> list[str]:
         return sorted(__all__)
 
-__all__ = ["ArrayDataset", "BatchSampler", "CIFAR10", "CIFAR100", "CSVDataset", "ConcatDataset", "DataLoader", "Dataset", "FashionMNIST",
+__all__ = ["ArrayDataset", "BatchSampler", "BoxDataset", "CIFAR10", "CIFAR100", "CSVDataset", "ConcatDataset", "DataLoader", "Dataset", "FashionMNIST",
            "IMG_EXTENSIONS", "ImageFolder", "IterableDataset", "MNIST", "NPZDataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset",
            "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "random_split", "read_idx", "read_image", "seed",
            "stream", "transforms"]
