@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the accuracy of `minnow quantize` with that of ONNX Runtime's static quantization, with the same calibration data.
 
-  build/venv/bin/python bench/quantization.py [NAME...] [--methods mse,kl] [--theirs MinMax,Entropy,Percentile] [--pictures N] [--page FILE]
+  build/venv/bin/python bench/quantization.py [NAME...] [--methods mse,kl+equalize] [--theirs MinMax,Entropy,Percentile] [--pictures N] [--page FILE]
 
 Models are trained ones of the corpus and of build/models. Calibration data are the pictures of even numbers of data/imagenet_224 (or
 data/cifar10_test.npz), evaluation data those of odd numbers. ONNX Runtime quantizes the graph that `minnow convert` writes, into
@@ -32,7 +32,6 @@ MODELS = {
     "pplcnet_orientation": ("onnx", (123.675, 116.28, 103.53), (1 / 58.395, 1 / 57.12, 1 / 57.375), "rgb"),
     "open_nsfw_resnet50": ("onnx", (104, 117, 123), 1, "bgr"),
     "fer_mini_xception": ("tflite", 127.5, 1 / 127.5, "gray"),
-    "centerface": ("onnx", 0, 1, "rgb"),
     "ppocr_v4_det": ("onnx", (123.675, 116.28, 103.53), (1 / 58.395, 1 / 57.12, 1 / 57.375), "bgr"),
     "nudenet_320n": ("onnx", 0, 1 / 255, "rgb"),
     "ddddocr_det": ("onnx", 0, 1, "bgr"),
@@ -44,7 +43,7 @@ MODELS = {
     "mp_selfie_segmentation": ("tflite", 0, 1 / 255, "rgb"),
     "ultraface_rfb_320": ("caffe", 127, 1 / 128, "rgb"),
 }
-SIZES = {"ppocr_v4_det": 224, "centerface": 224}
+SIZES = {"ppocr_v4_det": 224}
 
 
 def model_files(name, kind, corpus, models):
@@ -154,9 +153,9 @@ def cell(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=[])
-    parser.add_argument("--methods", default="mse,minmax,percentile,kl", type=lambda text: text.split(","))
+    parser.add_argument("--methods", default="mse,percentile,mse+rounding=adaround", type=lambda text: text.split(","))
     parser.add_argument("--theirs", default="MinMax,Entropy,Percentile", type=lambda text: text.split(",") if text else [])
-    parser.add_argument("--pictures", type=int, default=40)
+    parser.add_argument("--pictures", type=int, default=32)
     parser.add_argument("--corpus", type=Path, default=Path(os.environ.get("MINNOW_CORPUS", ROOT.parent / "shared/corpus")))
     parser.add_argument("--models", type=Path, default=Path(os.environ.get("MINNOW_MODELS_DIR", ROOT / "build/models")))
     parser.add_argument("--minnow", default=str(ROOT / "build/release/bin/minnow"), help="the command")

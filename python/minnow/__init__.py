@@ -90,7 +90,7 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
 
     calibration: typical inputs: a folder of pictures or arrays, a .npz or .npy file, an array or a dict of arrays whose first axis counts samples,
     or a list of samples; None makes noise up. evaluation: the same for the report of the outputs. method: how ranges of activations are found:
-    "mse", "minmax", "moving-average", "percentile", "kl", "admm", "aciq" or "octav". skip: nodes or operators that stay float32. html: a file for the
+    "mse", "minmax", "moving-average", "percentile", "kl", "admm", "aciq", "octav", or "auto", which tries all. skip: nodes or operators that stay float32. html: a file for the
     report with plots. progress: called with the finished part. options: weights, activations, percentile, weight_bits, per_channel, correct_bias,
     evaluate, seed, as in recipes.
 

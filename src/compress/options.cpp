@@ -12,6 +12,8 @@
 namespace minnow::compress {
 namespace {
 
+constexpr const char* kAuto = "auto";
+
 template <class Table>
 std::vector<MethodDescription> described(const Table& table) {
   std::vector<MethodDescription> list;
@@ -101,7 +103,7 @@ void QuantizeOptions::set(const std::string& key, const std::string& value, cons
 
 Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
     : method(range_method(options.method)), weights(weight_method(options.weights)), rounding(rounding_method(options.rounding)) {
-  if (!method) unknown_method(prefix, "method", options.method, range_methods());
+  if (!method && options.method != kAuto) unknown_method(prefix, "method", options.method, range_methods());
   if (!weights) unknown_method(prefix, "weights", options.weights, weight_method_table());
   if (options.activations != "u8" && options.activations != "i8")
     throw InvalidArgument("{}activations: \"{}\" is none of u8, i8", prefix, options.activations);
@@ -116,7 +118,11 @@ Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
   ranges.percentile = options.percentile;
 }
 
-std::vector<MethodDescription> activation_methods() { return described(range_methods()); }
+std::vector<MethodDescription> activation_methods() {
+  std::vector<MethodDescription> list = described(range_methods());
+  list.push_back({kAuto, "tries all of these on a few samples and keeps the one whose outputs stay nearest"});
+  return list;
+}
 std::vector<MethodDescription> roundings() { return described(rounding_methods()); }
 std::vector<MethodDescription> weight_methods() { return described(weight_method_table()); }
 

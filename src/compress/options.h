@@ -12,7 +12,7 @@ namespace minnow::compress {
 struct Settings {
   /// Throws InvalidArgument for a wrong value.
   explicit Settings(const QuantizeOptions& options, const std::string& prefix = {});
-  const RangeMethod* method;
+  const RangeMethod* method;  // null: auto
   const WeightMethod* weights;
   const RoundingMethod* rounding;
   RangeOptions ranges;

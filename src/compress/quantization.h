@@ -34,6 +34,8 @@ class Quantization {
   void observe(std::vector<std::string> names, const Observer::Visit& visit, double cost = 1);
   void smooth_channels();
   void find_ranges();
+  void set_ranges(const RangeMethod& method);
+  const RangeMethod& best_method();
   const Quantizer& quantizer_of(const Value* value) const { return quantizers_.at(value->name()); }
   void round_weights();
   void improve_rounding();
@@ -46,6 +48,7 @@ class Quantization {
   const Settings settings_;
   std::unique_ptr<Graph> graph_;
   Selection selection_;
+  std::vector<TensorStatistics> statistics_;               // of groups
   std::unordered_map<std::string, Quantizer> quantizers_;  // of the values in groups
   std::vector<LayerNumbers> numbers_;                      // of layers
   double runs_ = 0, all_runs_ = 1;                         // for progress

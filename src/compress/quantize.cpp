@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/no_memory.h"
@@ -17,6 +18,8 @@
 #include "runtime/model.h"
 
 namespace minnow::compress {
+
+constexpr size_t kTrialSamples = 8;  // on which method "auto" compares the others
 
 size_t bytes_of_constants(const Graph& graph) {
   size_t bytes = 0;
@@ -38,9 +41,11 @@ Quantization::Quantization(const Model& model, const Samples& samples, const Qua
 void Quantization::prepare(double more_runs) {
   const double passes = 1 + options_.correct_bias + (options_.smooth > 0) + (settings_.rounding->improve ? 2 : 0);
   all_runs_ = static_cast<double>(samples_.count) * passes + more_runs;
+  if (!settings_.method) all_runs_ += static_cast<double>(2 * range_methods().size() * std::min(kTrialSamples, samples_.count));
   if (options_.equalize) equalize(*graph_, selection_);
   if (options_.smooth > 0) smooth_channels();
   find_ranges();
+  set_ranges(settings_.method ? *settings_.method : best_method());
   round_weights();
   if (settings_.rounding->improve) improve_rounding();
   if (options_.correct_bias) correct_biases();
@@ -117,12 +122,35 @@ void Quantization::find_ranges() {
     if (all.not_finite())
       throw InvalidArgument("tensor \"{}\" holds {} numbers that are not finite when the model runs on the calibration samples",
                             group.values[0]->name(), all.not_finite());
-    const Range range = settings_.method->find(all, settings_.ranges);
-    for (const Value* value : group.values) quantizers_[value->name()] = Quantizer::of(range, settings_.ranges.grid);
+    statistics_.push_back(std::move(all));
   }
 }
 
+void Quantization::set_ranges(const RangeMethod& method) {
+  for (size_t g = 0; g < statistics_.size(); ++g) {
+    const Range range = method.find(statistics_[g], settings_.ranges);
+    for (const Value* value : selection_.groups[g].values) quantizers_[value->name()] = Quantizer::of(range, settings_.ranges.grid);
+  }
+}
+
+/// The method with which the worst output stays nearest.
+const RangeMethod& Quantization::best_method() {
+  const RangeMethod* best = nullptr;
+  double most = 0;
+  for (const RangeMethod& method : range_methods()) {
+    set_ranges(method);
+    if (numbers_.empty()) round_weights();  // ranges hardly change them
+    double worst = std::numeric_limits<double>::infinity();
+    for (const OutputReport& output : compare(model_, plain({}), {std::min(kTrialSamples, samples_.count), samples_.at}))
+      worst = std::min(worst, output.fidelity.sqnr);
+    if (!best || worst > most) best = &method, most = worst;
+    one_run(2 * static_cast<double>(std::min(kTrialSamples, samples_.count)));
+  }
+  return *best;
+}
+
 void Quantization::round_weights() {
+  numbers_.clear();
   for (const Layer& layer : selection_.layers) {
     Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
     LayerNumbers numbers;

@@ -130,6 +130,42 @@ TEST(Quantize, every_method_keeps_the_signal) {
     }
 }
 
+TEST(Quantize, the_automatic_method_is_as_good_as_the_best_on_its_samples) {
+  const Model model = model_of_text(kResidual);
+  QuantizeOptions options;
+  options.correct_bias = false, options.evaluate = 8;
+  double best = 0;
+  for (const MethodDescription& method : activation_methods()) {
+    options.method = method.name;
+    const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}), options);
+    const double sqnr = compare(model, quantized.plain, random_samples({1, 3, 12, 12}))[0].fidelity.sqnr;
+    if (method.name == "auto")
+      EXPECT_GE(sqnr, best - 0.01);
+    else
+      best = std::max(best, sqnr);
+  }
+}
+
+TEST(Quantize, search_finds_the_layer_that_costs_most) {
+  const Model source = model_of_text(kResidual);
+  QuantizeOptions options;
+  options.weight_bits = 4;
+  const Samples samples = random_samples({1, 3, 12, 12});
+  SearchOptions aims;
+  aims.min_sqnr = quantize(source, samples, options).report.outputs[0].fidelity.sqnr + 1;
+  const SearchResult found = search(source, samples, samples, options, aims);
+  EXPECT_TRUE(found.reached);
+  EXPECT_GE(found.candidates[found.chosen].sqnr, aims.min_sqnr);
+  EXPECT_GE(found.candidates[found.chosen].f32.size(), 1u);
+  EXPECT_EQ(found.candidates[0].f32.size(), 0u);
+  aims.most_bytes = 1;
+  EXPECT_FALSE(search(source, samples, samples, options, aims).reached);
+  aims = {};
+  aims.most_bytes = found.candidates[0].bytes;
+  EXPECT_EQ(search(source, samples, samples, options, aims).chosen, 0u);
+  EXPECT_THAT(sentence_of([&] { search(source, samples, {}, options, aims); }), HasSubstr("no evaluation samples"));
+}
+
 TEST(Quantize, the_same_input_gives_the_same_graph_and_the_model_does_not_change) {
   const Model model = model_of_text(kResidual);
   const std::string before = to_text(model.graph(), 1 << 20);
