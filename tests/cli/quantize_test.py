@@ -15,8 +15,8 @@ except ImportError:
 class NetworkTest(CommandTest):
     def setUp(self):
         super().setUp()
-        if "no option" in self.minnow("quantize", "--calibration").stderr:
-            self.skipTest("this build does not quantize")
+        if "does not quantize" in self.minnow("quantize", "x.onnx", "y.minnow").stderr:
+            self.skipTest("a build without MINNOW_COMPRESS")
         random = self.random = np.random.default_rng(5)
         draw = lambda *shape: (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
         nodes = [helper.make_node("Conv", ["x", "a", "ab"], ["h"], name="first", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["h"], ["r"]),
