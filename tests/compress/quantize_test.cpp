@@ -224,6 +224,18 @@ TEST(Quantize, bias_correction_moves_means_back) {
   EXPECT_LT(largest_mean_error(true), 0.2 * largest_mean_error(false));
 }
 
+TEST(Quantize, an_input_is_quantized_before_it_is_transposed) {
+  const Model model = model_of_text(
+      "graph \"nhwc\" {\n input x: f32[1, 6, 6, 3]\n const w = f32[4, 3, 3, 3] random 1\n t = Transpose(x) {perm = [0, 3, 1, 2]}\n"
+      " y = Conv(t, w)\n output y\n}");
+  const Quantized quantized = quantize(model, random_samples({1, 6, 6, 3}));
+  for (const Node& node : quantized.plain.graph().nodes())
+    EXPECT_TRUE(node.op() != "QuantizeLinear" || node.input(0)->is_input() || node.input(0)->producer()->op() == "Transpose");
+  for (const Node& node : quantized.model.graph().nodes())
+    EXPECT_TRUE(node.op() != "Transpose" || node.input(0)->type.dtype == DType::u8) << to_text(quantized.model.graph());
+  EXPECT_GT(quantized.report.outputs[0].fidelity.sqnr, 30);
+}
+
 TEST(Quantize, awkward_shapes) {
   for (const auto& [text, shape] : std::vector<std::pair<const char*, Shape>>{
            {"graph \"vector\" {\n input x: f32[5]\n const w = f32[5, 3] random 1\n y = MatMul(x, w)\n r = Relu(y)\n const v = f32[3, 2] "
