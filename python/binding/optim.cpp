@@ -125,14 +125,16 @@ struct BoundStep {
     };
     step.emplace(record, std::move(named), bound.optimizer, TrainingStep::Options{seed, memory});
   }
+  void prepare(const Batch& batch) {
+    if (step->is_prepared(batch.views())) return;
+    const Guard guard;
+    std::vector<std::pair<DType, Shape>> types;
+    for (const TensorView& view : batch.views()) types.emplace_back(view.dtype(), view.shape());
+    step->prepare(types);  // calls the loss function
+  }
   nb::list run(const nb::list& arrays) {
     const Batch batch(arrays);
-    if (!step->is_prepared(batch.views())) {
-      const Guard guard;
-      std::vector<std::pair<DType, Shape>> types;
-      for (const TensorView& view : batch.views()) types.emplace_back(view.dtype(), view.shape());
-      step->prepare(types);  // calls the loss function
-    }
+    prepare(batch);
     std::vector<Tensor> results;
     {
       const SignalWatch watch;
@@ -311,6 +313,7 @@ void define_optim(nb::module_& m) {
   nb::class_<BoundStep>(optim, "TrainingStep")
       .def(nb::init<const nb::object&, const std::vector<std::string>&, const Vars&, const nb::object&, uint64_t, size_t>())
       .def("run", &BoundStep::run)
+      .def("prepare", [](BoundStep& self, const nb::list& arrays) { self.prepare(Batch(arrays)); })
       .def("reset", [](BoundStep& self) { self.step->reset(); })
       .def_prop_rw(
           "calls", [](const BoundStep& self) { return self.step->calls(); },

@@ -6,7 +6,8 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from minnow import _minnow, nn
 from minnow._files import ModelPath, read_model
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, Var
+from minnow.nn import _safetensors
 from minnow.nn.functional import op, shape_of  # type: ignore[attr-defined]
 from minnow._typing import VarLike
 
@@ -29,17 +30,55 @@ class TrainableModel(nn.Module):
         self._model = model
         self._running = _minnow.running_statistics(model)
         self._weights = {name: value for name, value in (_minnow.parameters_of(model, patterns) if patterns else {}).items() if name not in self._running}
+        self._lora: dict[str, tuple[Var, Var]] = {}
 
     def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
         # By the names that the file has for them; running means and variances are buffers.
         for values in (self._weights, self._running):
             for name, value in values.items():
                 yield name, value, True
+        for name, (a, b) in self._lora.items():
+            yield f"{name}.lora.a", a, True
+            yield f"{name}.lora.b", b, True
+
+    def add_lora(self, rank: int, alpha: float = 16.0, seed: int = 0) -> list[str]:
+        """Freeze the parameters, and add low-rank adapters to those of two dimensions and more, as rows of their first one: weight + alpha / rank B A,
+        where B begins with zeros (Hu et al. 2021). Returns their names. Raises InvalidArgument (a ValueError) for a rank below 1, if no parameter is
+        a matrix, and where adapters exist already."""
+        import numpy
+        fitting = {name: value for name, value in self._weights.items() if sum(length > 1 for length in value.shape) >= 2}
+        if rank < 1 or not fitting or self._lora:
+            raise InvalidArgument("adapters exist already" if self._lora else f"the rank is positive, it is {rank}" if rank < 1 else "no parameter of the model is a matrix")
+        random = numpy.random.default_rng([seed, 5])
+        for name, value in self._weights.items():
+            value.trainable = False
+            value.__dict__["_frozen"] = True
+            if name in fitting:
+                rows, columns = value.shape[0], value.size // value.shape[0]
+                bound = (1 / columns) ** 0.5
+                self._lora[name] = (_minnow.trainable(random.uniform(-bound, bound, (rank, columns)).astype(str(value.dtype)), f"{name}.lora.a"),
+                                    _minnow.trainable(numpy.zeros((rows, rank), str(value.dtype)), f"{name}.lora.b"))
+        self._lora_scale = alpha / rank
+        return list(fitting)
+
+    def _adapted(self, name: str) -> Var:
+        a, b = self._lora[name]
+        weight = self._weights[name]
+        return weight + op("MatMul", b * self._lora_scale, a).reshape(weight.shape)
+
+    def merge_lora(self) -> None:
+        """Add the adapters to the weights, take them away, and thaw the parameters."""
+        for name in self._lora:
+            self._weights[name].assign(_safetensors.detached(self._adapted(name)))
+        for value in self._weights.values() if self._lora else ():
+            value.__dict__.pop("_frozen", None)
+            value.trainable = True
+        self._lora.clear()
 
     def forward(self, *inputs: VarLike) -> Any:
         """The model's outputs for these inputs: one Var, or a tuple. Raises InvalidArgument (a ValueError) for another number of inputs or
         other dtypes."""
-        constants = {**self._weights, **{name: nn.read_buffer(value) for name, value in self._running.items()}}
+        constants = {**self._weights, **{name: self._adapted(name) for name in self._lora}, **{name: nn.read_buffer(value) for name, value in self._running.items()}}
         outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training, _dropped)
         for name, value in following.items():
             if name in self._running:

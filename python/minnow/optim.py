@@ -390,10 +390,19 @@ class TrainingStep:
         self._results[form] = (more,) if pair else None
         return [value, *leaves]
 
-    def __call__(self, *batch: Any) -> Any:
+    def _leaves_of(self, batch: Any) -> tuple[list[Any], str]:
         leaves = _leaves(batch)
         form = str([(str(getattr(leaf, "dtype", type(leaf))), tuple(getattr(leaf, "shape", ()))) for leaf in leaves])
         self._batch = form, batch
+        return leaves, form
+
+    def prepare(self, *batch: Any) -> None:
+        """Record and plan the step for batches of these dtypes and shapes, without making one; arena_bytes tells what it will take. Raises what a
+        step raises."""
+        self._core.prepare(self._leaves_of(batch)[0])
+
+    def __call__(self, *batch: Any) -> Any:
+        leaves, form = self._leaves_of(batch)
         value, *rest = self._core.run(leaves)
         more = self._results.get(form)
         return value if more is None else (value, _rebuilt(more[0], iter(rest)))

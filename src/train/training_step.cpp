@@ -378,7 +378,7 @@ std::span<const Tensor> TrainingStep::operator()(std::initializer_list<Tensor> b
 void TrainingStep::prepare(std::span<const std::pair<DType, Shape>> batch) try {
   std::vector<TensorView> views;
   for (const auto& [dtype, shape] : batch) views.emplace_back(dtype, shape, nullptr);
-  if (!impl_->find(views)) impl_->record({batch.begin(), batch.end()});
+  if (!impl_->find(views)) Impl::planned_bytes(impl_->record({batch.begin(), batch.end()}));
 } catch (...) {
   throw_as_error();
 }
@@ -389,7 +389,11 @@ int64_t TrainingStep::calls() const noexcept { return impl_->calls; }
 void TrainingStep::set_calls(int64_t calls) noexcept { impl_->calls = calls; }
 size_t TrainingStep::arena_bytes() const noexcept {
   size_t most = 0;
-  for (const auto& each : impl_->recorded) most = std::max(most, each->executor->arena_bytes());
+  for (const auto& each : impl_->recorded) {
+    size_t planned = 0;
+    for (const PlanState* state : each->executor->last_plans()) planned += state->plan().arena_bytes();
+    most = std::max({most, each->executor->arena_bytes(), planned});
+  }
   return most;
 }
 Optimizer& TrainingStep::optimizer() const noexcept { return *impl_->optimizer; }

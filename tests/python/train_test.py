@@ -152,6 +152,28 @@ class Results(InFolder):
         self.assertFalse(np.array_equal(before[next(name for name in before if before[name].shape == (2, 40))], weights[0]))
         self.assertEqual(minnow.load(self.folder / "head/model.minnow")(np.zeros((5, 2), np.float32)).shape, (5, 3))
 
+    def test_low_rank_adapters_of_a_model_of_a_file(self):
+        random = np.random.default_rng(3)
+        weights = [random.normal(0, 0.7, shape).astype(np.float32) for shape in ((2, 40), (40,), (40, 7), (7,))]
+        x = expr.placeholder("points", "float32", [1, 2])
+        w = [expr.trainable(one, f"w{i}") for i, one in enumerate(weights)]
+        expr.save([expr.matmul(expr.tanh(expr.matmul(x, w[0]) + w[1]), w[2]) + w[3]], self.folder / "old.onnx", [x])
+        recipe = self.recipe(model=str(self.folder / "old.onnx"), epochs=40, data={"standardize": False}, optimizer={"lr": 0.02}, parameters={"lora": 2})
+        lines = []
+        made = minnow.train(recipe, report=lines.append)
+        self.assertIn("training: 207 parameters", lines[0])  # 2 x 40 + 2 x 2 of adapters, 40 x 3 + 3 of the head
+        self.assertGreater(made.metrics["accuracy"], 0.85)
+        found = {value.shape: np.array(value) for _, value in made.network.named_parameters()}
+        np.testing.assert_array_equal(found[40,], weights[1])
+        self.assertFalse(np.allclose(found[2, 40], weights[0]))
+        self.assertEqual(np.linalg.matrix_rank(found[2, 40] - weights[0]), 2)
+        points, _ = rings()
+        logits = np.tanh(points @ found[2, 40] + found[40,]) @ found[40, 3] + found[3,]
+        shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+        for name in ("model.minnow", "model.onnx"):
+            np.testing.assert_allclose(minnow.load(self.folder / "out" / name)(points), shares, rtol=1e-3, atol=1e-5)
+        self.fails(ValueError, "lora is for the model of a file", self.recipe(output=str(self.folder / "other"), parameters={"lora": 2}))
+
     def test_own_network_loss_and_data(self):
         x, y = rings()
         network = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 3))

@@ -28,6 +28,36 @@ class Attends(nn.Module):
         return self.attention(x, x, x)[0]
 
 
+class Budget(unittest.TestCase):
+    def test_more_memory_trains_more_layers(self):
+        x = noise(8, 3, 16, 16)
+        chosen, before = [], 0
+        for memory in (240_000, 300_000, 450_000, 10_000_000):
+            nn.seed(1)
+            net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1), nn.ReLU(), nn.AvgPool2d(4), nn.Flatten(), nn.Linear(128, 16), nn.ReLU(), nn.Linear(16, 4))
+            loss = lambda x: (net(x) ** 2).mean()  # noqa: E731
+            names = nn.train_within(net, memory, loss, x, optimizer="adam", lr=0.01)
+            self.assertEqual(names, [name for name, _ in net.named_parameters()])
+            optimizer = optim.Adam(net, lr=0.01)
+            step = optim.TrainingStep(loss, optimizer)
+            step.prepare(x)
+            planned = step.arena_bytes
+            first = float(step(x))
+            self.assertLess(float(step(x)), first)
+            self.assertEqual(step.arena_bytes, planned)
+            self.assertLessEqual(step.arena_bytes, memory)
+            self.assertGreaterEqual(len(names), before)
+            before = len(names)
+            chosen.append(names)
+        self.assertEqual(len(chosen[-1]), 8)
+        self.assertLess(len(chosen[0]), 8)
+        print([len(names) for names in chosen])
+        nn.unfreeze(net)
+        with self.assertRaisesRegex(minnow.InvalidArgument, "training 8.weight, 8.bias alone takes [0-9]+ bytes, more than 10"):
+            nn.train_within(net, 10, loss, x)
+        self.assertEqual(len(net.parameters()), 8)
+
+
 class Freezing(unittest.TestCase):
     def test_names(self):
         net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))

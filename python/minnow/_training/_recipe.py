@@ -90,7 +90,7 @@ KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
     "augment": {"crop": (None, _integer(1)), "resized_crop": (None, _either(_truth, _numbers)), "flip": (False, _truth), "vertical_flip": (False, _truth),
                 "rotation": (None, _number(0, 180)), "translate": (None, _number(0, 1)), "zoom": (None, _numbers), "color": (None, _number(0, 1)), "hue": (None, _number(0, 0.5)),
                 "grayscale": (None, _number(0, 1)), "erase": (None, _number(0, 1)), "mixup": (None, _number(0, math.inf, True)), "cutmix": (None, _number(0, math.inf, True))},
-    "parameters": {"train": (["*"], _texts), "freeze": ([], lambda value: None if value == [] else _texts(value)), "head": (True, _either(_truth, _text))},
+    "parameters": {"train": (["*"], _texts), "freeze": ([], lambda value: None if value == [] else _texts(value)), "head": (True, _either(_truth, _text)), "lora": (0, _integer(0, 4096))},
     "optimizer": {"name": ("adamw", _text), "groups": (None, _settings)},
     "schedule": {"name": ("constant", _text), "warm_up": (0, _integer(0))},
     "stop": {"patience": (0, _integer(0)), "min_delta": (0.0, _number(0)), "metric": (None, _text), "steps": (0, _integer(0))},

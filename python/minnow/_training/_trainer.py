@@ -149,6 +149,13 @@ class Training:
             made = build(self.recipe[""]["model"], self.shape, self.task.outputs, self.recipe["parameters"]["head"], self.seed)
         except InvalidArgument as error:
             raise InvalidArgument(f"{self.recipe.name}: model: {error}") from None
+        rank = self.recipe["parameters"]["lora"]
+        if rank:
+            adapted = [module for module in made.modules() if isinstance(module, TrainableModel)]
+            if not adapted:
+                self.recipe.fail("parameters", "lora is for the model of a file; nn.lora() adapts modules")
+            for module in adapted:
+                module.add_lora(rank, 2.0 * rank, self.seed)
         if isinstance(self.task, _detection.Detect):
             self.task.network = made
             return made
@@ -436,6 +443,9 @@ class Training:
             from minnow import cv
             cv.imwrite(self._path("confusion.png"), _drawing.confusion(matrix, self.task.classes))
         self.network.eval()
+        for module in self.network.modules():
+            if isinstance(module, TrainableModel):
+                module.merge_lora()
         self._export()
         with new_file(self._path("history.json"), "w", "utf-8") as file:
             json.dump({"history": self.history, "best": self.best, "classes": self.task.classes, "steps": self.steps}, file, indent=1)

@@ -72,6 +72,64 @@ def train_biases_only(module: Module) -> list[str]:
     return unfreeze(module, names)
 
 
+def train_within(module: Module, memory: int, loss: Callable[..., Any], *batch: Any, optimizer: str = "sgd", **settings: Any) -> list[str]:
+    """Freeze all parameters but those of the last layers that can be trained within `memory` bytes for activations, gradients and the optimizer's
+    state; of layers before them the biases, as far as they fit (Lin et al. 2022, "On-device training under 256KB memory"). Steps of
+    loss(*batch) are planned for that, none is made. Returns the names of the parameters that are trained. Raises InvalidArgument (a ValueError)
+    where the last layer alone takes more; then no parameter is frozen that was not.
+
+    >>> net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
+    >>> nn.train_within(net, 30_000, lambda x: (net(x) ** 2).mean(), minnow.Var(np.zeros((2, 64), "float32")))
+    ['0.bias', '2.weight', '2.bias']
+    """
+    from minnow import optim
+    every = _chosen(module, "*")
+    before = [value.trainable for _, value in every]
+    layers: list[list[str]] = []
+    for name, _ in every:
+        if not layers or layers[-1][0].rpartition(".")[0] != name.rpartition(".")[0]:
+            layers.append([])
+        layers[-1].append(name)
+
+    def choose(names: Sequence[str]) -> dict[str, Var]:
+        for name, value in every:
+            value.trainable = name in names
+            value.__dict__.pop("_frozen", None)
+            if name not in names:
+                value.__dict__["_frozen"] = True
+        return {name: value for name, value in every if name in names}
+
+    def size(names: Sequence[str]) -> int:
+        made = optim.create(optimizer, choose(names), **settings)
+        step = optim.TrainingStep(loss, made)
+        step.prepare(*batch)
+        return step.arena_bytes + sum(value.size * value.dtype.itemsize for value in made.state_dict().values())
+
+    def most(candidates: Sequence[Sequence[str]], with_: Sequence[str]) -> list[str]:
+        """The names of as many candidates from the end as fit."""
+        low, high = 0, len(candidates)
+        while low < high:
+            middle = (low + high + 1) // 2
+            names = [name for one in candidates[len(candidates) - middle:] for name in one] + list(with_)
+            low, high = (middle, high) if size(names) <= memory else (low, middle - 1)
+        return [name for one in candidates[len(candidates) - low:] for name in one]
+
+    try:
+        chosen = most(layers, [])
+        if not chosen:
+            raise InvalidArgument(f"training {', '.join(layers[-1])} alone takes {size(layers[-1])} bytes, more than {memory}")
+        biases = [[name] for name, _ in every if name not in chosen and "bias" in name.rpartition(".")[2]]
+        chosen = most(biases, chosen) + chosen
+    except Exception:
+        for (_, value), trained in zip(every, before):
+            value.__dict__.pop("_frozen", None)
+            value.trainable = trained
+            if not trained:
+                value.__dict__["_frozen"] = True
+        raise
+    return list(choose(chosen))
+
+
 # ---- Low-rank adapters
 
 def _adapters(module: Module) -> list[tuple[str, Module, Lora]]:
@@ -344,7 +402,7 @@ class CachedFeatures:
         return (self._rows[index], *rest) if rest else self._rows[index]
 
 
-__all__ = ["CachedFeatures", "NearestClassMean", "freeze", "load_lora", "lora", "merge_lora", "remove_lora", "save_lora", "train_biases_only", "unfreeze",
+__all__ = ["CachedFeatures", "NearestClassMean", "freeze", "load_lora", "lora", "merge_lora", "remove_lora", "save_lora", "train_biases_only", "train_within", "unfreeze",
            "unmerge_lora"]
 
 all_suggesting(globals(), [name for name in __all__ if name[0].islower()])
