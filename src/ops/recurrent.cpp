@@ -17,7 +17,7 @@ Shapes rnn_shapes(const NodeView& node) {
   const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kRnnGates, 1, 0);
   return {sizes.sequence(), sizes.state()};
 }
-/// Of gates or cell states, for gradients.
+/// Sizes of gates or cell states, for gradients.
 Sizes kept_sizes(const SymbolicRecurrentSizes& sizes, int64_t each) {
   return {sizes.directions, sizes.length, sizes.batch, each * sizes.hidden};
 }
