@@ -145,7 +145,8 @@ size_t place_among_many(std::span<MemoryItem> items, const std::vector<size_t>& 
   return total;
 }
 
-constexpr size_t kMany = 2000;  // more than the networks have that we know
+/// The most items times items alive for which all neighbours of each item are looked at: ten times what the networks need that we know.
+constexpr size_t kManyNeighbours = size_t{1} << 20;
 
 }  // namespace
 
@@ -156,7 +157,7 @@ size_t plan_memory(std::span<MemoryItem> items) {
   std::vector<size_t> by_time = by_size;
   sort_indices(by_size, [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
   sort_indices(by_time, [&](size_t a, size_t b) { return items[a].first < items[b].first; });
-  if (items.size() > kMany && most_alive(items) > kMany) return place_among_many(items, by_time);
+  if (most_alive(items) > kManyNeighbours / std::max(items.size(), size_t{1})) return place_among_many(items, by_time);
   const size_t in_time = place_in_order(items, by_time);
   std::vector<size_t> offsets;
   for (const MemoryItem& item : items) offsets.push_back(item.offset);

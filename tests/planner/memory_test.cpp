@@ -58,6 +58,12 @@ TEST(MemoryPlan, a_hundred_thousand_items_at_once_do_not_take_quadratic_time) {
   EXPECT_EQ(plan_memory(items), 6'400'000u);
 }
 
+TEST(MemoryPlan, a_hundred_thousand_items_of_which_two_thousand_live_at_once_do_not_take_quadratic_time) {
+  std::vector<MemoryItem> items;
+  for (uint32_t i = 0; i < 100'000; ++i) items.push_back({64, i, i + 1899, 0});
+  EXPECT_EQ(plan_memory(items), 1900u * 64);
+}
+
 TEST(MemoryPlan, nothing_and_one_thing) {
   std::vector<MemoryItem> items;
   EXPECT_EQ(plan_memory(items), 0u);
