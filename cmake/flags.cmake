@@ -61,10 +61,16 @@ endif()
 set(MINNOW_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
 set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os> "${MINNOW_SECTION_OPTIONS}")
 set(MINNOW_KERNEL_OPTIONS
-    $<$<CONFIG:Release>:-O3>
     $<$<CONFIG:MinSizeRel>:-O2>
     -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
 )
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Vectors are written out, or loops become vectors; copies of short loops, and vectors for the rests of rows, would double the code.
+  list(APPEND MINNOW_KERNEL_OPTIONS
+       "$<$<CONFIG:Release>:-O2;-ftree-vectorize;-fvect-cost-model=dynamic;--param=vect-epilogues-nomask=0;-fno-asynchronous-unwind-tables>")
+else()
+  list(APPEND MINNOW_KERNEL_OPTIONS $<$<CONFIG:Release>:-O3>)
+endif()
 if(MINNOW_COVERAGE) # the options of src/CMakeLists.txt hold
   set(MINNOW_SMALL_OPTIONS)
   set(MINNOW_KERNEL_OPTIONS -Wno-psabi)

@@ -5,7 +5,7 @@
 
 #include "base/no_memory.h"
 #include "vision/corner_loops.h"
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/no_memory.h"
 #include "vision/fft.h"
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 namespace {

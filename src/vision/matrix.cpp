@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 namespace {

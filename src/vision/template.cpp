@@ -3,7 +3,7 @@
 
 #include "base/no_memory.h"
 #include "vision/fft.h"
-#include "vision/points.h"
+#include "vision/points/points.h"
 #include "vision/template_loops.h"
 
 namespace minnow::vision {

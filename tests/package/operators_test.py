@@ -52,7 +52,7 @@ class Operators(unittest.TestCase):
         self.check("ops/space.cpp", "DepthToSpace", "SpaceToDepth")
 
     def test_schemes(self):
-        self.check("backends/cpu/schemes/quantize.cpp", "QuantizeLinear", "DynamicQuantizeLinear")
+        self.check("backends/cpu/schemes/loops/quantize.cpp", "QuantizeLinear", "DynamicQuantizeLinear")
 
 
 if __name__ == "__main__":

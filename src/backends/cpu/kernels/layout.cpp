@@ -35,8 +35,7 @@ void transpose(const float* from, size_t from_row, size_t rows, size_t columns, 
       hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab1, ef1)), d, y + (c + 2) * to_row);
       hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab1, ef1)), d, y + (c + 3) * to_row);
     }
-    for (; c < columns; ++c)
-      for (size_t i = 0; i < 4; ++i) y[c * to_row + i] = x[i * from_row + c];
+    for (; c < columns; ++c) MINNOW_UNROLL for (size_t i = 0; i < 4; ++i) y[c * to_row + i] = x[i * from_row + c];
   }
   for (; r < rows; ++r)
     for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "backends/cpu/schemes/loops/strided_copy.h"
 #include "backends/cpu/schemes/schemes.h"
-#include "backends/cpu/strided_copy.h"
 
 namespace minnow::cpu {
 namespace {

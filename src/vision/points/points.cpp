@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 

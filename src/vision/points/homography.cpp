@@ -3,7 +3,7 @@
 
 #include "base/no_memory.h"
 #include "vision/matrix.h"
-#include "vision/robust.h"
+#include "vision/points/robust.h"
 
 namespace minnow::vision {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <array>
 
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vision/camera.h"
+#include "vision/points/camera.h"
 
 #include <numbers>
 

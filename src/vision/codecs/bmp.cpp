@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "vision/codec.h"
+#include "vision/codecs/codec.h"
 
 namespace minnow::vision {
 namespace {

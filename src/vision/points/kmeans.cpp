@@ -2,7 +2,7 @@
 #include <cfloat>
 
 #include "base/no_memory.h"
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/strided_copy.h"
+#include "backends/cpu/schemes/loops/strided_copy.h"
 
 #include <algorithm>
 #include <cstring>

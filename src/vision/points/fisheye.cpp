@@ -4,8 +4,8 @@
 #include <minnow/vision/calibration.h>
 #include <minnow/vision/geometry.h>
 
-#include "vision/camera.h"
 #include "vision/matrix.h"
+#include "vision/points/camera.h"
 
 namespace minnow::vision {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "base/no_memory.h"
-#include "vision/camera.h"
 #include "vision/matrix.h"
-#include "vision/robust.h"
+#include "vision/points/camera.h"
+#include "vision/points/robust.h"
 
 namespace minnow::vision {
 namespace {

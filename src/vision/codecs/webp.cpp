@@ -3,7 +3,7 @@
 #include <webp/decode.h>
 #include <webp/encode.h>
 
-#include "vision/codec.h"
+#include "vision/codecs/codec.h"
 
 namespace minnow::vision {
 

@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "vision/camera.h"
 #include "vision/lens_loops.h"
 #include "vision/matrix.h"
+#include "vision/points/camera.h"
 
 namespace minnow::vision {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PBM, PGM and PPM, as text and binary. Source: the Netpbm manual.
-#include "vision/codec.h"
+#include "vision/codecs/codec.h"
 
 namespace minnow::vision {
 namespace {

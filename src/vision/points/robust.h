@@ -4,7 +4,7 @@
 #include <minnow/vision/calibration.h>
 
 #include "base/function_ref.h"
-#include "vision/points.h"
+#include "vision/points/points.h"
 
 namespace minnow::vision {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vision/robust.h"
+#include "vision/points/robust.h"
 
 #include <cfloat>
 

@@ -6,7 +6,7 @@
 
 #include <png.h>
 
-#include "vision/codec.h"
+#include "vision/codecs/codec.h"
 
 // libpng's archive refers to stderr in a way that keeps it out of shared objects, for messages that are never printed here: all errors and
 // warnings go to the functions below. The build gives the library this name instead.

@@ -8,7 +8,7 @@
 #include <jerror.h>  // behind jpeglib.h
 #include <jpeglib.h>
 
-#include "vision/codec.h"
+#include "vision/codecs/codec.h"
 
 namespace minnow::vision {
 namespace {

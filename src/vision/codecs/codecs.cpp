@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vision/codec.h"
+#include "vision/codecs/codec.h"
 
 #include <cctype>
 
