@@ -173,7 +173,7 @@ class Detect:
         """Boxes are checked when the data set is made."""
 
     def encode(self, boxes: Any) -> Any:
-        """The answers that cells should give, float32 [n, cells, 4 + classes + 1], for boxes [n, most, 5]: distances to the sides in cells, the class, and
+        """The right answers of cells, float32 [n, cells, 4 + classes + 1], for boxes [n, most, 5]: distances to the sides in cells, the class, and
         whether there is an object. An object takes the cells in its middle; of several objects the smallest."""
         assert self.network is not None
         points, (width, height) = self.network.grid()
