@@ -33,6 +33,24 @@ std::string Packing::text() const {
   return source.empty() ? text : format("{}, of {}", text, source);
 }
 
+std::shared_ptr<const void> WeightStore::packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) {
+  const AlignedMemory host = allocate_aligned(packing.bytes);
+  pack(weight, host.get());
+  std::shared_ptr<void> memory = backend.allocate(packing.bytes);
+  backend.copy_from_host(memory.get(), host.get(), packing.bytes);
+  return memory;
+}
+
+PrepareContext::PrepareContext(const NodeView& node, Backend& backend, const Estimate& estimate, WeightStore& weights)
+    : node_(&node), device_(&backend.device()), estimate_(&estimate), weights_(&weights), memory_(memory_of(backend)) {}
+
+std::shared_ptr<const void> PrepareContext::packed(size_t input, std::string_view form, PackingParameters parameters, size_t bytes,
+                                                   WeightStore::Pack pack) {
+  const Packing packing{std::string(form), device_->name, bytes, std::move(parameters), {}};
+  const Tensor& weight = node_->contents(input);
+  return memory_ ? weights_->packed_on(*memory_, weight, packing, pack) : weights_->packed(weight, packing, pack);
+}
+
 size_t PrepareContext::reserve_scratch(size_t bytes) {
   const size_t offset = scratch_;
   const size_t end = sum_of({scratch_, bytes, kAlignment});

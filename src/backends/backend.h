@@ -39,6 +39,7 @@ struct Device {
   double l1_bandwidth = 100e9, l2_bandwidth = 50e9, l3_bandwidth = 30e9, memory_bandwidth = 10e9;  // bytes a second of one thread
   double far_scaling = 0.5;  // the bandwidth of the last cache and of memory that each further thread adds
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
+  double transfer_latency = 0, transfer_bandwidth = 0;  // seconds, bytes a second: of copies between the host's memory and a device's
   /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.
   double flop_time(double operations, double efficiency = 1) const { return operations / (flops * efficiency * threads); }
   /// Seconds to move that many bytes through the smallest cache that holds them.
@@ -54,6 +55,8 @@ struct Device {
     if (bytes <= double(l2) / 16) return byte_time(bytes);
     return bytes / ((bytes <= double(l3) / 8 ? l3_bandwidth : memory_bandwidth) * (1 + far_scaling * (threads - 1)));
   }
+  /// Seconds to copy that many bytes from or to the host.
+  double transfer_time(double bytes) const { return transfer_latency + bytes / transfer_bandwidth; }
   /// Bytes that a tensor takes in memory.
   size_t bytes(DType dtype, const Shape& shape, Layout layout) const {
     size_t elements = static_cast<size_t>(shape.elements());
@@ -117,13 +120,17 @@ struct Packing {
   std::string text() const;
 };
 
+class Backend;
+
 /// Packed weights, kept by the model and shared by all its plans and sessions.
 class WeightStore {
  public:
+  using Pack = FunctionRef<void(const TensorView& weight, void* out)>;
   /// The packed form of `weight`: made by `pack` at the first call with this weight and this `packing`, shared afterwards. Safe to call
   /// from many threads.
-  virtual std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
-                                             FunctionRef<void(const TensorView& weight, void* out)> pack) = 0;
+  virtual std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing, Pack pack) = 0;
+  /// The same in the memory of `backend`; `pack` writes to the host's. Packing::device names the device.
+  virtual std::shared_ptr<const void> packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack);
   virtual ~WeightStore() = default;
 };
 
@@ -132,17 +139,18 @@ class PrepareContext {
  public:
   PrepareContext(const NodeView& node, const Device& device, const Estimate& estimate, WeightStore& weights)
       : node_(&node), device_(&device), estimate_(&estimate), weights_(&weights) {}
+  PrepareContext(const NodeView& node, Backend& backend, const Estimate& estimate, WeightStore& weights);
   const NodeView& node() const { return *node_; }
   const Device& device() const { return *device_; }
+  /// Of a kernel that works on memory of its own; null: on the host's.
+  Backend* memory() const { return memory_; }
   Layout input_layout(size_t i) const { return estimate_->input_layout(i); }
   Layout output_layout(size_t i) const { return estimate_->output_layout(i); }
   /// The packed form of a constant input. `form` names the code of `pack`; `parameters` are all values that it reads besides the weight
   /// and the instruction set. If one is missing, two kernels may share a form that suits only one of them. tests/backends/cpu/
   /// packing_test.cpp compares the packed bytes of equal keys.
   std::shared_ptr<const void> packed(size_t input, std::string_view form, PackingParameters parameters, size_t bytes,
-                                     FunctionRef<void(const TensorView& weight, void* out)> pack) {
-    return weights_->packed(node_->contents(input), {std::string(form), device_->name, bytes, parameters, {}}, pack);
-  }
+                                     WeightStore::Pack pack);
   /// Reserves memory for runs of this kernel alone, aligned to a cache line; calls add up. Returns the offset from RunContext::scratch().
   /// Throws OutOfMemory if the size exceeds all memory.
   size_t reserve_scratch(size_t bytes);
@@ -153,6 +161,7 @@ class PrepareContext {
   const Device* device_;
   const Estimate* estimate_;
   WeightStore* weights_;
+  Backend* memory_ = nullptr;
   size_t scratch_ = 0;
 };
 
@@ -225,6 +234,20 @@ struct Scheme {
 /// Attribute "to": "packed" or "plain". The one input and the one output have the same shape and dtype.
 inline constexpr std::string_view kReorder = "minnow.Reorder";
 
+/// The operator that copies a tensor between the host's memory and a device's. The planner inserts it; a backend that does not use the
+/// host's memory has a row for it. Attribute "to": "device" or "host".
+inline constexpr std::string_view kTransfer = "minnow.Transfer";
+
+/// Work of a device that was recorded once and can be enqueued again and again.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void enqueue(RunContext& context) noexcept = 0;
+};
+
+/// A backend belongs to a session. If it does not use the host's memory, the tensors that its kernels read and write lie in memory of
+/// `allocate`, whose addresses only its own functions understand; kernels enqueue their work on the backend's one queue, in order, and
+/// return. Constant inputs are not copied for them: a kernel asks for those that it reads by PrepareContext::packed.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -236,15 +259,25 @@ class Backend {
   /// Whether its kernels read and write host memory. If so, the schemes of custom operators, which work on host memory, are part of its
   /// table.
   virtual bool uses_host_memory() const { return true; }
+  /// Throws OutOfMemory.
   virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
+  /// Copies behind all enqueued work, and wait for it. Throw Error if the device fails.
   virtual void copy_from_host(void* to, const void* from, size_t bytes);
   virtual void copy_to_host(void* to, const void* from, size_t bytes);
+  /// Whether work can be recorded, which then costs less than enqueueing it kernel by kernel.
+  virtual bool can_record() const { return false; }
+  /// From now on kernels record their work instead of doing it.
+  virtual void begin_recording() {}
+  virtual std::unique_ptr<Recording> end_recording() { return nullptr; }
   /// Operations a second that this machine really does when it does nothing but f32 multiply-adds, on the backend's threads; takes about
   /// 50 ms. 0: not known.
   virtual double measure_peak() { return 0; }
-  /// Waits for all enqueued work.
+  /// Waits for all enqueued work. Throws Error if it failed.
   virtual void finish() {}
 };
+
+/// The backend in whose memory a step's tensors lie; null: the host's.
+inline Backend* memory_of(Backend& backend) { return backend.uses_host_memory() ? nullptr : &backend; }
 
 struct BackendOptions {
   int threads = 0;  // 0: all cores

@@ -318,6 +318,7 @@ class Expression {
     infer_types(operators, graph);
     form->context.threads = form->runtime->threads;
     form->account = std::make_shared<MemoryAccount>(form->runtime->options.memory_limit);
+    form->context.environment.wanted_backends = form->runtime->wanted_backends;
     form->context.plan_with(operators, form->runtime->backends, form->packed, form->runtime->options.memory_limit);
     return form;
   }

@@ -12,7 +12,7 @@ namespace minnow::express {
 Runtime::Runtime(const SessionOptions& given) : options(given) {
   const BackendOptions for_backends = backend_options(given);
   threads = for_backends.threads;
-  backends = make_backends(given, for_backends);
+  backends = make_backends(given, for_backends, wanted_backends);
 }
 
 bool Runtime::is(const SessionOptions& given) const {

@@ -12,6 +12,7 @@ struct Runtime {
   SessionOptions options;
   std::vector<std::shared_ptr<Backend>> backends;
   int threads = 1;
+  size_t wanted_backends = SIZE_MAX;  // PlanEnvironment
 
   explicit Runtime(const SessionOptions& given);
   bool is(const SessionOptions& given) const;

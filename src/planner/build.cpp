@@ -35,7 +35,7 @@ std::unique_ptr<Draft> make_draft_of_part(const PlanEnvironment& environment, co
 // Replaces the draft by one for a part of the batch, if that keeps more of the values in the cache, or if the values of the whole batch
 // exceed `memory_limit` bytes. Returns the number of entries in a part; 0: the draft is unchanged.
 int64_t split_batch(const PlanEnvironment& environment, const PlanRequest& request, size_t memory_limit, std::unique_ptr<Draft>& draft) {
-  if (batch_size(draft->plan) < 4) return 0;
+  if (batch_size(draft->plan) < 4 || !environment.backends.front()->uses_host_memory()) return 0;
   const Device& device = environment.backends.front()->device();
   place_values(draft->plan);
   int64_t entries = 0;
@@ -66,10 +66,12 @@ std::string_view report_name(const Node& node) {
 void PlanEnvironment::index_schemes() {
   rows.clear();
   custom = custom_schemes(*operators);
-  for (const auto& backend : backends) {
-    for (const Scheme& scheme : backend->schemes()) rows[scheme.op].push_back({backend.get(), &scheme});
-    if (backend->uses_host_memory() && !backend->is_fallback())
-      for (const Scheme& scheme : custom) rows[scheme.op].push_back({backend.get(), &scheme});
+  for (size_t i = 0; i < backends.size(); ++i) {
+    Backend& backend = *backends[i];
+    const bool spare = i >= wanted_backends;
+    for (const Scheme& scheme : backend.schemes()) rows[scheme.op].push_back({&backend, &scheme, spare});
+    if (backend.uses_host_memory() && !backend.is_fallback())
+      for (const Scheme& scheme : custom) rows[scheme.op].push_back({&backend, &scheme, spare});
   }
 }
 
@@ -122,6 +124,7 @@ std::shared_ptr<const Plan> Plan::build(const PlanEnvironment& environment, cons
     prepare_kernels(environment, *draft);
     if (request.may_tile_rows && join_tiled_steps(draft->plan)) find_lifetimes(draft->plan);
     place_values(draft->plan);
+    find_recorded_steps(draft->plan);
     const bool fits = draft->plan.arena_bytes <= request.memory_limit || !request.may_split_batch;
     if (fits || (bytes != request.memory_limit && (entries == 0 || entries == before)))
       return std::shared_ptr<const Plan>(new Plan(std::move(draft->plan)));

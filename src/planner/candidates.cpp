@@ -22,6 +22,18 @@ double known_seconds(const PlanEnvironment& environment, const Step& step, const
   return known != environment.times.end() ? known->second : estimated;
 }
 
+// Whether a value has no place of a known size, which devices cannot have.
+bool has_open_values(const NodeView& node) {
+  const auto is_open = [](const ValueInfo& info) {
+    return info.kind != ValueInfo::Kind::tensor || info.extent != ValueInfo::Extent::exact;
+  };
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i) && is_open(node.input(i))) return true;
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (node.has_output(i) && is_open(node.output(i))) return true;
+  return false;
+}
+
 }  // namespace
 
 std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values,
@@ -30,10 +42,14 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
   StepInfos infos(step, values);
   infos.add_derived(step, derived);
   const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
+  const bool has_open = has_open_values(view);
   const auto ask = [&](const PlanEnvironment::Row& row) {
     Estimate estimate;
     try {
-      estimate = row.scheme->estimate(view, row.backend->device());
+      if (has_open && !row.backend->uses_host_memory())
+        estimate = declined("a shape depends on data, or a value is not a tensor");
+      else
+        estimate = row.scheme->estimate(view, row.backend->device());
     } catch (const NeedsContents& needs) {
       estimate = declined("input {} is not constant", needs.input);
     }
@@ -44,7 +60,7 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
     }
     if (estimate.declined.empty()) {
       choice.candidates.emplace_back(row.scheme, estimate.seconds);
-      accepted.push_back({row.backend, row.scheme, std::move(estimate), estimated});
+      accepted.push_back({row.backend, row.scheme, row.spare, std::move(estimate), estimated});
     } else {
       choice.refusals.push_back({row.scheme->name, std::move(estimate.declined)});
     }
@@ -52,8 +68,10 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
   if (const auto found = environment.rows.find(step.node->op()); found != environment.rows.end()) {
     for (const PlanEnvironment::Row& row : found->second)
       if (row.scheme == earlier) ask(row);
-    if (accepted.empty())
-      for (const PlanEnvironment::Row& row : found->second) ask(row);
+    for (const bool spare : {false, true})
+      if (accepted.empty())
+        for (const PlanEnvironment::Row& row : found->second)
+          if (row.spare == spare) ask(row);
   }
   if (accepted.empty())
     if (const auto any = environment.rows.find(kAnyOperator); any != environment.rows.end())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each step gets the scheme that layout.cpp chose for it, and steps that change layouts are put between.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "planner/draft.h"
 
@@ -22,55 +24,87 @@ void set_layout(PlanValue& value, Layout layout, const Device& device) {
   if (layout == Layout::packed) value.bytes = device.bytes(value.info.dtype, value.info.shape, layout);
 }
 
-// Where the nodes of conversions are; made when the first one is.
-Graph& graph_of_conversions(PlanParts& plan, Graph*& graph) {
-  if (!graph) {
-    plan.graphs.push_back(std::make_unique<Graph>());
-    graph = plan.graphs.back().get();
-  }
-  return *graph;
-}
+class Conversions {
+ public:
+  Conversions(const PlanEnvironment& environment, PlanParts& plan) : environment_(environment), plan_(plan) {}
 
-// Appends a step that gives value v in the other layout, and returns the new value. `backend`: of the step that reads or makes v.
-uint32_t add_conversion(const PlanEnvironment& environment, uint32_t v, const Backend& backend, Graph& graph, PlanParts& plan) {
-  const PlanValue from = plan.values[v];
-  const bool to_plain = from.layout == Layout::packed;
-  const std::string name = from.value ? from.value->name() : std::string("value");
-  Value& input = graph.add_input(name, ValueType::tensor(from.info.dtype, from.info.shape));
-  PlanValue made;
-  made.info = from.info;
-  made.info.contents = {};
-  made.bytes = static_cast<size_t>(made.info.shape.elements()) * size_of(made.info.dtype);
-  const uint32_t result = static_cast<uint32_t>(plan.values.size());
-  plan.values.push_back(std::move(made));
-  Step step;
-  step.node = &graph.add_node(kReorder, {&input}, 1, {{"to", std::string(to_plain ? "plain" : "packed")}}, name);
-  step.inputs = {v};
-  step.outputs = {result};
-  const StepInfos infos(step, plan.values);
-  const NodeView view(*step.node, infos.inputs, infos.outputs);
-  std::string reason = "no backend has a scheme for it";
-  const auto rows = environment.rows.find(kReorder);
-  // Try the step's backend first. If it has no packed layout, the backend of the producer or the consumer converts.
-  for (const bool at_hand : {true, false})
-    for (const PlanEnvironment::Row& row :
-         rows == environment.rows.end() ? std::span<const PlanEnvironment::Row>() : std::span(rows->second)) {
-      if ((row.backend == &backend) != at_hand) continue;
-      Estimate estimate = row.scheme->estimate(view, row.backend->device());
-      if (!estimate.declined.empty()) {
-        reason = estimate.declined;
-        continue;
-      }
-      set_layout(plan.values[result], to_plain ? Layout::plain : Layout::packed, row.backend->device());
-      step.backend = row.backend;
-      step.scheme = row.scheme;
-      step.least_seconds = estimate.seconds;
-      step.estimate = std::move(estimate);
-      plan.steps.push_back(std::move(step));
-      return result;
+  /// Value v, or the same, in this memory and layout; appends the steps that make it. `backend`: of the step that reads or makes v.
+  uint32_t in_form(uint32_t v, Backend* memory, Layout layout, Backend& backend) {
+    if (plan_.values[v].memory == memory && plan_.values[v].layout == layout) return v;
+    const auto found = made_.find({v, memory, layout});
+    if (found != made_.end()) return found->second;
+    uint32_t result = v;
+    if (plan_.values[v].memory != memory) {
+      // Copies have the plain layout, and one end of each is the host's memory.
+      result = in_form(result, plan_.values[v].memory, Layout::plain, backend);
+      if (Backend* from = plan_.values[v].memory; from && memory) result = in_form(result, nullptr, Layout::plain, backend);
+      Backend* const device = plan_.values[result].memory ? plan_.values[result].memory : memory;
+      result = add(result, kTransfer, memory ? "device" : "host", memory, Layout::plain, *device);
+      if (layout != Layout::plain) result = in_form(result, memory, layout, backend);
+    } else {
+      result = add(result, kReorder, layout == Layout::packed ? "packed" : "plain", memory, layout, backend);
     }
-  throw InternalError("{}: a change of layout was planned, but {}", step.node->where(), reason);
-}
+    made_[{v, memory, layout}] = result;
+    return result;
+  }
+
+ private:
+  // Appends a step of the operator `op`, which converts v.
+  uint32_t add(uint32_t v, std::string_view op, std::string_view to, Backend* memory, Layout layout, Backend& backend) {
+    const PlanValue from = plan_.values[v];
+    const std::string name = from.value ? from.value->name() : std::string("value");
+    Graph& graph = graph_of_conversions();
+    Value& input = graph.add_input(name, ValueType::tensor(from.info.dtype, from.info.shape));
+    PlanValue made;
+    made.info = from.info;
+    made.info.contents = {};
+    made.bytes = static_cast<size_t>(made.info.shape.elements()) * size_of(made.info.dtype);
+    made.memory = memory;
+    const uint32_t result = static_cast<uint32_t>(plan_.values.size());
+    plan_.values.push_back(std::move(made));
+    Step step;
+    step.node = &graph.add_node(std::string(op), {&input}, 1, {{"to", std::string(to)}}, name);
+    step.inputs = {v};
+    step.outputs = {result};
+    const StepInfos infos(step, plan_.values);
+    const NodeView view(*step.node, infos.inputs, infos.outputs);
+    std::string reason = "no backend has a scheme for it";
+    const auto rows = environment_.rows.find(op);
+    // Try the step's backend first. If it has no packed layout, the backend of the producer or the consumer converts.
+    for (const bool at_hand : {true, false})
+      for (const PlanEnvironment::Row& row :
+           rows == environment_.rows.end() ? std::span<const PlanEnvironment::Row>() : std::span(rows->second)) {
+        if ((row.backend == &backend) != at_hand) continue;
+        Estimate estimate = row.scheme->estimate(view, row.backend->device());
+        if (!estimate.declined.empty()) {
+          reason = estimate.declined;
+          continue;
+        }
+        set_layout(plan_.values[result], layout, row.backend->device());
+        step.backend = row.backend;
+        step.scheme = row.scheme;
+        step.least_seconds = estimate.seconds;
+        step.estimate = std::move(estimate);
+        plan_.steps.push_back(std::move(step));
+        return result;
+      }
+    throw InternalError("{}: a change of layout was planned, but {}", step.node->where(), reason);
+  }
+
+  // Where the nodes of conversions are; made when the first one is.
+  Graph& graph_of_conversions() {
+    if (!graph_) {
+      plan_.graphs.push_back(std::make_unique<Graph>());
+      graph_ = plan_.graphs.back().get();
+    }
+    return *graph_;
+  }
+
+  const PlanEnvironment& environment_;
+  PlanParts& plan_;
+  Graph* graph_ = nullptr;
+  std::map<std::tuple<uint32_t, Backend*, Layout>, uint32_t> made_;
+};
 
 }  // namespace
 
@@ -84,8 +118,7 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
 
   std::vector<Step> old = std::move(plan.steps);
   plan.steps.clear();
-  Graph* conversions = nullptr;
-  std::unordered_map<uint32_t, uint32_t> converted;          // value -> the same in the other layout
+  Conversions conversions(environment, plan);
   std::unordered_map<uint32_t, uint32_t> replaced_captures;  // value -> the same in the plain layout
   for (size_t s = 0; s < old.size(); ++s) {
     Step& step = old[s];
@@ -100,21 +133,21 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
     step.estimate = std::move(chosen.estimate);
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const uint32_t v = step.inputs[i];
-      if (v == kNone || plan.values[v].info.kind != ValueInfo::Kind::tensor || step.estimate.input_layout(i) == plan.values[v].layout)
-        continue;
-      auto found = converted.find(v);
-      if (found == converted.end())
-        found = converted.emplace(v, add_conversion(environment, v, backend, graph_of_conversions(plan, conversions), plan)).first;
-      step.inputs[i] = found->second;
+      if (v == kNone || plan.values[v].info.kind != ValueInfo::Kind::tensor) continue;
+      Backend* const memory = moves_between_memories(plan.values[v]) ? memory_of(backend) : plan.values[v].memory;
+      step.inputs[i] = conversions.in_form(v, memory, step.estimate.input_layout(i), backend);
     }
     const std::vector<uint32_t> outputs = step.outputs;
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i] != kNone) set_layout(plan.values[outputs[i]], step.estimate.output_layout(i), backend.device());
+      if (outputs[i] != kNone) {
+        set_layout(plan.values[outputs[i]], step.estimate.output_layout(i), backend.device());
+        plan.values[outputs[i]].memory = memory_of(backend);
+      }
     plan.steps.push_back(std::move(step));
     for (uint32_t v : outputs) {
-      if (v == kNone || !wants_plain[v] || plan.values[v].layout == Layout::plain) continue;
-      const uint32_t plain = add_conversion(environment, v, backend, graph_of_conversions(plan, conversions), plan);
-      converted[v] = plain;
+      if (v == kNone || !wants_plain[v]) continue;
+      const uint32_t plain = conversions.in_form(v, nullptr, Layout::plain, backend);
+      if (plain == v) continue;
       std::replace(plan.outputs.begin(), plan.outputs.end(), v, plain);
       std::replace(plan.exports.begin(), plan.exports.end(), v, plain);
       replaced_captures[v] = plain;

@@ -84,17 +84,25 @@ bool DerivedConstants::Store::is_packed(uint32_t v) const {
   return std::any_of(known_.begin(), known_.end(), [&](const Known& known) { return known.v == v && known.packed; });
 }
 
-std::shared_ptr<const void> DerivedConstants::Store::packed(const Tensor& weight, const Packing& packing,
-                                                            FunctionRef<void(const TensorView&, void*)> pack) {
+std::shared_ptr<const void> DerivedConstants::Store::packed(const Tensor& weight, const Packing& packing, Pack pack) {
+  return pack_known(weight, packing, pack, [&](const Tensor& from, const Packing& of, Pack by) { return shared_.packed(from, of, by); });
+}
+
+std::shared_ptr<const void> DerivedConstants::Store::packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) {
+  return pack_known(weight, packing, pack,
+                    [&](const Tensor& from, const Packing& of, Pack by) { return shared_.packed_on(backend, from, of, by); });
+}
+
+std::shared_ptr<const void> DerivedConstants::Store::pack_known(const Tensor& weight, const Packing& packing, Pack pack, Share share) {
   for (Known& known : known_) {
     if (known.contents.data() != weight.data()) continue;
     known.packed = true;
     const Row& row = derived_.rows_.at(known.v);
     Packing of_source = packing;
     of_source.source = format("{} {}", row.form, weight.shape());
-    return shared_.packed(row.source, of_source, [&](const TensorView&, void* out) { pack(weight, out); });
+    return share(row.source, of_source, [&](const TensorView&, void* out) { pack(weight, out); });
   }
-  return shared_.packed(weight, packing, pack);
+  return share(weight, packing, pack);
 }
 
 }  // namespace minnow

@@ -28,8 +28,8 @@ class DerivedConstants {
     Store(const DerivedConstants& derived, WeightStore& shared) : derived_(derived), shared_(shared) {}
     void add(uint32_t v, const Tensor& contents) { known_.push_back({v, contents, false}); }
     bool is_packed(uint32_t v) const;
-    std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
-                                       FunctionRef<void(const TensorView& weight, void* out)> pack) override;
+    std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing, Pack pack) override;
+    std::shared_ptr<const void> packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) override;
 
    private:
     struct Known {
@@ -39,6 +39,8 @@ class DerivedConstants {
     };
     const DerivedConstants& derived_;
     WeightStore& shared_;
+    using Share = FunctionRef<std::shared_ptr<const void>(const Tensor& weight, const Packing&, Pack)>;
+    std::shared_ptr<const void> pack_known(const Tensor& weight, const Packing& packing, Pack pack, Share share);
     std::vector<Known> known_;
   };
 

@@ -14,6 +14,7 @@ namespace minnow {
 struct Candidate {
   Backend* backend;
   const Scheme* scheme;
+  bool spare;                // PlanEnvironment::Row
   Estimate estimate;         // its seconds are measured if they are known
   double estimated_seconds;  // before that
 };
@@ -67,6 +68,11 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
 /// conversions.cpp. Gives each step the candidate that is chosen for it, and values their layouts; inserts the steps that convert between
 /// layouts. `choices` may be null.
 void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoices* choices);
+
+/// devices.cpp. Whether value v must be copied to be read in another memory: kernels of devices take constants by PrepareContext::packed.
+bool moves_between_memories(const PlanValue& value);
+/// devices.cpp. Finds the steps to record.
+void find_recorded_steps(PlanParts& plan);
 
 /// prepare.cpp. Prepares the kernel of every step, on all threads, and computes the derived constants that runs read.
 void prepare_kernels(const PlanEnvironment& environment, Draft& draft);

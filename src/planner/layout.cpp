@@ -30,9 +30,27 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
     const uint32_t s = producer[v];
     return s == kNone ? Layout::plain : candidates[s][choice[s]].estimate.output_layout(producer_output[v]);
   };
-  // Reading and writing the tensor once; a fixed part for the extra step.
-  const auto conversion = [&](uint32_t v, const Device& device) {
-    return device.byte_time(2.0 * static_cast<double>(values[v].bytes)) + 2e-7;
+  const auto memory_at = [&](uint32_t v) -> const Backend* {
+    const uint32_t s = producer[v];
+    if (s == kNone) return values[v].memory;
+    Backend& backend = *candidates[s][choice[s]].backend;
+    return memory_of(backend);
+  };
+  // A form of a value: where it lies, and how.
+  struct Form {
+    const Backend* memory;
+    Layout layout;
+    bool operator==(const Form&) const = default;
+  };
+  const auto form_of = [&](uint32_t v) { return Form{memory_at(v), layout_of(v)}; };
+  const auto wanted_form = [&](uint32_t v, const Candidate& c, uint32_t input) {
+    return Form{moves_between_memories(values[v]) ? memory_of(*c.backend) : memory_at(v), c.estimate.input_layout(input)};
+  };
+  // Reading and writing the tensor once; a fixed part for the extra step. Between memories: a copy.
+  const auto conversion = [&](uint32_t v, const Form& from, const Form& to, const Device& device) {
+    const double bytes = static_cast<double>(values[v].bytes);
+    if (from.memory != to.memory) return (to.memory ? to.memory : from.memory)->device().transfer_time(bytes);
+    return device.byte_time(2.0 * bytes) + 2e-7;
   };
 
   // Cost of candidate c at step s, given its neighbours' choices. A conversion that another consumer needs anyway is free.
@@ -43,24 +61,27 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
     for (uint32_t i = 0; i < step.inputs.size(); ++i) {
       const uint32_t v = step.inputs[i];
       if (v == kNone || values[v].info.kind != ValueInfo::Kind::tensor) continue;
-      const Layout wanted = c.estimate.input_layout(i);
-      if (wanted == layout_of(v)) continue;
+      const Form is = form_of(v), wanted = wanted_form(v, c, i);
+      if (wanted == is) continue;
       bool shared = false;
       if (consumers[v].size() <= 16)
         for (const Consumer& other : consumers[v])
-          shared |= other.step != s && chosen[other.step] &&
-                    candidates[other.step][choice[other.step]].estimate.input_layout(other.input) == wanted;
-      if (!shared) total += conversion(v, device);
+          shared |=
+              other.step != s && chosen[other.step] && wanted_form(v, candidates[other.step][choice[other.step]], other.input) == wanted;
+      if (!shared) total += conversion(v, is, wanted, device);
     }
     if (!look_ahead) return total;
     for (uint32_t i = 0; i < step.outputs.size(); ++i) {
       const uint32_t v = step.outputs[i];
       if (v == kNone) continue;
-      const Layout made = c.estimate.output_layout(i);
-      bool differs = wants_plain[v] && made != Layout::plain;
+      const Form made{memory_of(*c.backend), c.estimate.output_layout(i)};
+      Form other = wants_plain[v] ? Form{nullptr, Layout::plain} : made;
       for (const Consumer& user : consumers[v])
-        if (!differs) differs = candidates[user.step][choice[user.step]].estimate.input_layout(user.input) != made;
-      if (differs) total += conversion(v, device);
+        if (other == made) {
+          const Candidate& reader = candidates[user.step][choice[user.step]];
+          other = {memory_of(*reader.backend), reader.estimate.input_layout(user.input)};
+        }
+      if (other != made) total += conversion(v, made, other, device);
     }
     return total;
   };

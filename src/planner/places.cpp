@@ -46,22 +46,35 @@ void place_values(PlanParts& plan) {
   for (const Step& step : plan.steps)
     for (uint32_t v : step.outputs)
       if (v != kNone) made[v] = true;
-  std::vector<MemoryItem> items;
-  std::vector<size_t*> offsets;  // where the results go
+  struct Arena {
+    Backend* memory;
+    std::vector<MemoryItem> items;
+    std::vector<size_t*> offsets;  // where the results go
+  };
+  std::vector<Arena> arenas(1);  // the host's, then those of devices
+  const auto add = [&](Backend* memory, MemoryItem item, size_t& offset) {
+    size_t a = 0;
+    while (a < arenas.size() && arenas[a].memory != memory) ++a;
+    if (a == arenas.size()) arenas.push_back({memory, {}, {}});
+    arenas[a].items.push_back(item);
+    arenas[a].offsets.push_back(&offset);
+  };
   for (size_t v = 0; v < values.size(); ++v) {
     PlanValue& value = values[v];
     if (!made[v] || value.place != PlanValue::Place::arena || value.alias != kNone || value.bytes == 0) continue;
-    items.push_back({value.bytes, value.first, value.last});
-    offsets.push_back(&value.offset);
+    add(value.memory, {value.bytes, value.first, value.last}, value.offset);
   }
   for (uint32_t s = 0; s < plan.steps.size(); ++s)
-    if (Step& step = plan.steps[s]; step.scratch_bytes) {
-      items.push_back({step.scratch_bytes, s, s});
-      offsets.push_back(&step.scratch_offset);
-    }
-  plan.arena_bytes = plan_memory(items);
-  plan.arena_lower_bound = memory_lower_bound(items);
-  for (size_t i = 0; i < items.size(); ++i) *offsets[i] = items[i].offset;
+    if (Step& step = plan.steps[s]; step.scratch_bytes) add(memory_of(*step.backend), {step.scratch_bytes, s, s}, step.scratch_offset);
+  plan.device_arenas.clear();
+  for (Arena& arena : arenas) {
+    const size_t bytes = plan_memory(arena.items);
+    if (arena.memory)
+      plan.device_arenas.push_back({arena.memory, bytes});
+    else
+      plan.arena_bytes = bytes, plan.arena_lower_bound = memory_lower_bound(arena.items);
+    for (size_t i = 0; i < arena.items.size(); ++i) *arena.offsets[i] = arena.items[i].offset;
+  }
   for (PlanValue& value : values)
     if (value.alias != kNone) value.offset = values[value.alias].offset + value.alias_offset;
 }

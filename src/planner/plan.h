@@ -26,12 +26,14 @@ using ValueAliases = std::unordered_map<const Value*, const Value*>;
 struct PlanEnvironment {
   const OperatorSet* operators = nullptr;
   std::vector<std::shared_ptr<Backend>> backends;  // in order of preference; the last one serves every operator (reference)
+  size_t wanted_backends = SIZE_MAX;               // the others, behind them, compute only what these cannot
   WeightStore* weights = nullptr;
   std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: in an estimate's place; infinite: not taken
 
   struct Row {
     Backend* backend;
     const Scheme* scheme;
+    bool spare;  // of a backend that is not wanted
   };
   std::unordered_map<std::string_view, std::vector<Row>> rows;  // by operator; filled by index_schemes
   std::vector<Scheme> custom;                                   // schemes of custom operators, which stand beside the cpu backend's
@@ -60,6 +62,7 @@ struct PlanValue {
   ValueInfo info;
   Place place = Place::arena;
   Layout layout = Layout::plain;
+  Backend* memory = nullptr;     // in whose memory it lies; null: the host's
   size_t bytes = 0;              // in memory, in its layout
   size_t offset = kNowhere;      // in the arena
   uint32_t alias = kNone;        // shares the memory of that value: written in place, or a part of it
@@ -80,6 +83,17 @@ struct Step {
   size_t scratch_bytes = 0, scratch_offset = 0;
   double operations = 0;         // arithmetic operations of one run
   std::vector<Step> row_tiling;  // not empty: `kernel` runs the kernels of these steps, some rows at a time
+};
+
+/// Neighbouring steps of a backend that can record them.
+struct RecordedSteps {
+  uint32_t first, count;
+};
+
+/// The arena of a backend with memory of its own.
+struct DeviceArena {
+  Backend* backend;
+  size_t bytes;
 };
 
 /// A name to report a node by: its own, or that of its first output.
@@ -125,7 +139,9 @@ struct PlanParts {
   std::vector<std::unique_ptr<Graph>> graphs;        // decompositions, and the nodes of conversions
   std::vector<HandedOver> handed_over;               // as the request says
   std::vector<std::pair<uint32_t, size_t>> handing;  // steps, in order, and the outputs that are handed over behind them
-  size_t arena_bytes = 0, arena_lower_bound = 0;
+  size_t arena_bytes = 0, arena_lower_bound = 0;     // of the host's memory
+  std::vector<DeviceArena> device_arenas;
+  std::vector<RecordedSteps> recorded;  // in order
   int64_t batch_parts = 1;
   bool tiles_rows = false;
 };
@@ -136,6 +152,9 @@ class Plan {
   static std::shared_ptr<const Plan> build(const PlanEnvironment& environment, const PlanRequest& request);
 
   size_t arena_bytes() const noexcept { return parts_.arena_bytes; }
+  /// Of the backends that have memory of their own.
+  const std::vector<DeviceArena>& device_arenas() const noexcept { return parts_.device_arenas; }
+  const std::vector<RecordedSteps>& recorded() const noexcept { return parts_.recorded; }
   /// The largest sum of bytes that are live at one step: no arrangement can be smaller.
   size_t arena_lower_bound() const noexcept { return parts_.arena_lower_bound; }
   const std::vector<Step>& steps() const noexcept { return parts_.steps; }

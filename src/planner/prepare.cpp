@@ -39,7 +39,7 @@ std::vector<uint32_t> prepare_kernel(const PlanEnvironment& environment, const s
   for (size_t i = 0; i < step.inputs.size(); ++i)
     if (step.inputs[i] != kNone && derived.contains(step.inputs[i])) store.add(step.inputs[i], infos.inputs[i]->contents);
   const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
-  PrepareContext context(view, step.backend->device(), step.estimate, store);
+  PrepareContext context(view, *step.backend, step.estimate, store);
   step.kernel = step.scheme->prepare(context);
   MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");
   step.scratch_bytes = context.scratch_bytes();

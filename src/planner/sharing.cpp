@@ -42,7 +42,7 @@ class Sharing {
     const int overwritten = step.estimate.overwrites;
     if (overwritten < 0 || static_cast<size_t>(overwritten) >= step.inputs.size()) return;
     const uint32_t from = step.inputs[static_cast<size_t>(overwritten)], to = step.outputs[0];
-    if (!in_arena(from) || !in_arena(to) || values_[from].last != s) return;
+    if (!in_arena(from) || !in_arena(to) || values_[from].last != s || values_[from].memory != values_[to].memory) return;
     const uint32_t owner = owner_of(from);
     if (values_[to].bytes > values_[owner].bytes) return;
     values_[to].alias = owner;
@@ -62,7 +62,7 @@ class Sharing {
 
   void place_within(uint32_t part, uint32_t whole, size_t offset, uint32_t s) {
     // The earlier of the two values must end with this step: while both live, a callback may replace the contents of one.
-    if (values_[values_[part].first < s ? part : whole].last != s) return;
+    if (values_[values_[part].first < s ? part : whole].last != s || values_[part].memory != values_[whole].memory) return;
     const uint32_t inner = owner_of(part), outer = owner_of(whole);
     if (inner == outer || values_[part].bytes == 0) return;
     const size_t place = values_[whole].alias_offset + offset;

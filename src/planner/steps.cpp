@@ -110,7 +110,7 @@ class StepMaker {
     const auto earlier = earlier_.find(&node);
     std::vector<Candidate> candidates =
         find_candidates(environment_, step, plan_.values, draft_.derived, earlier == earlier_.end() ? nullptr : earlier->second, choice);
-    if (candidates.empty() || is_fallback(candidates[0])) {
+    if (candidates.empty() || is_fallback(candidates[0]) || candidates[0].spare) {
       if (step.definition->decompose && (candidates.empty() || environment_.backends.size() > 1) && decompose(step, first_output)) return;
       if (candidates.empty()) throw Unsupported("{}: no backend can compute it{}", node.where(), text_of(choice.refusals));
     }

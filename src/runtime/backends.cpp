@@ -6,6 +6,9 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
+#if MINNOW_GPU
+#include "backends/gpu/opencl/opencl.h"
+#endif
 #include "base/os.h"
 #include "runtime/power.h"
 
@@ -19,6 +22,9 @@ struct Row {
 
 constexpr Row kBackends[] = {
     {"cpu", make_cpu_backend},
+#if MINNOW_GPU
+    {"opencl", gpu::make_opencl_backend},
+#endif
     {"reference", make_reference_backend},
 };
 
@@ -58,9 +64,12 @@ BackendOptions backend_options(const SessionOptions& options) {
   return made;
 }
 
-std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends) {
+std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends, size_t& wanted) {
   std::vector<std::shared_ptr<Backend>> made;
   for (const std::string& name : options.backends) made.push_back(make_backend(name, for_backends));
+  wanted = made.size();
+  // The processor computes what a device cannot.
+  if (!made.empty() && !made.back()->uses_host_memory()) made.push_back(make_cpu_backend(for_backends));
   if (made.empty() || !made.back()->is_fallback()) made.push_back(make_reference_backend(for_backends));
   if (for_backends.threads > 1) ThreadPool::process().reserve(for_backends.threads);
   place_threads(resolved(options));

@@ -18,8 +18,8 @@ std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOption
 
 /// The options of a session for its backends. Throws InvalidArgument for unknown words.
 BackendOptions backend_options(const SessionOptions& options);
-/// The backends that a session's options name, followed by the reference, which implements every operator. Reserves their
-/// threads in the process's pool and places the threads as the options say.
-std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends);
+/// The backends that a session's options name, behind devices the processor, and last the reference, which implements every operator.
+/// `wanted`: how many are named. Reserves their threads in the process's pool and places the threads as the options say.
+std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends, size_t& wanted);
 
 }  // namespace minnow

@@ -253,6 +253,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
         return std::make_unique<Subgraphs>(node, captured, session_);
       });
   entry->state.choices = std::move(choices);
+  entry->state.allocate_device_arenas();
   if (entry->plan().batch_parts() > 1) set_up_parts(*entry, live_ins.size());
   if (session_.planned) session_.planned();
   std::vector<Slot>& slots = entry->state.slots();
@@ -430,7 +431,7 @@ Executor::Outcome Executor::run_plan(Entry& entry, std::span<const Slot* const> 
     state.point_output(k, output_memory_[k]);
   }
   if (session_.profiling && !entry.profiled) add_profiles(entry);
-  if (const Outcome outcome = run_steps(state, base); outcome.status != Status::done) return outcome;
+  if (const Outcome outcome = run_steps(state); outcome.status != Status::done) return outcome;
   for (size_t k = 0; k < wanted_.size(); ++k) {
     if (!is_new(k)) continue;
     const uint32_t v = plan.outputs()[k];
@@ -449,17 +450,36 @@ Executor::Outcome Executor::run_plan(Entry& entry, std::span<const Slot* const> 
 
 using Clock = std::chrono::steady_clock;
 
-Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
+namespace {
+
+void throw_failure(const RunContext& context) {
+  if (!context.has_failed()) return;
+  if (context.thrown) std::rethrow_exception(context.thrown);
+  throw InvalidArgument("{}", context.failure);
+}
+
+}  // namespace
+
+Executor::Outcome Executor::run_steps(PlanState& state) {
   RunContext context;
   Watch* const watch = Watch::current();
   const Watch::Interruptible may_stop;
   const std::vector<Step>& steps = state.plan().steps();
+  auto recorded = state.plan().recorded().begin();
+  const auto recorded_end = state.plan().recorded().end();
   auto handing = state.plan().handing().begin();
   const auto handing_end = state.plan().handing().end();
   for (size_t number = 0; number < steps.size(); ++number) {
     const Step& step = steps[number];
     StepState& own = state.steps()[number];
-    const bool trying = session_.threads > 1 && own.trial.begin(number);
+    if (recorded != recorded_end && recorded->first == number && !session_.profiling && !session_.before && !session_.after) {
+      run_recorded(state, static_cast<size_t>(recorded - state.plan().recorded().begin()), context);
+      number += recorded->count - 1;
+      ++recorded;
+      continue;
+    }
+    Backend* const device = memory_of(*step.backend);
+    const bool trying = !device && session_.threads > 1 && own.trial.begin(number);
     context.threads = own.trial.threads(session_.threads);
     if (watch && (watch->should_stop_before_node() || session_.cancelled.load(std::memory_order_relaxed)))
       watch->stop(" before " + step.node->where());
@@ -471,11 +491,13 @@ Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
     }
     context.inputs = own.inputs;
     context.outputs = own.outputs;
-    context.scratch = arena + step.scratch_offset;
+    context.scratch = state.scratch_of(step);
     context.subgraphs = own.subgraphs.get();
     if (session_.profiling || trying) {
+      if (device) device->finish();
       const Clock::time_point start = Clock::now();
       step.kernel->run(context);
+      if (device) device->finish();
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
       if (trying) own.trial.note(seconds, session_.threads);
       if (session_.profiling)
@@ -485,10 +507,7 @@ Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
       step.kernel->run(context);
     }
     if (watch && watch->reason() != Watch::Reason::none) watch->stop(" in " + step.node->where());
-    if (context.has_failed()) {
-      if (context.thrown) std::rethrow_exception(context.thrown);
-      throw InvalidArgument("{}", context.failure);
-    }
+    throw_failure(context);
     if (context.overflowed.load(std::memory_order_relaxed)) [[unlikely]] {
       if (has_finite_inputs(state, number)) return {Status::overflowed, &state, &step};
       context.overflowed.store(false, std::memory_order_relaxed);
@@ -504,7 +523,31 @@ Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
       received_[output] = true;
     }
   }
+  for (const DeviceArena& arena : state.plan().device_arenas()) arena.backend->finish();
   return {};
+}
+
+// Runs neighbouring steps of a device as one piece of work, which the first run records.
+void Executor::run_recorded(PlanState& state, size_t number, RunContext& context) {
+  const RecordedSteps& range = state.plan().recorded()[number];
+  std::unique_ptr<Recording>& recording = state.recordings()[number];
+  if (!recording) recording = record(state, range, context);
+  recording->enqueue(context);
+  throw_failure(context);
+}
+
+[[gnu::cold]] std::unique_ptr<Recording> Executor::record(PlanState& state, const RecordedSteps& range, RunContext& context) {
+  Backend& backend = *state.plan().steps()[range.first].backend;
+  backend.begin_recording();
+  for (uint32_t s = range.first; s < range.first + range.count; ++s) {
+    context.inputs = state.steps()[s].inputs;
+    context.outputs = state.steps()[s].outputs;
+    context.scratch = state.scratch_of(state.plan().steps()[s]);
+    state.plan().steps()[s].kernel->run(context);
+  }
+  std::unique_ptr<Recording> recording = backend.end_recording();
+  throw_failure(context);
+  return recording;
 }
 
 [[gnu::cold]] void Executor::prepare(std::span<const ValueInfo> live_ins) {

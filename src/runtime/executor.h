@@ -89,7 +89,9 @@ class Executor {
   Outcome run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);
   void* keep(size_t output, size_t bytes);
   Outcome run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
-  Outcome run_steps(PlanState& state, std::byte* arena);
+  Outcome run_steps(PlanState& state);
+  void run_recorded(PlanState& state, size_t number, RunContext& context);
+  std::unique_ptr<Recording> record(PlanState& state, const RecordedSteps& range, RunContext& context);
   void add_profiles(Entry& entry);
   static size_t arena_bytes_within(const std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   static void forget_results(Entry& entry) noexcept;

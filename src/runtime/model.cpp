@@ -13,18 +13,27 @@
 
 namespace minnow {
 
+std::shared_ptr<PackedWeights::Item> PackedWeights::item_of(const Tensor& weight, const Packing& packing) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Item>& place = items_[Key{weight.data(), weight.dtype(), weight.shape(), packing}];
+  if (!place) {
+    place = std::make_shared<Item>();
+    place->weight = weight;
+  }
+  return place;
+}
+
+std::shared_ptr<const void> PackedWeights::packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) {
+  const std::shared_ptr<Item> item = item_of(weight, packing);
+  const std::lock_guard lock(item->packing);
+  const ChargeTo nobody;
+  if (!item->memory) item->memory = WeightStore::packed_on(backend, weight, packing, pack);
+  return item->memory;
+}
+
 std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, const Packing& packing,
                                                   FunctionRef<void(const TensorView&, void*)> pack) {
-  std::shared_ptr<Item> item;
-  {
-    const std::lock_guard lock(mutex_);
-    std::shared_ptr<Item>& place = items_[Key{weight.data(), weight.dtype(), weight.shape(), packing}];
-    if (!place) {
-      place = std::make_shared<Item>();
-      place->weight = weight;
-    }
-    item = place;
-  }
+  const std::shared_ptr<Item> item = item_of(weight, packing);
   const std::lock_guard lock(item->packing);
   if (!item->memory) {
     const size_t bytes = packing.bytes;

@@ -23,6 +23,7 @@ class PackedWeights final : public WeightStore {
   void save();
   std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                      FunctionRef<void(const TensorView&, void*)> pack) override;
+  std::shared_ptr<const void> packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) override;
   size_t bytes() const;
   /// Sets the bytes of all plain weights: an estimate of the size of their packed forms.
   void expect(size_t bytes) { expected_ = bytes; }
@@ -48,6 +49,7 @@ class PackedWeights final : public WeightStore {
     std::atomic<size_t> bytes{0};
   };
   std::shared_ptr<void> allocate(size_t bytes);
+  std::shared_ptr<Item> item_of(const Tensor& weight, const Packing& packing);
   mutable std::mutex mutex_;  // not held while packing: many weights are packed at the same time, each once
   std::unique_ptr<WeightCache> owned_cache_;
   std::atomic<WeightCache*> cache_{nullptr};  // null: there is no file

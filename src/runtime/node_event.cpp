@@ -53,8 +53,13 @@ void StepEvent::replace_input(size_t i, const TensorView& value) {
   const Layout layout = is.layout;
   const size_t bytes = step_.backend->device().bytes(value.dtype(), value.shape(), layout);
   auto slot = std::make_unique<Slot>();
-  slot->datum = Datum(Tensor(DType::u8, {static_cast<int64_t>(bytes)}));
-  slot->view = TensorView(value.dtype(), value.shape(), slot->datum.tensor.data());
+  if (is.memory) {
+    device_memory_.push_back(is.memory->allocate(bytes));
+    slot->view = TensorView(value.dtype(), value.shape(), device_memory_.back().get());
+  } else {
+    slot->datum = Datum(Tensor(DType::u8, {static_cast<int64_t>(bytes)}));
+    slot->view = TensorView(value.dtype(), value.shape(), slot->datum.tensor.data());
+  }
   write(value, v, const_cast<void*>(slot->view.data()));
   replacements_.push_back({i, state_.inputs[i], std::move(slot)});
   state_.inputs[i] = replacements_.back().slot.get();
@@ -79,6 +84,11 @@ void StepEvent::replace_output(size_t i, const TensorView& value) {
 }
 
 Tensor StepEvent::read(const TensorView& view, uint32_t v) const {
+  if (Backend* const memory = plan_.values()[v].memory) {
+    Tensor copy(view.dtype(), view.shape());
+    memory->copy_to_host(copy.writable().data<char>(), view.data(), copy.bytes());
+    return copy;
+  }
   if (!is_packed(v)) return Tensor(view);
   Tensor plain(view.dtype(), view.shape());
   char* to = plain.writable().data<char>();
@@ -87,7 +97,9 @@ Tensor StepEvent::read(const TensorView& view, uint32_t v) const {
 }
 
 void StepEvent::write(const TensorView& value, uint32_t v, void* to) const {
-  if (is_packed(v))
+  if (Backend* const memory = plan_.values()[v].memory)
+    memory->copy_from_host(to, value.data(), value.bytes());
+  else if (is_packed(v))
     for_each_lane(value, [&](size_t packed, size_t plain, size_t bytes) {
       std::memcpy(static_cast<char*>(to) + packed, value.data<char>() + plain, bytes);
     });

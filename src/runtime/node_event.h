@@ -51,6 +51,7 @@ class StepEvent final : public NodeEvent {
   StepState& state_;
   const Moment moment_;
   std::vector<Replacement> replacements_;
+  std::vector<std::shared_ptr<void>> device_memory_;  // of replaced inputs
 };
 
 }  // namespace minnow

@@ -29,12 +29,28 @@ PlanState::PlanState(std::shared_ptr<const Plan> plan, MakeSubgraphRunner make_s
   }
 }
 
+void PlanState::allocate_device_arenas() {
+  for (const DeviceArena& arena : plan_->device_arenas())
+    device_arenas_.push_back(arena.backend->allocate(std::max<size_t>(arena.bytes, 1)));
+  recordings_.resize(plan_->recorded().size());
+}
+
+std::byte* PlanState::arena_of(const Backend* memory) const noexcept {
+  if (!memory) return arena_;
+  for (size_t i = 0; i < device_arenas_.size(); ++i)
+    if (plan_->device_arenas()[i].backend == memory) return static_cast<std::byte*>(device_arenas_[i].get());
+  return nullptr;
+}
+
+void* PlanState::scratch_of(const Step& step) const noexcept { return arena_of(memory_of(*step.backend)) + step.scratch_offset; }
+
 void PlanState::bind(std::byte* arena) noexcept {
   arena_ = arena;
   for (size_t v = 0; v < slots_.size(); ++v) {
     const PlanValue& value = plan_->values()[v];
     if (value.place != PlanValue::Place::arena) continue;
-    void* memory = value.offset == kNowhere ? arena : arena + value.offset;
+    std::byte* const base = arena_of(value.memory);
+    void* memory = value.offset == kNowhere ? base : base + value.offset;
     if (value.info.extent == ValueInfo::Extent::exact) {
       slots_[v].view = TensorView(value.info.dtype, value.info.shape, memory);
     } else {

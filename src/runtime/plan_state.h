@@ -38,6 +38,12 @@ class PlanState {
   /// Points the slots at an arena of at least plan().arena_bytes(). Allocates nothing.
   void bind(std::byte* arena) noexcept;
   std::byte* bound_arena() const noexcept { return arena_; }
+  /// Allocates the arenas of devices; the plan's state keeps them, and the work that is recorded on them.
+  void allocate_device_arenas();
+  /// Where the scratch of a step is.
+  void* scratch_of(const Step& step) const noexcept;
+  /// The recorded work of plan().recorded()[i]; null until it is recorded.
+  std::vector<std::unique_ptr<Recording>>& recordings() noexcept { return recordings_; }
   /// Sets the memory for output i (Plan::writes_output).
   void point_output(size_t i, void* memory) noexcept;
 
@@ -45,10 +51,13 @@ class PlanState {
   SchemeChoices choices;
 
  private:
+  std::byte* arena_of(const Backend* memory) const noexcept;  // null: the host's
   std::shared_ptr<const Plan> plan_;
   std::vector<Slot> slots_;
   std::vector<StepState> steps_;
   std::byte* arena_ = nullptr;
+  std::vector<std::shared_ptr<void>> device_arenas_;  // in the order of the plan's
+  std::vector<std::unique_ptr<Recording>> recordings_;
 };
 
 }  // namespace minnow

@@ -62,7 +62,9 @@ struct Session::Impl {
     context.explain = options.explain;
     for (const SchemeTime& time : options.times) environment.times[{time.node, time.scheme}] = time.seconds;
     context.threads = for_backends.threads;
-    context.plan_with(*this->model->operators, make_backends(options, for_backends), this->model->packed, options.memory_limit);
+    size_t& wanted = environment.wanted_backends;
+    std::vector<std::shared_ptr<Backend>> backends = make_backends(options, for_backends, wanted);
+    context.plan_with(*this->model->operators, std::move(backends), this->model->packed, options.memory_limit);
     if (!options.weight_cache.empty()) this->model->packed.keep_in(options.weight_cache, graph(), context.threads);
     account = std::make_shared<MemoryAccount>(options.memory_limit);
     executor.emplace(*this->model->graph, context);

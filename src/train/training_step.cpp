@@ -191,6 +191,7 @@ struct TrainingStep::Impl {
     infer_types(operators, *made.graph);
     made.context.threads = made.runtime->threads;
     made.account = std::make_shared<MemoryAccount>(made.runtime->options.memory_limit);
+    made.context.environment.wanted_backends = made.runtime->wanted_backends;
     made.context.plan_with(operators, made.runtime->backends, made.packed, made.runtime->options.memory_limit);
     made.slots.resize(leaves.size());
     for (const Slot& slot : made.slots) made.live_ins.push_back(&slot);

@@ -148,18 +148,6 @@ std::vector<SchemeCase> gradient_cases() {
   }
   changing("ConvTranspose", {2, 33, 7, 6}, {33, 20, 1, 1}, with(conv({1, 1}, {2, 2}, {0, 0, 0, 0}), {{"output_padding", Ints{1, 1}}}));
   changing("ConvTranspose", {1, 16, 4, 4}, {16, 20, 1, 2}, with(conv({1, 2}, {3, 2}, {0, 0, 0, 0}), {{"output_padding", Ints{2, 0}}}));
-
-  // Few and many sequences and units, no vector of them, one step, all states and none.
-  for (const auto& [length, batch, hidden] : {std::tuple(3, 2, 5), {1, 1, 16}, {7, 5, 33}, {20, 9, 64}, {2, 40, 3}})
-    for (const bool states : {false, true}) {
-      SchemeCase one{"minnow.LstmCellGradient",
-                     {normal({length, batch, 4 * hidden}), normal({4 * hidden, hidden}, 2, 0.2), normal({length, batch, hidden}, 3)},
-                     {},
-                     {},
-                     3};
-      for (unsigned i = 0; states && i < 3; ++i) one.inputs.push_back(normal({batch, hidden}, 4 + i));
-      cases.push_back(one);
-    }
 #endif
   return cases;
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What backends for GPUs need from a driver (CUDA, OpenCL): memory, compiled functions and a queue. The schemes (schemes/) are written
+// once, in a C-like dialect (dialect.h), and know nothing of the driver.
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+
+#include "backends/backend.h"
+
+namespace minnow::gpu {
+
+/// A function of a compiled program.
+class Function {
+ public:
+  virtual ~Function() = default;
+};
+
+/// One argument of a launch: a buffer (an address of the driver's), or a number.
+struct Argument {
+  enum class Kind : uint8_t { buffer, i32, f32 };
+  Kind kind = Kind::i32;
+  union {
+    const void* address;
+    int32_t i32;
+    float f32;
+  };
+};
+
+inline constexpr size_t kMostArguments = 48;
+using Extent = std::array<uint32_t, 3>;
+
+/// The queue of one session on a device. Addresses may be added to within an allocation; only the driver's functions understand them.
+/// Functions throw Error, except launch().
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual const Device& device() const = 0;
+  /// Throws OutOfMemory.
+  virtual std::shared_ptr<void> allocate(size_t bytes) = 0;
+  virtual void copy_from_host(void* to, const void* from, size_t bytes) = 0;
+  virtual void copy_to_host(void* to, const void* from, size_t bytes) = 0;
+  /// The function `name` of the program `source`, in the dialect's form. The programs of a device are compiled once in a process.
+  virtual std::unique_ptr<Function> function(const std::string& source, const std::string& name) = 0;
+  /// Enqueues groups * group work items. False: the driver refused.
+  virtual bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept = 0;
+  virtual void finish() = 0;
+  virtual bool can_record() const { return false; }
+  virtual void begin_recording() {}
+  virtual std::unique_ptr<Recording> end_recording() { return nullptr; }
+};
+
+/// A device as `minnow devices` prints it.
+struct DeviceRow {
+  std::string backend, name, details;
+  std::string problem;  // not empty: it cannot be used, because ...
+};
+
+/// The backend called `name` over a queue.
+std::shared_ptr<Backend> make_gpu_backend(std::string_view name, std::unique_ptr<Queue> queue);
+
+}  // namespace minnow::gpu

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "backends/gpu/driver.h"
+
+namespace minnow::gpu {
+
+/// A backend over a driver's queue, with the schemes of schemes/schemes.h.
+class GpuBackend final : public Backend {
+ public:
+  GpuBackend(std::string_view name, std::unique_ptr<Queue> queue);
+  Queue& queue() noexcept { return *queue_; }
+  std::string_view name() const override { return name_; }
+  const Device& device() const override { return queue_->device(); }
+  std::span<const Scheme> schemes() const override { return schemes_; }
+  bool uses_host_memory() const override { return false; }
+  std::shared_ptr<void> allocate(size_t bytes) override { return queue_->allocate(bytes); }
+  void copy_from_host(void* to, const void* from, size_t bytes) override { queue_->copy_from_host(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, size_t bytes) override { queue_->copy_to_host(to, from, bytes); }
+  bool can_record() const override { return queue_->can_record(); }
+  void begin_recording() override { queue_->begin_recording(); }
+  std::unique_ptr<Recording> end_recording() override { return queue_->end_recording(); }
+  void finish() override { queue_->finish(); }
+
+ private:
+  std::string_view name_;
+  std::unique_ptr<Queue> queue_;
+  std::vector<Scheme> schemes_;
+};
+
+}  // namespace minnow::gpu

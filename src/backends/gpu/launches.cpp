@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/launches.h"
+
+#include <cstring>
+
+#include "backends/gpu/gpu_backend.h"
+
+namespace minnow::gpu {
+
+Queue& queue_of(PrepareContext& context) { return static_cast<GpuBackend&>(*context.memory()).queue(); }
+
+Launches::Launches(PrepareContext& context)
+    : context_(&context), queue_(queue_of(context)), where_(context.node().where()), constant_of_input_(context.node().input_count(), 0) {}
+
+void Launches::add(const std::string& source, const std::string& name, Extent groups, Extent group, std::vector<Given> arguments) {
+  if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
+  MINNOW_CHECK(arguments.size() <= kMostArguments, "a launch has too many arguments");
+  Launch launch{queue_.function(source, name), name, groups, group, std::move(arguments), {}};
+  const NodeView& node = context_->node();
+  for (Given& given : launch.given) {
+    Argument argument;
+    switch (given.kind) {
+      case Given::Kind::i32:
+        argument.kind = Argument::Kind::i32;
+        argument.i32 = given.i32;
+        break;
+      case Given::Kind::f32:
+        argument.kind = Argument::Kind::f32;
+        argument.f32 = given.f32;
+        break;
+      case Given::Kind::input:
+        if (given.index < kConstants && node.is_constant(given.index)) {
+          size_t& known = constant_of_input_[given.index];
+          const size_t bytes = node.contents(given.index).bytes();
+          if (!known)
+            known = 1 + add_packed(given.index, "plain", {}, bytes,
+                                   [&](const TensorView& weight, void* out) { std::memcpy(out, weight.data(), bytes); });
+          given.index = kConstants + known - 1;
+        }
+        [[fallthrough]];
+      default:
+        argument.kind = Argument::Kind::buffer;
+        argument.address = nullptr;
+    }
+    launch.arguments.push_back(argument);
+  }
+  launches_.push_back(std::move(launch));
+}
+
+void Launches::add_1d(const std::string& source, const std::string& name, int64_t items, std::vector<Given> arguments) {
+  constexpr int64_t kGroup = 256;
+  add(source, name, {static_cast<uint32_t>((items + kGroup - 1) / kGroup), 1, 1}, {kGroup, 1, 1}, std::move(arguments));
+}
+
+size_t Launches::add_constant(std::shared_ptr<const void> memory) {
+  constants_.push_back(std::move(memory));
+  return constants_.size() - 1;
+}
+
+size_t Launches::add_packed(size_t input, std::string_view form, PackingParameters parameters, size_t bytes, WeightStore::Pack pack) {
+  return add_constant(context_->packed(input, form, std::move(parameters), std::max<size_t>(bytes, 1), pack));
+}
+
+size_t Launches::add_table(const void* data, size_t bytes) {
+  std::shared_ptr<void> memory = queue_.allocate(std::max<size_t>(bytes, 1));
+  queue_.copy_from_host(memory.get(), data, bytes);
+  return add_constant(std::move(memory));
+}
+
+void Launches::run(RunContext& context) noexcept {
+  for (Launch& launch : launches_) {
+    if (launch.same && static_cast<const char*>(context.inputs[launch.same->input]->view.data()) + launch.same->input_offset ==
+                           static_cast<const char*>(context.outputs[launch.same->output]->view.data()) + launch.same->output_offset)
+      continue;
+    for (size_t i = 0; i < launch.given.size(); ++i) {
+      const Given& given = launch.given[i];
+      if (given.kind == Given::Kind::input)
+        launch.arguments[i].address =
+            given.index >= kConstants ? constants_[given.index - kConstants].get() : context.inputs[given.index]->view.data();
+      else if (given.kind == Given::Kind::output)
+        launch.arguments[i].address = context.outputs[given.index]->view.data();
+      else if (given.kind == Given::Kind::scratch)
+        launch.arguments[i].address = static_cast<const char*>(context.scratch) + given.index;
+    }
+    if (!queue_.launch(*launch.function, launch.groups, launch.group, launch.arguments)) {
+      context.fail("{}: the driver of {} did not accept the kernel {}", where_, queue_.device().name, launch.name);
+      return;
+    }
+  }
+}
+
+}  // namespace minnow::gpu

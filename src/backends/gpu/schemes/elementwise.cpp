@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators, fused or alone: the kernel's source is written from the operators, one expression each.
+#include <unordered_map>
+
+#include "backends/gpu/schemes/broadcast.h"
+#include "backends/gpu/schemes/elementwise.h"
+#include "backends/gpu/schemes/schemes.h"
+
+namespace minnow::gpu {
+namespace {
+
+// $0, $1, $2 are the operands; $a, $b, $c attributes.
+struct Pattern {
+  std::string_view op, real, integer;  // empty: not for this kind
+  std::string_view a = {};             // names of attributes, and their defaults
+  float a_default = 0;
+  std::string_view b = {};
+  float b_default = 0;
+};
+
+constexpr Pattern kPatterns[] = {
+    {"Abs", "fabs($0)", "($0 < 0 ? 0 - $0 : $0)"},
+    {"Acos", "acos($0)", ""},
+    {"Acosh", "acosh($0)", ""},
+    {"Add", "($0 + $1)", "($0 + $1)"},
+    {"And", "", "($0 & $1)"},
+    {"Asin", "asin($0)", ""},
+    {"Asinh", "asinh($0)", ""},
+    {"Atan", "atan($0)", ""},
+    {"Atanh", "atanh($0)", ""},
+    {"BitwiseAnd", "", "($0 & $1)"},
+    {"BitwiseNot", "", "(~$0)"},
+    {"BitwiseOr", "", "($0 | $1)"},
+    {"BitwiseXor", "", "($0 ^ $1)"},
+    {"Ceil", "ceil($0)", ""},
+    {"Celu", "($0 < 0 ? $a * (exp($0 / $a) - 1.0f) : $0)", "", "alpha", 1},
+    {"Cos", "cos($0)", ""},
+    {"Cosh", "cosh($0)", ""},
+    {"Div", "($0 / $1)", "($1 == 0 ? 0 : $1 + 1 == 0 ? 0 - $0 : $0 / $1)"},
+    {"Elu", "($0 < 0 ? $a * (exp($0) - 1.0f) : $0)", "", "alpha", 1},
+    {"Equal", "($0 == $1)", "($0 == $1)"},
+    {"Erf", "erf($0)", ""},
+    {"Exp", "exp($0)", ""},
+    {"Floor", "floor($0)", ""},
+    {"Greater", "($0 > $1)", "($0 > $1)"},
+    {"GreaterOrEqual", "($0 >= $1)", "($0 >= $1)"},
+    {"HardSigmoid", "fmin(fmax($0 * $a + $b, 0.0f), 1.0f)", "", "alpha", 0.2f, "beta", 0.5f},
+    {"HardSwish", "($0 * fmin(fmax($0 / 6.0f + 0.5f, 0.0f), 1.0f))", ""},
+    {"Identity", "$0", "$0"},
+    {"IsNaN", "($0 != $0)", ""},
+    {"LeakyRelu", "($0 < 0 ? $0 * $a : $0)", "", "alpha", 0.01f},
+    {"Less", "($0 < $1)", "($0 < $1)"},
+    {"LessOrEqual", "($0 <= $1)", "($0 <= $1)"},
+    {"Log", "log($0)", ""},
+    {"Mish", "($0 * tanh($0 > 20.0f ? $0 : log1p(exp($0))))", ""},
+    {"Mul", "($0 * $1)", "($0 * $1)"},
+    {"Neg", "(-$0)", "(0 - $0)"},
+    {"Not", "", "(!$0)"},
+    {"Or", "", "($0 | $1)"},
+    {"PRelu", "($0 < 0 ? $0 * $1 : $0)", "($0 < 0 ? $0 * $1 : $0)"},
+    {"Pow", "pow($0, $1)", ""},
+    {"Reciprocal", "(1.0f / $0)", ""},
+    {"Relu", "($0 < 0 ? 0.0f : $0)", "($0 < 0 ? 0 : $0)"},
+    {"Round", "rint($0)", ""},
+    {"Selu", "($b * ($0 <= 0 ? $a * (exp($0) - 1.0f) : $0))", "", "alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f},
+    {"Shrink", "($0 < -$a ? $0 + $b : $0 > $a ? $0 - $b : 0.0f)", "", "lambd", 0.5f, "bias", 0},
+    {"Sigmoid", "(1.0f / (1.0f + exp(-$0)))", ""},
+    {"Sign", "($0 > 0 ? 1.0f : $0 < 0 ? -1.0f : $0)", "($0 > 0 ? 1 : $0 < 0 ? -1 : 0)"},
+    {"Sin", "sin($0)", ""},
+    {"Sinh", "sinh($0)", ""},
+    {"Softplus", "($0 > 20.0f ? $0 : log1p(exp($0)))", ""},
+    {"Softsign", "($0 / (1.0f + fabs($0)))", ""},
+    {"Sqrt", "sqrt($0)", ""},
+    {"Sub", "($0 - $1)", "($0 - $1)"},
+    {"Swish", "($0 / (1.0f + exp(-$a * $0)))", "", "alpha", 1},
+    {"Tan", "tan($0)", ""},
+    {"Tanh", "tanh($0)", ""},
+    {"ThresholdedRelu", "($0 > $a ? $0 : 0.0f)", "", "alpha", 1},
+    {"Where", "($0 ? $1 : $2)", "($0 ? $1 : $2)"},
+    {"Xor", "", "($0 ^ $1)"},
+};
+
+// NaN in any operand gives NaN.
+constexpr std::string_view kRealMax = "($0 != $0 || $0 > $1 ? $0 : $1)", kRealMin = "($0 != $0 || $0 < $1 ? $0 : $1)";
+constexpr std::string_view kIntegerMax = "($0 > $1 ? $0 : $1)", kIntegerMin = "($0 < $1 ? $0 : $1)";
+
+std::string filled(std::string_view pattern, std::span<const std::string> operands, float a = 0, float b = 0) {
+  std::string text;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '$') {
+      text += pattern[i];
+      continue;
+    }
+    const char c = pattern[++i];
+    text += c == 'a' ? literal(a) : c == 'b' ? literal(b) : operands[static_cast<size_t>(c - '0')];
+  }
+  return text;
+}
+
+// The same function of two operands over all of them.
+std::string folded(std::string_view pattern, std::span<const std::string> operands) {
+  std::string text = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    const std::string both[] = {text, operands[i]};
+    text = filled(pattern, both);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> expression_of(const NodeView& node, std::span<const std::string> operands) {
+  const std::string& op = node.op();
+  const DType dtype = node.input_dtype(op == "Where" ? 1 : 0);
+  const bool real = is_real(dtype);
+  if (op == "Max" || op == "Min") {
+    if (operands.size() > 3) return std::nullopt;  // the text doubles with each
+    return folded(op == "Max" ? (real ? kRealMax : kIntegerMax) : (real ? kRealMin : kIntegerMin), operands);
+  }
+  if (op == "Sum" || op == "Mean") {
+    std::string sum = folded("($0 + $1)", operands);
+    return op == "Sum" ? sum : format("({} / {})", sum, literal(static_cast<float>(operands.size())));
+  }
+  if (op == "Clip") {
+    std::string x = operands[0];
+    for (const size_t i : {size_t{1}, size_t{2}})
+      if (i < operands.size() && !operands[i].empty())
+        x = format(i == 1 ? "({} < {} ? {} : {})" : "({} > {} ? {} : {})", x, operands[i], operands[i], x);
+    return x;
+  }
+  if (op == "Cast" || op == "CastLike") {
+    if (!node.has_output(0)) return std::nullopt;
+    const DType to = node.output(0).dtype;
+    if (to == DType::boolean) return format("({} != 0)", operands[0]);
+    if (real && !is_real(to) && to != DType::i32 && to != DType::i64) return std::nullopt;  // beyond the range, references wrap around
+    return format("({})({})", computed_as(to), operands[0]);
+  }
+  if (op == "IsInf") {
+    const bool negative = node.attribute(Attribute<bool>{"detect_negative", true});
+    const bool positive = node.attribute(Attribute<bool>{"detect_positive", true});
+    return format("(isinf({}) && ({} < 0 ? {} : {}))", operands[0], operands[0], negative ? 1 : 0, positive ? 1 : 0);
+  }
+  if (op == "Gelu") {
+    const bool tanh = node.attribute(Attribute<std::string_view>{"approximate", "none"}) == "tanh";
+    return filled(tanh ? "(0.5f * $0 * (1.0f + tanh(0.7978845608f * ($0 + 0.044715f * $0 * $0 * $0))))"
+                       : "(0.5f * $0 * (1.0f + erf($0 * 0.70710678118f)))",
+                  operands);
+  }
+  if (op == "Mod") {
+    const bool c_like = node.attribute(Attribute<bool>{"fmod", false});
+    if (real) return c_like ? std::optional(filled("fmod($0, $1)", operands)) : std::nullopt;
+    if (c_like) return filled("($1 == 0 || $1 + 1 == 0 ? 0 : $0 % $1)", operands);
+    return filled("($1 == 0 || $1 + 1 == 0 ? 0 : $0 % $1 != 0 && (($0 < 0) != ($1 < 0)) ? $0 % $1 + $1 : $0 % $1)", operands);
+  }
+  if (op == "Pow" && node.has_input(1) && (!real || !is_real(node.input_dtype(1)))) return std::nullopt;
+  if (op == "Pow" && node.is_constant(1) && node.input_shape(1).elements() == 1) {
+    const double exponent = node.real_scalar(1);
+    if (exponent == 2) return filled("($0 * $0)", operands);
+    if (exponent == 3) return filled("($0 * $0 * $0)", operands);
+    if (exponent == 0.5) return filled("sqrt($0)", operands);
+    if (exponent == 1) return operands[0];
+    if (exponent == -1) return filled("(1.0f / $0)", operands);
+  }
+  if (op == "Abs" && (dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64)) return operands[0];
+  for (const Pattern& pattern : kPatterns) {
+    if (pattern.op != op) continue;
+    const std::string_view text = real ? pattern.real : pattern.integer;
+    if (text.empty()) return std::nullopt;
+    const float a = pattern.a.empty() ? 0 : node.attribute(Attribute<float>{pattern.a, pattern.a_default});
+    const float b = pattern.b.empty() ? 0 : node.attribute(Attribute<float>{pattern.b, pattern.b_default});
+    return filled(text, operands, a, b);
+  }
+  return std::nullopt;
+}
+
+std::string expression_of(const Activation& activation, const std::string& x) {
+  using Kind = Activation::Kind;
+  const std::string operands[] = {x, literal(activation.alpha), literal(activation.beta)};
+  const auto fill = [&](std::string_view pattern) { return filled(pattern, operands, activation.alpha, activation.beta); };
+  switch (activation.kind) {
+    case Kind::none:
+      return x;
+    case Kind::relu:
+      return fill("($0 < 0 ? 0.0f : $0)");
+    case Kind::clip:
+      return fill("($0 < $1 ? $1 : $0 > $2 ? $2 : $0)");
+    case Kind::leaky_relu:
+      return fill("($0 < 0 ? $0 * $1 : $0)");
+    case Kind::hard_sigmoid:
+      return fill("fmin(fmax($0 * $1 + $2, 0.0f), 1.0f)");
+    case Kind::hard_swish:
+      return fill("($0 * fmin(fmax($0 / 6.0f + 0.5f, 0.0f), 1.0f))");
+    case Kind::sigmoid:
+      return fill("(1.0f / (1.0f + exp(-$0)))");
+    case Kind::tanh:
+      return fill("tanh($0)");
+    case Kind::swish:
+      return fill("($0 / (1.0f + exp(-$0)))");
+    case Kind::gelu:
+      return fill("(0.5f * $0 * (1.0f + erf($0 * 0.70710678118f)))");
+  }
+  return x;
+}
+
+namespace {
+
+// Statements that compute the result from the operands' names; the name of the result.
+struct Body {
+  std::string statements, result;
+};
+
+std::string scalar_text(const Tensor& tensor) {
+  if (tensor.dtype() == DType::f32) return literal(tensor.data<float>()[0]);
+  if (tensor.dtype() == DType::boolean) return tensor.data<uint8_t>()[0] ? "1" : "0";
+  if (tensor.dtype() == DType::i32) return format("({})", tensor.data<int32_t>()[0]);
+  return {};
+}
+
+std::optional<Body> body_of(const NodeView& node, std::span<const std::string> operands) {
+  if (node.op() != kFusedElementwise) {
+    const auto text = expression_of(node, operands);
+    if (!text) return std::nullopt;
+    return Body{{}, *text};
+  }
+  const Graph& graph = **node.find<Subgraph>("body");
+  struct Known {
+    std::string name;
+    ValueInfo info;
+  };
+  std::unordered_map<const Value*, Known> known;
+  for (size_t i = 0; i < node.input_count(); ++i) known[graph.inputs()[i].get()] = {operands[i], node.input(i)};
+  for (const auto& constant : graph.constants()) {
+    Known& made = known[constant.get()];
+    made.info.dtype = constant->constant()->dtype();
+    made.info.shape = constant->constant()->shape();
+    made.info.contents = *constant->constant();
+    made.name = scalar_text(*constant->constant());
+    if (made.name.empty()) return std::nullopt;
+  }
+  Body body;
+  size_t number = 0;
+  for (const Node& inner : graph.nodes()) {
+    std::vector<const ValueInfo*> infos;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < inner.input_count(); ++i) {
+      const Value* input = inner.input(i);
+      infos.push_back(input ? &known.at(input).info : nullptr);
+      names.push_back(input ? known.at(input).name : std::string());
+    }
+    // Only f32 and booleans are fused.
+    ValueInfo result;
+    const bool decides = is_boolean_result(inner.op());
+    result.dtype = decides ? DType::boolean : DType::f32;
+    if (inner.op() == "Cast") return std::nullopt;
+    const ValueInfo* outputs[] = {&result};
+    const auto text = expression_of(NodeView(inner, infos, outputs), names);
+    if (!text) return std::nullopt;
+    const std::string name = format("t{}", number++);
+    body.statements += format("  const {} {} = {};\n", computed_as(result.dtype), name, *text);
+    known[inner.output(0)] = {name, std::move(result)};
+  }
+  body.result = known.at(graph.outputs()[0]).name;
+  return body;
+}
+
+std::vector<std::string> operand_names(const NodeView& node) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < node.input_count(); ++i) names.push_back(node.has_input(i) ? format("v{}", i) : std::string());
+  return names;
+}
+
+bool ignores_input(const NodeView& node, size_t i) { return node.op() == "CastLike" && i == 1; }
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal(node); !reason.empty()) return declined("{}", reason);
+  if (node.output_count() != 1) return declined("it has several outputs");
+  if (node.input_count() > 16) return declined("it has more than 16 inputs");
+  if (!body_of(node, operand_names(node))) return declined("an operator or a dtype in it has no expression");
+  Estimate result = estimate_of(node, device);
+  for (size_t i = 0; i < node.input_count() && result.overwrites < 0; ++i)
+    if (node.has_input(i) && node.input_shape(i) == node.output_shape(0) && node.input_dtype(i) == node.output(0).dtype)
+      result.overwrites = static_cast<int>(i);
+  return result;
+}
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Body body = *body_of(node, operand_names(node));
+  Broadcast broadcast(node.output_shape(0));
+  std::string parameters, pointers, loads;
+  std::vector<Given> given;
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i) && !ignores_input(node, i)) broadcast.add(node.input_shape(i));
+  broadcast.finish();
+  size_t s = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i) || ignores_input(node, i)) continue;
+    const std::string_view dtype = dialect_name(node.input_dtype(i));
+    parameters += format("UPDATE(MEM({}), x{}), ", dtype, i);
+    pointers += format("  USE_READ(MEM({}), x{});\n", dtype, i);
+    loads += format("  const {} v{} = LOAD({}, x{}, {});\n", computed_as(node.input_dtype(i)), i, dtype, i, broadcast.index(s++));
+    given.push_back(Given::input(i));
+  }
+  const std::string_view dtype = dialect_name(node.output(0).dtype);
+  given.push_back(Given::output(0));
+  given.emplace_back(node.output_shape(0).elements());
+  broadcast.append_arguments(given);
+  const std::string source = format(
+      "KERNEL(elementwise)({}WRITE(MEM({}), y), const int n{}) {{\n{}  USE_WRITE(MEM({}), y);\n"
+      "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n{}{}{}  STORE({}, y, i, {});\n}}\n",
+      parameters, dtype, broadcast.parameters(), pointers, dtype, broadcast.coordinates(), loads, body.statements, dtype, body.result);
+  auto kernel = std::make_unique<Launches>(context);
+  kernel->add_1d(source, "elementwise", node.output_shape(0).elements(), std::move(given));
+  return kernel;
+}
+
+#define MINNOW_ROW(op) \
+  { op, "gpu.elementwise", estimate, prepare }
+constexpr Scheme kSchemes[] = {MINNOW_ROW("Abs"),
+                               MINNOW_ROW("Acos"),
+                               MINNOW_ROW("Acosh"),
+                               MINNOW_ROW("Add"),
+                               MINNOW_ROW("And"),
+                               MINNOW_ROW("Asin"),
+                               MINNOW_ROW("Asinh"),
+                               MINNOW_ROW("Atan"),
+                               MINNOW_ROW("Atanh"),
+                               MINNOW_ROW("BitwiseAnd"),
+                               MINNOW_ROW("BitwiseNot"),
+                               MINNOW_ROW("BitwiseOr"),
+                               MINNOW_ROW("BitwiseXor"),
+                               MINNOW_ROW("Cast"),
+                               MINNOW_ROW("CastLike"),
+                               MINNOW_ROW("Ceil"),
+                               MINNOW_ROW("Celu"),
+                               MINNOW_ROW("Clip"),
+                               MINNOW_ROW("Cos"),
+                               MINNOW_ROW("Cosh"),
+                               MINNOW_ROW("Div"),
+                               MINNOW_ROW("Elu"),
+                               MINNOW_ROW("Equal"),
+                               MINNOW_ROW("Erf"),
+                               MINNOW_ROW("Exp"),
+                               MINNOW_ROW("Floor"),
+                               MINNOW_ROW("Gelu"),
+                               MINNOW_ROW("Greater"),
+                               MINNOW_ROW("GreaterOrEqual"),
+                               MINNOW_ROW("HardSigmoid"),
+                               MINNOW_ROW("HardSwish"),
+                               MINNOW_ROW("IsInf"),
+                               MINNOW_ROW("IsNaN"),
+                               MINNOW_ROW("LeakyRelu"),
+                               MINNOW_ROW("Less"),
+                               MINNOW_ROW("LessOrEqual"),
+                               MINNOW_ROW("Log"),
+                               MINNOW_ROW("Max"),
+                               MINNOW_ROW("Mean"),
+                               MINNOW_ROW("Min"),
+                               MINNOW_ROW("Mish"),
+                               MINNOW_ROW("Mod"),
+                               MINNOW_ROW("Mul"),
+                               MINNOW_ROW("Neg"),
+                               MINNOW_ROW("Not"),
+                               MINNOW_ROW("Or"),
+                               MINNOW_ROW("PRelu"),
+                               MINNOW_ROW("Pow"),
+                               MINNOW_ROW("Reciprocal"),
+                               MINNOW_ROW("Relu"),
+                               MINNOW_ROW("Round"),
+                               MINNOW_ROW("Selu"),
+                               MINNOW_ROW("Shrink"),
+                               MINNOW_ROW("Sigmoid"),
+                               MINNOW_ROW("Sign"),
+                               MINNOW_ROW("Sin"),
+                               MINNOW_ROW("Sinh"),
+                               MINNOW_ROW("Softplus"),
+                               MINNOW_ROW("Softsign"),
+                               MINNOW_ROW("Sqrt"),
+                               MINNOW_ROW("Sub"),
+                               MINNOW_ROW("Sum"),
+                               MINNOW_ROW("Swish"),
+                               MINNOW_ROW("Tan"),
+                               MINNOW_ROW("Tanh"),
+                               MINNOW_ROW("ThresholdedRelu"),
+                               MINNOW_ROW("Where"),
+                               MINNOW_ROW("Xor"),
+                               MINNOW_ROW(kFusedElementwise)};
+#undef MINNOW_ROW
+
+}  // namespace
+
+std::span<const Scheme> elementwise_schemes() { return kSchemes; }
+
+}  // namespace minnow::gpu

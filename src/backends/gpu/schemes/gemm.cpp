@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/schemes/gemm.h"
+
+#include <algorithm>
+
+#include "backends/gpu/schemes/broadcast.h"
+#include "backends/gpu/schemes/elementwise.h"
+
+namespace minnow::gpu {
+namespace {
+
+constexpr int64_t kTileM = 64, kTileN = 64, kTileK = 16;
+// Tiles in flight that keep a large device busy.
+constexpr int64_t kBusy = 264;
+
+// 16 x 16 items compute 4 x 4 sums each. Parts of k go to scratch, and are added by `gemm_end`.
+constexpr std::string_view kSource = R"(
+  LOCAL float as[16][68];
+  LOCAL float bs[16][68];
+  const int item = ITEM(0);
+  const int m0 = GROUP(1) * 64, n0 = GROUP(0) * 64;
+  const int batch = GROUP(2) / splits, split = GROUP(2) % splits;
+  const int k_begin = split * k_each, k_end = k_begin + k_each < K ? k_begin + k_each : K;
+  const int row = item / 16 * 4, column = item % 16 * 4;
+  START
+  float sums[4][4];
+  UNROLL for (int i = 0; i < 4; ++i) UNROLL for (int j = 0; j < 4; ++j) sums[i][j] = 0;
+  for (int k0 = k_begin; k0 < k_end; k0 += 16) {
+    UNROLL for (int t = 0; t < 4; ++t) {
+      const int at = t * 256 + item, m = A_COLUMNS ? at % 64 : at / 16, k = A_COLUMNS ? at / 64 : at % 16;
+      as[k][m] = m0 + m < M && k0 + k < k_end ? A_AT(m0 + m, k0 + k) : 0;
+    }
+    UNROLL for (int t = 0; t < 4; ++t) {
+      const int at = t * 256 + item, n = B_ROWS ? at % 64 : at / 16, k = B_ROWS ? at / 64 : at % 16;
+      bs[k][n] = n0 + n < N && k0 + k < k_end ? B_AT(k0 + k, n0 + n) : 0;
+    }
+    BARRIER();
+    UNROLL for (int k = 0; k < 16; ++k) {
+      float a[4], b[4];
+      UNROLL for (int i = 0; i < 4; ++i) a[i] = as[k][row + i], b[i] = bs[k][column + i];
+      UNROLL for (int i = 0; i < 4; ++i) UNROLL for (int j = 0; j < 4; ++j) sums[i][j] = FMA(a[i], b[j], sums[i][j]);
+    }
+    BARRIER();
+  }
+  UNROLL for (int r = 0; r < 4; ++r) UNROLL for (int c = 0; c < 4; ++c) {
+    const int m = m0 + row + r, n = n0 + column + c;
+    if (m < M && n < N) {
+)";
+
+}  // namespace
+
+void add_terms(Gemm& gemm, const NodeView& node, std::span<const Term> terms) {
+  for (const Term& term : terms) {
+    if (!node.has_input(term.input) || term.factor == 0) continue;
+    const std::string_view dtype = dialect_name(node.input_dtype(term.input));
+    const std::string name = format("z{}", term.input);
+    Broadcast broadcast(node.output_shape(0), name);
+    if (term.per_channel) {
+      Ints strides(node.output_shape(0).rank(), 0);
+      strides[1] = 1;
+      broadcast.add(std::move(strides));
+    } else {
+      broadcast.add(node.input_shape(term.input));
+    }
+    broadcast.finish();
+    gemm.term_parameters += format(", UPDATE(MEM({}), {})", dtype, name) + broadcast.parameters();
+    gemm.term_given.push_back(Given::input(term.input));
+    broadcast.append_arguments(gemm.term_given);
+    gemm.terms += format("      USE_READ(MEM({}), {});\n{}", dtype, name, broadcast.coordinates());
+    gemm.terms += format("      v += {} * LOAD({}, {}, {});\n", literal(term.factor), dtype, name, broadcast.index(0));
+  }
+}
+
+void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
+  const NodeView& node = context.node();
+  const std::string_view dtype = dialect_name(node.output(0).dtype);
+  const uint32_t tiles_m = static_cast<uint32_t>((gemm.m + kTileM - 1) / kTileM),
+                 tiles_n = static_cast<uint32_t>((gemm.n + kTileN - 1) / kTileN);
+  const int64_t tiles = int64_t{tiles_m} * tiles_n * gemm.batches, blocks_k = (gemm.k + kTileK - 1) / kTileK;
+  int64_t splits = tiles * 2 > kBusy ? 1 : std::clamp<int64_t>(kBusy / tiles, 1, std::max<int64_t>(1, blocks_k / 8));
+  const int64_t k_each = (blocks_k + splits - 1) / splits * kTileK;
+  splits = std::max<int64_t>(1, (gemm.k + k_each - 1) / k_each);
+  const std::string definitions = gemm.definitions + format("#define A_COLUMNS {}\n#define B_ROWS {}\n#define START {}\n",
+                                                            gemm.a_columns ? 1 : 0, gemm.b_rows ? 1 : 0, gemm.start);
+  const std::string ends = format("      float v = {} * sum;\n{}      STORE({}, y, i, {});\n", literal(gemm.alpha), gemm.terms, dtype,
+                                  expression_of(gemm.activation, "v"));
+  const Extent groups = {tiles_n, tiles_m, static_cast<uint32_t>(gemm.batches * splits)}, group = {256, 1, 1};
+  const std::string head = gemm.parameters + "const int M, const int N, const int K, const int k_each, const int splits";
+  std::vector<Given> given = gemm.given;
+  for (const int64_t number : {gemm.m, gemm.n, gemm.k, k_each, splits}) given.emplace_back(number);
+  if (splits == 1) {
+    given.push_back(Given::output(0));
+    given.insert(given.end(), gemm.term_given.begin(), gemm.term_given.end());
+    const std::string source = format(
+        "{}KERNEL(gemm)({}, WRITE(MEM({}), y){}) {{\n{}  USE_WRITE(MEM({}), y);\n{}      const float sum = sums[r][c];\n"
+        "      const int i = {};\n{}    }}\n  }}\n}}\n",
+        definitions, head, dtype, gemm.term_parameters, gemm.pointers, dtype, kSource, gemm.result_at, ends);
+    kernel.add(source, "gemm", groups, group, std::move(given));
+    return;
+  }
+  const int64_t elements = gemm.m * gemm.n * gemm.batches;
+  const size_t scratch = context.reserve_scratch(static_cast<size_t>(elements * splits) * sizeof(float));
+  given.push_back(Given::scratch(scratch));
+  kernel.add(format("{}KERNEL(gemm_part)({}, WRITE(float, parts)) {{\n{}  USE_WRITE(float, parts);\n{}"
+                    "      parts[((split * (GROUPS(2) / splits) + batch) * M + m) * N + n] = sums[r][c];\n    }}\n  }}\n}}\n",
+                    definitions, head, gemm.pointers, kSource),
+             "gemm_part", groups, group, std::move(given));
+  std::vector<Given> end = {Given::scratch(scratch), elements, gemm.m, gemm.n, splits, Given::output(0)};
+  end.insert(end.end(), gemm.term_given.begin(), gemm.term_given.end());
+  kernel.add_1d(
+      format("{}KERNEL(gemm_end)(READ(float, parts), const int count, const int M, const int N, const int splits, WRITE(MEM({}), y){}) {{\n"
+             "  USE_READ(float, parts);\n  USE_WRITE(MEM({}), y);\n  const int at = GROUP(0) * ITEMS(0) + ITEM(0);\n"
+             "  if (at < count) {{\n    const int n = at % N, m = at / N % M, batch = at / (M * N);\n    float sum = 0;\n"
+             "    for (int s = 0; s < splits; ++s) sum += parts[s * count + at];\n    const int i = {};\n{}  }}\n}}\n",
+             gemm.definitions, dtype, gemm.term_parameters, dtype, gemm.result_at, ends),
+      "gemm_end", elements, std::move(end));
+}
+
+}  // namespace minnow::gpu

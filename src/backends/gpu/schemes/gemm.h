@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices in tiles, for matrix products and convolutions: the operands are expressions.
+#pragma once
+#include "backends/gpu/schemes/schemes.h"
+#include "graph/activation.h"
+
+namespace minnow::gpu {
+
+struct Gemm {
+  int64_t m = 0, n = 0, k = 0, batches = 1;
+  std::string parameters;  // of the kernel, for A and B, each followed by a comma
+  std::vector<Given> given;
+  std::string pointers;     // statements that open them
+  std::string definitions;  // macros, and A_AT(m, k), B_AT(k, n): floats, 0 outside of the matrices
+  std::string start;        // statements behind the computation of `batch`, m0, n0
+  bool a_columns = false;   // neighbours in memory are those along m, else along k
+  bool b_rows = true;       // along n, else along k
+
+  // The result: element (m, n) of a batch is at index RESULT_AT(batch, m, n) of output 0.
+  std::string result_at;
+  float alpha = 1;
+  Activation activation;
+  /// Further terms, as statements that add to `v` at index `i` of the output, with (m, n) at hand; their parameters and arguments.
+  std::string terms, term_parameters;
+  std::vector<Given> term_given;
+};
+
+/// Appends the launches. Reserves scratch where the sums are split.
+void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm);
+
+/// The terms of a fused operator: the bias, which is broadcast, and a tensor like the output. Absent inputs are left out.
+struct Term {
+  size_t input;
+  float factor;
+  bool per_channel;  // of axis 1 alone
+};
+void add_terms(Gemm& gemm, const NodeView& node, std::span<const Term> terms);
+
+}  // namespace minnow::gpu

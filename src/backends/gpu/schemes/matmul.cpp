@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices of floats, with what is fused behind them.
+#include "graph/matmul.h"
+#include "backends/gpu/schemes/gemm.h"
+
+namespace minnow::gpu {
+namespace {
+
+constexpr int64_t kMostGroups = 65535;
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (p.k == 0) return declined("there is nothing to sum");
+  if (p.batches() > kMostGroups / 300) return declined("there are more than {} matrices", kMostGroups / 300);
+  return estimate_of(node, device, 2 * p.multiply_adds(), 0.3);
+}
+
+// The matrices of a batch: a number to multiply its index by, or a table.
+struct Matrices {
+  int64_t step = 0;
+  std::vector<int32_t> table;  // empty: steps serve
+  template <class F>
+  Matrices(int64_t count, F matrix) {
+    if (count > 1) step = matrix(1);
+    bool linear = true;
+    for (int64_t i = 0; i < count; ++i) linear = linear && matrix(i) == i * step;
+    for (int64_t i = 0; !linear && i < count; ++i) table.push_back(static_cast<int32_t>(matrix(i)));
+  }
+  // The parameter and the expression of the matrix of `batch`.
+  std::string add(Launches& kernel, Gemm& gemm, const char* name) const {
+    if (table.empty()) {
+      gemm.parameters += format("const int {}_step, ", name);
+      gemm.given.emplace_back(step);
+      return format("(batch * {}_step)", name);
+    }
+    gemm.parameters += format("READ(i32, {}_table), ", name);
+    gemm.pointers += format("  USE_READ(i32, {}_table);\n", name);
+    gemm.given.push_back(kernel.constant(kernel.add_table(table.data(), table.size() * sizeof(int32_t))));
+    return format("{}_table[batch]", name);
+  }
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  auto kernel = std::make_unique<Launches>(context);
+  Gemm gemm;
+  const bool joined = p.shares_b() && !p.transpose_a;  // the batch is part of m
+  gemm.m = joined ? p.m * p.batches() : p.m;
+  gemm.n = p.n;
+  gemm.k = p.k;
+  gemm.batches = joined ? 1 : p.batches();
+  const std::string_view a = dialect_name(node.input_dtype(0)), b = dialect_name(node.input_dtype(1));
+  gemm.parameters = format("READ(MEM({}), a), READ(MEM({}), b), ", a, b);
+  gemm.given = {Given::input(0), Given::input(1)};
+  gemm.pointers = format("  USE_READ(MEM({}), a);\n  USE_READ(MEM({}), b);\n", a, b);
+  std::string a_matrix = "0", b_matrix = "0";
+  if (gemm.batches > 1) {
+    a_matrix = Matrices(gemm.batches, [&](int64_t i) { return p.a_matrix(i); }).add(*kernel, gemm, "a");
+    b_matrix = Matrices(gemm.batches, [&](int64_t i) { return p.b_matrix(i); }).add(*kernel, gemm, "b");
+  }
+  gemm.start = format("const int a_at = {} * (M * K), b_at = {} * (K * N);", a_matrix, b_matrix);
+  gemm.definitions = format("#define A_AT(m, k) LOAD({}, a, a_at + {})\n#define B_AT(k, n) LOAD({}, b, b_at + {})\n", a,
+                            p.transpose_a ? "(k) * M + (m)" : "(m) * K + (k)", b, p.transpose_b ? "(n) * K + (k)" : "(k) * N + (n)");
+  gemm.a_columns = p.transpose_a;
+  gemm.b_rows = !p.transpose_b;
+  gemm.result_at = "(batch * M + m) * N + n";
+  const bool is_gemm = node.op() == "Gemm";
+  if (node.op() != "MatMul") gemm.alpha = node.attribute(Attribute<float>{"alpha", 1});
+  if (is_gemm) {
+    const Term terms[] = {{2, node.attribute(Attribute<float>{"beta", 1}), false}};
+    add_terms(gemm, node, terms);
+  } else if (node.op() != "MatMul") {
+    gemm.activation = Activation::of(node);
+    const Term terms[] = {{2, 1, false}, {3, 1, false}};
+    add_terms(gemm, node, terms);
+  }
+  add_gemm(*kernel, context, gemm);
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {{"MatMul", "gpu.matmul", estimate, prepare},
+                               {"Gemm", "gpu.matmul", estimate, prepare},
+                               {"minnow.FusedMatMul", "gpu.matmul", estimate, prepare}};
+
+}  // namespace
+
+std::span<const Scheme> matmul_schemes() { return kSchemes; }
+
+}  // namespace minnow::gpu

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that move elements without looking at them: strided copies, and for the rest a table of the places that elements come from,
+// which the operator's own reference makes.
+#include <numeric>
+
+#include "backends/gpu/schemes/broadcast.h"
+#include "backends/gpu/schemes/schemes.h"
+#include "ops/evaluate.h"
+#include "ops/operator.h"
+
+namespace minnow::gpu {
+namespace {
+
+// Elements by their size alone.
+std::string_view unit_of(DType dtype) {
+  switch (size_of(dtype)) {
+    case 1:
+      return "u8";
+    case 2:
+      return "u16";
+    case 4:
+      return "u32";
+    case 8:
+      return "u64";
+    default:
+      return {};
+  }
+}
+
+std::string refusal_to_move(const NodeView& node) {
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    if (!node.has_output(i)) continue;
+    if (node.output(i).dtype == DType::string || unit_of(node.output(i).dtype).empty())
+      return format("the dtype is {}", node.output(i).dtype);
+    if (node.output_shape(i).elements() == 0) return "an output is empty";
+    if (node.output_shape(i).elements() > INT32_MAX) return "an output has more than 2^31 elements";
+  }
+  return node.has_input(0) && node.input_shape(0).elements() > INT32_MAX ? "the input has more than 2^31 elements" : "";
+}
+
+// Inputs from `first` on must be known.
+bool knows_from(const NodeView& node, size_t first) {
+  for (size_t i = first; i < node.input_count(); ++i)
+    if (node.has_input(i) && !node.is_constant(i)) return false;
+  return true;
+}
+
+Estimate estimate_copy(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_to_move(node); !reason.empty()) return declined("{}", reason);
+  if (!knows_from(node, 1)) return declined("an input is not constant");
+  return estimate_of(node, device);
+}
+
+// y[i] = x[index of i].
+void add_copy(Launches& kernel, const NodeView& node, const Broadcast& from, size_t input, size_t output) {
+  const std::string_view unit = unit_of(node.output(output).dtype);
+  const int64_t count = node.output_shape(output).elements();
+  std::vector<Given> given = {Given::input(input), Given::output(output), count};
+  from.append_arguments(given);
+  const std::string source = format(
+      "KERNEL(strided_copy)(UPDATE({}, x), WRITE({}, y), const int n{}) {{\n  USE_READ({}, x);\n  USE_WRITE({}, y);\n"
+      "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n{}  y[i] = x[{}];\n}}\n",
+      unit, unit, from.parameters(), unit, unit, from.coordinates(), from.index(0));
+  kernel.add_1d(source, "strided_copy", count, std::move(given));
+}
+
+Ints steps_of(const Shape& shape) {
+  Ints steps(shape.rank());
+  int64_t step = 1;
+  for (size_t axis = shape.rank(); axis-- > 0;) steps[axis] = step, step *= shape[axis];
+  return steps;
+}
+
+// Reshape and others that keep the order of elements.
+Estimate estimate_kept(const NodeView& node, const Device& device) {
+  Estimate estimate = estimate_copy(node, device);
+  estimate.overwrites = 0;
+  return estimate;
+}
+std::unique_ptr<Kernel> prepare_kept(PrepareContext& context) {
+  auto kernel = std::make_unique<Launches>(context);
+  Broadcast same(Shape{context.node().output_shape(0).elements()});
+  same.add(Ints{1});
+  same.finish();
+  add_copy(*kernel, context.node(), same, 0, 0);
+  kernel->skip_if_same(0, 0, 0, 0);
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_transpose(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& x = node.input_shape(0);
+  const Ints steps = steps_of(x);
+  Ints strides(x.rank());
+  const Ints* perm = node.find<Ints>("perm");
+  for (size_t i = 0; i < x.rank(); ++i) strides[i] = steps[perm ? node.normalize_axis((*perm)[i], x.rank()) : x.rank() - 1 - i];
+  Broadcast from(node.output_shape(0));
+  from.add(std::move(strides));
+  from.finish();
+  auto kernel = std::make_unique<Launches>(context);
+  add_copy(*kernel, node, from, 0, 0);
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_expand(PrepareContext& context) {
+  const NodeView& node = context.node();
+  Broadcast from(node.output_shape(0));
+  from.add(node.input_shape(0));
+  from.finish();
+  auto kernel = std::make_unique<Launches>(context);
+  add_copy(*kernel, node, from, 0, 0);
+  return kernel;
+}
+
+// Concat: each input goes to its place in the output.
+struct Joint {
+  int64_t outer = 1, inner = 1;
+  size_t axis = 0;
+  Joint(const NodeView& node, const Shape& whole) {
+    axis = node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", 0}), whole.rank());
+    outer = whole.product(0, axis);
+    inner = whole.product(axis + 1, whole.rank());
+  }
+};
+
+constexpr std::string_view kPlace = R"(
+KERNEL(place)(UPDATE(UNIT, x), WRITE(UNIT, y), const int n, const int part, const int from_step, const int from, const int to_step, const int to) {
+  USE_READ(UNIT, x);
+  USE_WRITE(UNIT, y);
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= n) return;
+  const int outer = i / part, rest = i - outer * part;
+  y[outer * to_step + to + rest] = x[outer * from_step + from + rest];
+}
+)";
+
+std::string place_source(DType dtype) { return format("#define UNIT {}\n{}", unit_of(dtype), kPlace); }
+
+Estimate estimate_concat(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_to_move(node); !reason.empty()) return declined("{}", reason);
+  Estimate estimate = estimate_of(node, device, 0, 1, static_cast<int>(node.input_count()));
+  estimate.joins = Joint(node, node.output_shape(0)).outer == 1;
+  for (size_t i = 0; i < node.input_count(); ++i) estimate.joins = estimate.joins && !node.is_constant(i);
+  return estimate;
+}
+std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& whole = node.output_shape(0);
+  const Joint joint(node, whole);
+  const size_t size = size_of(node.output(0).dtype);
+  auto kernel = std::make_unique<Launches>(context);
+  int64_t at = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const int64_t count = node.input_shape(i).elements(), part = node.input_shape(i)[joint.axis] * joint.inner;
+    if (count == 0) continue;
+    kernel->add_1d(place_source(node.output(0).dtype), "place", count,
+                   {Given::input(i), Given::output(0), count, part, part, 0, whole[joint.axis] * joint.inner, at});
+    if (joint.outer == 1 && !node.is_constant(i)) kernel->skip_if_same(i, 0, 0, static_cast<size_t>(at) * size);
+    at += part;
+  }
+  return kernel;
+}
+
+Estimate estimate_split(const NodeView& node, const Device& device) {
+  Estimate estimate = estimate_copy(node, device);
+  estimate.parts = Joint(node, node.input_shape(0)).outer == 1;
+  return estimate;
+}
+std::unique_ptr<Kernel> prepare_split(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& whole = node.input_shape(0);
+  const Joint joint(node, whole);
+  const size_t size = size_of(node.input_dtype(0));
+  auto kernel = std::make_unique<Launches>(context);
+  int64_t at = 0;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    const int64_t part = node.output_shape(i)[joint.axis] * joint.inner;
+    if (node.has_output(i)) {
+      kernel->add_1d(
+          place_source(node.input_dtype(0)), "place", node.output_shape(i).elements(),
+          {Given::input(0), Given::output(i), node.output_shape(i).elements(), part, whole[joint.axis] * joint.inner, at, part, 0});
+      if (joint.outer == 1) kernel->skip_if_same(0, static_cast<size_t>(at) * size, i, 0);
+    }
+    at += part;
+  }
+  return kernel;
+}
+
+// The rest: the reference moves the numbers 0, 1, 2 ..., which then say where each element comes from.
+Estimate estimate_table(const NodeView& node, const Device& device) {
+  Estimate estimate = estimate_copy(node, device);
+  if (!estimate.declined.empty()) return estimate;
+  if (!node.definition() || !node.definition()->reference) return declined("it has no reference");
+  if (node.output_shape(0).elements() > (1 << 24)) return declined("the output has more than 2^24 elements");
+  estimate.seconds += device.byte_time(4.0 * static_cast<double>(node.output_shape(0).elements()));
+  return estimate;
+}
+
+constexpr std::string_view kByTable = R"(
+KERNEL(by_table)(READ(UNIT, x), READ(i32, table), WRITE(UNIT, y), const int n) {
+  USE_READ(UNIT, x);
+  USE_READ(i32, table);
+  USE_WRITE(UNIT, y);
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= n) return;
+  y[i] = x[table[i]];
+}
+)";
+
+// The operator of a node with such contents of input 0, by its reference.
+Tensor moved_by_reference(const NodeView& node, Tensor places) {
+  std::vector<Datum> inputs(node.input_count());
+  inputs[0] = Datum(std::move(places));
+  for (size_t i = 1; i < node.input_count(); ++i)
+    if (node.has_input(i)) inputs[i] = Datum(node.contents(i));
+  return evaluate(OperatorSet::builtin(), node.node(), inputs)[0].tensor;
+}
+
+std::unique_ptr<Kernel> prepare_table(PrepareContext& context) {
+  const NodeView& node = context.node();
+  Tensor places(DType::i32, node.input_shape(0));
+  int32_t* to = places.writable().data<int32_t>();
+  std::iota(to, to + places.elements(), 0);
+  const Tensor table = moved_by_reference(node, std::move(places));
+  auto kernel = std::make_unique<Launches>(context);
+  const size_t constant = kernel->add_table(table.data(), table.bytes());
+  kernel->add_1d(format("#define UNIT {}\n{}", unit_of(node.output(0).dtype), kByTable), "by_table", table.elements(),
+                 {Given::input(0), kernel->constant(constant), Given::output(0), table.elements()});
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {{"Reshape", "gpu.copy", estimate_kept, prepare_kept},
+                               {"Flatten", "gpu.copy", estimate_kept, prepare_kept},
+                               {"Squeeze", "gpu.copy", estimate_kept, prepare_kept},
+                               {"Unsqueeze", "gpu.copy", estimate_kept, prepare_kept},
+                               {"Identity", "gpu.copy", estimate_kept, prepare_kept},
+                               {"Transpose", "gpu.transpose", estimate_copy, prepare_transpose},
+                               {"Expand", "gpu.expand", estimate_copy, prepare_expand},
+                               {"Concat", "gpu.concat", estimate_concat, prepare_concat},
+                               {"Split", "gpu.split", estimate_split, prepare_split},
+                               {"Slice", "gpu.by_table", estimate_table, prepare_table},
+                               {"Tile", "gpu.by_table", estimate_table, prepare_table},
+                               {"DepthToSpace", "gpu.by_table", estimate_table, prepare_table},
+                               {"SpaceToDepth", "gpu.by_table", estimate_table, prepare_table},
+                               {"minnow.ChannelShuffle", "gpu.by_table", estimate_table, prepare_table},
+                               {"CenterCropPad", "gpu.by_table", estimate_table, prepare_table}};
+
+}  // namespace
+
+std::span<const Scheme> movement_schemes() { return kSchemes; }
+
+}  // namespace minnow::gpu
