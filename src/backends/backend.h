@@ -279,6 +279,12 @@ class Backend {
 /// The backend in whose memory a step's tensors lie; null: the host's.
 inline Backend* memory_of(Backend& backend) { return backend.uses_host_memory() ? nullptr : &backend; }
 
+/// A device as `minnow devices` prints it.
+struct DeviceRow {
+  std::string backend, name, details;
+  std::string problem;  // not empty: it cannot be used, because ...
+};
+
 struct BackendOptions {
   int threads = 0;  // 0: all cores
   Precision precision = Precision::normal;

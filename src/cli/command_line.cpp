@@ -167,7 +167,7 @@ class CommandLine {
     app_.formatter(std::make_shared<HelpFormatter>());
     app_.set_help_flag("-h,--help", "explain");
     for (const auto add : {add_convert, add_run, add_bench, add_tune, add_train, add_quantize, add_compare, add_inspect, add_profile,
-                           add_ops, add_completion})
+                           add_ops, add_devices, add_completion})
       add(app_);
     add_help(app_);
     set_log_hook([](std::string_view message) { say(format("minnow: {}", message)); });

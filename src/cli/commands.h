@@ -26,6 +26,7 @@ void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_devices(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_train(CLI::App& app);

@@ -7,9 +7,11 @@
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
 #if MINNOW_GPU
+#include "backends/gpu/cuda/cuda.h"
 #include "backends/gpu/opencl/opencl.h"
 #endif
 #include "base/os.h"
+#include "base/processor.h"
 #include "runtime/power.h"
 
 namespace minnow {
@@ -18,14 +20,16 @@ namespace {
 struct Row {
   std::string_view name;
   std::shared_ptr<Backend> (*make)(const BackendOptions&);
+  std::vector<DeviceRow> (*devices)();  // null: the processor
 };
 
 constexpr Row kBackends[] = {
-    {"cpu", make_cpu_backend},
+    {"cpu", make_cpu_backend, nullptr},
 #if MINNOW_GPU
-    {"opencl", gpu::make_opencl_backend},
+    {"cuda", gpu::make_cuda_backend, gpu::cuda_devices},
+    {"opencl", gpu::make_opencl_backend, gpu::opencl_devices},
 #endif
-    {"reference", make_reference_backend},
+    {"reference", make_reference_backend, nullptr},
 };
 
 }  // namespace
@@ -34,6 +38,14 @@ std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Row& row : kBackends) names.emplace_back(row.name);
   return names;
+}
+
+std::vector<DeviceRow> device_rows() {
+  std::vector<DeviceRow> rows = {{"cpu", os::processor_name(), format("{} cores", os::available_cores()), ""}};
+  for (const Row& row : kBackends)
+    if (row.devices)
+      for (DeviceRow& device : row.devices()) rows.push_back(std::move(device));
+  return rows;
 }
 
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {

@@ -50,12 +50,6 @@ class Queue {
   virtual std::unique_ptr<Recording> end_recording() { return nullptr; }
 };
 
-/// A device as `minnow devices` prints it.
-struct DeviceRow {
-  std::string backend, name, details;
-  std::string problem;  // not empty: it cannot be used, because ...
-};
-
 /// The backend called `name` over a queue.
 std::shared_ptr<Backend> make_gpu_backend(std::string_view name, std::unique_ptr<Queue> queue);
 

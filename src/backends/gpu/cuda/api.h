@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of CUDA's driver and of NVRTC that the backend calls, by NVIDIA's documentation. Both libraries are loaded at run time.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/os.h"
+
+namespace minnow::gpu::cuda {
+
+using Handle = struct Opaque*;  // CUcontext, CUmodule, CUfunction, CUstream, CUgraph, nvrtcProgram ...
+using Address = unsigned long long;
+using Result = int;
+
+inline constexpr int kMaxThreads = 1, kClockRate = 13, kMultiprocessors = 16, kMemoryClock = 36, kBusWidth = 37, kMajor = 75, kMinor = 76;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr Result kOutOfMemory = 2;
+
+struct Api {
+  Result (*cuInit)(unsigned);
+  Result (*cuDriverGetVersion)(int*);
+  Result (*cuDeviceGetCount)(int*);
+  Result (*cuDeviceGet)(int*, int);
+  Result (*cuDeviceGetName)(char*, int, int);
+  Result (*cuDeviceGetAttribute)(int*, int, int);
+  Result (*cuDeviceTotalMem_v2)(size_t*, int);
+  Result (*cuDevicePrimaryCtxRetain)(Handle*, int);
+  Result (*cuCtxSetCurrent)(Handle);
+  Result (*cuMemAlloc_v2)(Address*, size_t);
+  Result (*cuMemFree_v2)(Address);
+  Result (*cuMemcpyHtoDAsync_v2)(Address, const void*, size_t, Handle);
+  Result (*cuMemcpyDtoHAsync_v2)(void*, Address, size_t, Handle);
+  Result (*cuModuleLoadData)(Handle*, const void*);
+  Result (*cuModuleGetFunction)(Handle*, Handle, const char*);
+  Result (*cuLaunchKernel)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**);
+  Result (*cuStreamCreate)(Handle*, unsigned);
+  Result (*cuStreamDestroy_v2)(Handle);
+  Result (*cuStreamSynchronize)(Handle);
+  Result (*cuStreamBeginCapture_v2)(Handle, int);
+  Result (*cuStreamEndCapture)(Handle, Handle*);
+  Result (*cuGraphInstantiateWithFlags)(Handle*, Handle, unsigned long long);
+  Result (*cuGraphLaunch)(Handle, Handle);
+  Result (*cuGraphDestroy)(Handle);
+  Result (*cuGraphExecDestroy)(Handle);
+  Result (*cuGetErrorString)(Result, const char**);
+
+  Result (*nvrtcCreateProgram)(Handle*, const char*, const char*, int, const char* const*, const char* const*);
+  Result (*nvrtcCompileProgram)(Handle, int, const char* const*);
+  Result (*nvrtcGetCUBINSize)(Handle, size_t*);
+  Result (*nvrtcGetCUBIN)(Handle, char*);
+  Result (*nvrtcGetProgramLogSize)(Handle, size_t*);
+  Result (*nvrtcGetProgramLog)(Handle, char*);
+  Result (*nvrtcDestroyProgram)(Handle*);
+
+  std::unique_ptr<os::SharedLibrary> driver, compiler;
+};
+
+/// Null, and the reason, where a library or a function is missing. MINNOW_NVRTC names the compiler's library where it is not found.
+const Api* load_api(std::string& problem);
+
+}  // namespace minnow::gpu::cuda

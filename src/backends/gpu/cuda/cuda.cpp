@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/cuda/cuda.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "backends/gpu/cuda/api.h"
+#include "backends/gpu/dialect.h"
+#include "base/error.h"
+
+namespace minnow::gpu {
+namespace {
+
+using namespace cuda;
+
+std::string text_of(const Api& api, Result result) {
+  const char* text = nullptr;
+  return api.cuGetErrorString(result, &text) == 0 && text ? format("{} ({})", text, result) : format("error {}", result);
+}
+
+// What sessions on one device share: the context and compiled programs.
+class Machine {
+ public:
+  Machine(const Api& api, int ordinal) : api(api) {
+    check(api.cuDeviceGet(&device_, ordinal), "opening the device");
+    char text[256] = {};
+    check(api.cuDeviceGetName(text, sizeof text, device_), "asking for its name");
+    name = text;
+    check(api.cuDevicePrimaryCtxRetain(&context_, device_), "making a context");
+    architecture_ = format("--gpu-architecture=sm_{}{}", attribute(kMajor), attribute(kMinor));
+  }
+  int attribute(int which) const {
+    int value = 0;
+    check(api.cuDeviceGetAttribute(&value, which, device_), "asking for its properties");
+    return value;
+  }
+  void check(Result result, std::string_view what) const {
+    if (result == 0) return;
+    if (result == kOutOfMemory) throw OutOfMemory("CUDA: {} is out of memory, {}", name, what);
+    throw Unsupported("CUDA: {} failed, {}: {}", name, what, text_of(api, result));
+  }
+  /// Calls work in a thread's current context.
+  void enter() const noexcept { api.cuCtxSetCurrent(context_); }
+
+  Handle module_of(const std::string& source) {
+    const std::lock_guard lock(mutex_);
+    Handle& made = modules_[source];
+    if (!made) {
+      const std::string code = compile(source);
+      enter();
+      check(api.cuModuleLoadData(&made, code.data()), "loading a kernel");
+    }
+    return made;
+  }
+
+  const Api& api;
+  std::string name;
+
+ private:
+  std::string compile(const std::string& source) const {
+    const std::string text = std::string(kCudaPrefix) + std::string(kCommonPrefix) + source;
+    Handle program = nullptr;
+    if (api.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
+      throw InternalError("NVRTC did not take a program");
+    const char* options[] = {architecture_.c_str(), "--std=c++14", "--device-as-default-execution-space"};
+    if (api.nvrtcCompileProgram(program, 3, options) != 0) {
+      size_t bytes = 0;
+      api.nvrtcGetProgramLogSize(program, &bytes);
+      std::string log(bytes, '\0');
+      api.nvrtcGetProgramLog(program, log.data());
+      api.nvrtcDestroyProgram(&program);
+      throw InternalError("CUDA: NVRTC does not compile a kernel: {}\n{}", log, source);
+    }
+    size_t bytes = 0;
+    api.nvrtcGetCUBINSize(program, &bytes);
+    std::string code(bytes, '\0');
+    api.nvrtcGetCUBIN(program, code.data());
+    api.nvrtcDestroyProgram(&program);
+    return code;
+  }
+  int device_ = 0;
+  Handle context_ = nullptr;
+  std::string architecture_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Handle> modules_;
+};
+
+class CudaFunction final : public Function {
+ public:
+  explicit CudaFunction(Handle function) : function(function) {}
+  const Handle function;
+};
+
+class CudaRecording final : public Recording {
+ public:
+  CudaRecording(std::shared_ptr<Machine> machine, Handle stream, Handle graph) : machine_(std::move(machine)), stream_(stream) {
+    const Result result = machine_->api.cuGraphInstantiateWithFlags(&graph_, graph, 0);
+    machine_->api.cuGraphDestroy(graph);
+    machine_->check(result, "recording its work");
+  }
+  ~CudaRecording() override { machine_->api.cuGraphExecDestroy(graph_); }
+  void enqueue(RunContext& context) noexcept override {
+    machine_->enter();
+    if (const Result result = machine_->api.cuGraphLaunch(graph_, stream_); result != 0)
+      context.fail("CUDA: {} did not accept recorded work: error {}", machine_->name, result);
+  }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  Handle stream_, graph_ = nullptr;
+};
+
+class CudaQueue final : public Queue {
+ public:
+  CudaQueue(std::shared_ptr<Machine> machine, const BackendOptions& options) : machine_(std::move(machine)), api_(machine_->api) {
+    machine_->enter();
+    machine_->check(api_.cuStreamCreate(&stream_, kStreamNonBlocking), "making a stream");
+    device_.name = "cuda " + machine_->name;
+    device_.precision = options.precision;
+    device_.flops = machine_->attribute(kMultiprocessors) * machine_->attribute(kClockRate) * 1e3 * 256;
+    const double bandwidth = 2.0 * machine_->attribute(kMemoryClock) * 1e3 * machine_->attribute(kBusWidth) / 8;
+    device_.l1_bandwidth = device_.l2_bandwidth = device_.l3_bandwidth = device_.memory_bandwidth = bandwidth;
+    device_.transfer_latency = 1e-5;
+    device_.transfer_bandwidth = 10e9;
+  }
+  ~CudaQueue() override {
+    machine_->enter();
+    api_.cuStreamSynchronize(stream_);
+    api_.cuStreamDestroy_v2(stream_);
+  }
+
+  const Device& device() const override { return device_; }
+  std::shared_ptr<void> allocate(size_t bytes) override {
+    machine_->enter();
+    Address address = 0;
+    machine_->check(api_.cuMemAlloc_v2(&address, std::max<size_t>(bytes, 1)), "allocating");
+    return {reinterpret_cast<void*>(address), [machine = machine_](void* memory) {
+              machine->enter();
+              machine->api.cuMemFree_v2(reinterpret_cast<Address>(memory));
+            }};
+  }
+  void copy_from_host(void* to, const void* from, size_t bytes) override {
+    if (bytes == 0) return;
+    machine_->enter();
+    machine_->check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<Address>(to), from, bytes, stream_), "copying to the device");
+    finish();
+  }
+  void copy_to_host(void* to, const void* from, size_t bytes) override {
+    if (bytes == 0) return;
+    machine_->enter();
+    machine_->check(api_.cuMemcpyDtoHAsync_v2(to, reinterpret_cast<Address>(from), bytes, stream_), "copying from the device");
+    finish();
+  }
+
+  std::unique_ptr<Function> function(const std::string& source, const std::string& name) override {
+    Handle function = nullptr;
+    const Handle module = machine_->module_of(source);
+    machine_->check(api_.cuModuleGetFunction(&function, module, name.c_str()), "finding a kernel");
+    return std::make_unique<CudaFunction>(function);
+  }
+
+  bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept override {
+    void* values[kMostArguments];
+    for (size_t i = 0; i < arguments.size(); ++i) values[i] = const_cast<void*>(static_cast<const void*>(&arguments[i].address));
+    machine_->enter();
+    return api_.cuLaunchKernel(static_cast<CudaFunction&>(function).function, groups[0], groups[1], groups[2], group[0], group[1], group[2],
+                               0, stream_, values, nullptr) == 0;
+  }
+
+  void finish() override {
+    machine_->enter();
+    machine_->check(api_.cuStreamSynchronize(stream_), "finishing its work");
+  }
+
+  bool can_record() const override { return true; }
+  void begin_recording() override {
+    machine_->enter();
+    machine_->check(api_.cuStreamBeginCapture_v2(stream_, kCaptureThreadLocal), "beginning to record");
+  }
+  std::unique_ptr<Recording> end_recording() override {
+    machine_->enter();
+    Handle graph = nullptr;
+    machine_->check(api_.cuStreamEndCapture(stream_, &graph), "recording");
+    return std::make_unique<CudaRecording>(machine_, stream_, graph);
+  }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  const Api& api_;
+  Handle stream_ = nullptr;
+  Device device_;
+};
+
+// The number of devices; 0, and the reason.
+int count_devices(const Api& api, std::string& problem) {
+  if (const Result result = api.cuInit(0); result != 0) return problem = "the driver does not start: " + text_of(api, result), 0;
+  int count = 0;
+  api.cuDeviceGetCount(&count);
+  if (count == 0) problem = "the driver has no device";
+  return count;
+}
+
+}  // namespace
+
+std::shared_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
+  std::string problem;
+  const Api* api = load_api(problem);
+  if (!api || count_devices(*api, problem) == 0) throw Unsupported("the backend cuda cannot be used: {}", problem);
+  static std::mutex mutex;
+  static std::shared_ptr<Machine>& machine = *new std::shared_ptr<Machine>;  // never destroyed: the driver may be gone by then
+  const std::lock_guard lock(mutex);
+  if (!machine) machine = std::make_shared<Machine>(*api, 0);
+  return make_gpu_backend("cuda", std::make_unique<CudaQueue>(machine, options));
+}
+
+std::vector<DeviceRow> cuda_devices() {
+  std::string problem;
+  const Api* api = load_api(problem);
+  const int count = api ? count_devices(*api, problem) : 0;
+  if (count == 0) return {{"cuda", "", "", problem}};
+  std::vector<DeviceRow> rows;
+  for (int i = 0; i < count; ++i) {
+    int device = 0, major = 0, minor = 0, units = 0;
+    size_t bytes = 0;
+    char name[256] = {};
+    api->cuDeviceGet(&device, i);
+    api->cuDeviceGetName(name, sizeof name, device);
+    api->cuDeviceGetAttribute(&major, kMajor, device);
+    api->cuDeviceGetAttribute(&minor, kMinor, device);
+    api->cuDeviceGetAttribute(&units, kMultiprocessors, device);
+    api->cuDeviceTotalMem_v2(&bytes, device);
+    rows.push_back({"cuda", name, format("compute capability {}.{}, {} multiprocessors, {} GiB", major, minor, units, bytes >> 30), ""});
+  }
+  return rows;
+}
+
+}  // namespace minnow::gpu
