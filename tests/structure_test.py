@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "backends": GRAPH,  # backends/backend.h, the contract
     "backends/*": GRAPH | {"backends"},
     "backends/reference": OPS | {"backends"},
+    "backends/gpu": OPS | {"backends"},  # moves elements as references do
     "planner": OPS | {"backends"},
     "runtime": PLANNER,
     "express": RUNTIME,

@@ -152,7 +152,7 @@ class Plan {
   static std::shared_ptr<const Plan> build(const PlanEnvironment& environment, const PlanRequest& request);
 
   size_t arena_bytes() const noexcept { return parts_.arena_bytes; }
-  /// Of the backends that have memory of their own.
+  /// The arenas of backends that have memory of their own.
   const std::vector<DeviceArena>& device_arenas() const noexcept { return parts_.device_arenas; }
   const std::vector<RecordedSteps>& recorded() const noexcept { return parts_.recorded; }
   /// The largest sum of bytes that are live at one step: no arrangement can be smaller.

@@ -7,8 +7,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
 #if MINNOW_GPU
-#include "backends/gpu/cuda/cuda.h"
-#include "backends/gpu/opencl/opencl.h"
+#include "backends/gpu/gpu.h"
 #endif
 #include "base/os.h"
 #include "base/processor.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/gpu/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 
 #include <mutex>
 #include <unordered_map>
 
 #include "backends/gpu/cuda/api.h"
 #include "backends/gpu/dialect.h"
+#include "backends/gpu/driver.h"
 #include "base/error.h"
 
 namespace minnow::gpu {
@@ -18,7 +19,7 @@ std::string text_of(const Api& api, Result result) {
   return api.cuGetErrorString(result, &text) == 0 && text ? format("{} ({})", text, result) : format("error {}", result);
 }
 
-// What sessions on one device share: the context and compiled programs.
+// The context and compiled programs, which sessions on one device share.
 class Machine {
  public:
   Machine(const Api& api, int ordinal) : api(api) {
@@ -36,7 +37,7 @@ class Machine {
   }
   void check(Result result, std::string_view what) const {
     if (result == 0) return;
-    if (result == kOutOfMemory) throw OutOfMemory("CUDA: {} is out of memory, {}", name, what);
+    if (result == kOutOfMemory) throw out_of_memory("CUDA: {} is out of memory, {}", name, what);
     throw Unsupported("CUDA: {} failed, {}: {}", name, what, text_of(api, result));
   }
   /// Calls work in a thread's current context.

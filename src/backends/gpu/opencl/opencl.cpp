@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/gpu/opencl/opencl.h"
+#include "backends/gpu/gpu.h"
 
 #include <algorithm>
 #include <map>
@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "backends/gpu/dialect.h"
+#include "backends/gpu/driver.h"
 #include "backends/gpu/opencl/api.h"
 #include "base/error.h"
 
@@ -62,7 +63,7 @@ std::vector<Found> find_devices(const Api& api) {
   return found;
 }
 
-// What sessions on one device share: the context, compiled programs, and the addresses of buffers. OpenCL's buffers have no addresses, so
+// Sessions on one device share the context, compiled programs, and the addresses of buffers. OpenCL's buffers have no addresses, so
 // each gets a range of numbers that nothing else uses.
 class Machine {
  public:
@@ -75,7 +76,7 @@ class Machine {
   std::shared_ptr<void> allocate(std::shared_ptr<Machine> self, size_t bytes) {
     Int status = 0;
     const Handle buffer = api.clCreateBuffer(context, kMemReadWrite, bytes, nullptr, &status);
-    if (!buffer) throw OutOfMemory("OpenCL: {} has no {} bytes left: error {}", name, bytes, status);
+    if (!buffer) throw out_of_memory("OpenCL: {} has no {} bytes left: error {}", name, bytes, status);
     const std::lock_guard lock(mutex_);
     const uintptr_t address = next_;
     next_ += align_up(bytes, kGap) + kGap;
@@ -210,7 +211,7 @@ class OpenClQueue final : public Queue {
   void check(Int status, std::string_view what) const {
     if (status == kSuccess) return;
     if (status == kOutOfMemory || status == kOutOfResources || status == kOutOfHostMemory)
-      throw OutOfMemory("OpenCL: {} is out of memory, {}: error {}", machine_->name, what, status);
+      throw out_of_memory("OpenCL: {} is out of memory, {}: error {}", machine_->name, what, status);
     throw Unsupported("OpenCL: {} failed, {}: error {}", machine_->name, what, status);
   }
   std::shared_ptr<Machine> machine_;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backends for GPUs, which load their drivers at run time (option MINNOW_GPU).
+#pragma once
+#include "backends/backend.h"
+
+namespace minnow::gpu {
+
+/// "cuda", on NVIDIA's first device. Throws Unsupported, with the reason, where there is none.
+std::shared_ptr<Backend> make_cuda_backend(const BackendOptions& options);
+std::vector<DeviceRow> cuda_devices();
+
+/// "opencl", on the first GPU, else the first device that a driver offers. Throws Unsupported, with the reason, where there is none.
+std::shared_ptr<Backend> make_opencl_backend(const BackendOptions& options);
+std::vector<DeviceRow> opencl_devices();
+
+}  // namespace minnow::gpu
