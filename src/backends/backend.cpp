@@ -34,6 +34,7 @@ std::string Packing::text() const {
 }
 
 std::shared_ptr<const void> WeightStore::packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) {
+  if constexpr (!kHasDevices) return nullptr;
   const AlignedMemory host = allocate_aligned(packing.bytes);
   pack(weight, host.get());
   std::shared_ptr<void> memory = backend.allocate(packing.bytes);
@@ -48,7 +49,7 @@ std::shared_ptr<const void> PrepareContext::packed(size_t input, std::string_vie
                                                    WeightStore::Pack pack) {
   const Packing packing{std::string(form), device_->name, bytes, std::move(parameters), {}};
   const Tensor& weight = node_->contents(input);
-  return memory_ ? weights_->packed_on(*memory_, weight, packing, pack) : weights_->packed(weight, packing, pack);
+  return kHasDevices && memory_ ? weights_->packed_on(*memory_, weight, packing, pack) : weights_->packed(weight, packing, pack);
 }
 
 size_t PrepareContext::reserve_scratch(size_t bytes) {

@@ -142,7 +142,7 @@ class PrepareContext {
   PrepareContext(const NodeView& node, Backend& backend, const Estimate& estimate, WeightStore& weights);
   const NodeView& node() const { return *node_; }
   const Device& device() const { return *device_; }
-  /// Of a kernel that works on memory of its own; null: on the host's.
+  /// The backend in whose memory the kernel works; null: the host's.
   Backend* memory() const { return memory_; }
   Layout input_layout(size_t i) const { return estimate_->input_layout(i); }
   Layout output_layout(size_t i) const { return estimate_->output_layout(i); }
@@ -276,8 +276,15 @@ class Backend {
   virtual void finish() {}
 };
 
+/// Whether the build has backends with memory of their own; a small build leaves out all that serves them.
+#if MINNOW_SMALL
+inline constexpr bool kHasDevices = false;
+#else
+inline constexpr bool kHasDevices = true;
+#endif
+
 /// The backend in whose memory a step's tensors lie; null: the host's.
-inline Backend* memory_of(Backend& backend) { return backend.uses_host_memory() ? nullptr : &backend; }
+inline Backend* memory_of(Backend& backend) { return !kHasDevices || backend.uses_host_memory() ? nullptr : &backend; }
 
 /// A device as `minnow devices` prints it.
 struct DeviceRow {

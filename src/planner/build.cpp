@@ -124,7 +124,7 @@ std::shared_ptr<const Plan> Plan::build(const PlanEnvironment& environment, cons
     prepare_kernels(environment, *draft);
     if (request.may_tile_rows && join_tiled_steps(draft->plan)) find_lifetimes(draft->plan);
     place_values(draft->plan);
-    find_recorded_steps(draft->plan);
+    if constexpr (kHasDevices) find_recorded_steps(draft->plan);
     const bool fits = draft->plan.arena_bytes <= request.memory_limit || !request.may_split_batch;
     if (fits || (bytes != request.memory_limit && (entries == 0 || entries == before)))
       return std::shared_ptr<const Plan>(new Plan(std::move(draft->plan)));

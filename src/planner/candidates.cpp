@@ -42,7 +42,7 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
   StepInfos infos(step, values);
   infos.add_derived(step, derived);
   const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
-  const bool has_open = has_open_values(view);
+  const bool has_open = kHasDevices && has_open_values(view);
   const auto ask = [&](const PlanEnvironment::Row& row) {
     Estimate estimate;
     try {

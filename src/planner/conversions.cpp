@@ -34,7 +34,7 @@ class Conversions {
     const auto found = made_.find({v, memory, layout});
     if (found != made_.end()) return found->second;
     uint32_t result = v;
-    if (plan_.values[v].memory != memory) {
+    if (kHasDevices && plan_.values[v].memory != memory) {
       // Copies have the plain layout, and one end of each is the host's memory.
       result = in_form(result, plan_.values[v].memory, Layout::plain, backend);
       if (Backend* from = plan_.values[v].memory; from && memory) result = in_form(result, nullptr, Layout::plain, backend);
@@ -134,7 +134,7 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const uint32_t v = step.inputs[i];
       if (v == kNone || plan.values[v].info.kind != ValueInfo::Kind::tensor) continue;
-      Backend* const memory = moves_between_memories(plan.values[v]) ? memory_of(backend) : plan.values[v].memory;
+      Backend* const memory = kHasDevices && moves_between_memories(plan.values[v]) ? memory_of(backend) : plan.values[v].memory;
       step.inputs[i] = conversions.in_form(v, memory, step.estimate.input_layout(i), backend);
     }
     const std::vector<uint32_t> outputs = step.outputs;

@@ -89,6 +89,7 @@ std::shared_ptr<const void> DerivedConstants::Store::packed(const Tensor& weight
 }
 
 std::shared_ptr<const void> DerivedConstants::Store::packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) {
+  if constexpr (!kHasDevices) return nullptr;
   return pack_known(weight, packing, pack,
                     [&](const Tensor& from, const Packing& of, Pack by) { return shared_.packed_on(backend, from, of, by); });
 }

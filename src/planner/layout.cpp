@@ -32,7 +32,7 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
   };
   const auto memory_at = [&](uint32_t v) -> const Backend* {
     const uint32_t s = producer[v];
-    if (s == kNone) return values[v].memory;
+    if (!kHasDevices || s == kNone) return values[v].memory;
     Backend& backend = *candidates[s][choice[s]].backend;
     return memory_of(backend);
   };
@@ -44,12 +44,12 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
   };
   const auto form_of = [&](uint32_t v) { return Form{memory_at(v), layout_of(v)}; };
   const auto wanted_form = [&](uint32_t v, const Candidate& c, uint32_t input) {
-    return Form{moves_between_memories(values[v]) ? memory_of(*c.backend) : memory_at(v), c.estimate.input_layout(input)};
+    return Form{kHasDevices && moves_between_memories(values[v]) ? memory_of(*c.backend) : memory_at(v), c.estimate.input_layout(input)};
   };
   // Reading and writing the tensor once; a fixed part for the extra step. Between memories: a copy.
   const auto conversion = [&](uint32_t v, const Form& from, const Form& to, const Device& device) {
     const double bytes = static_cast<double>(values[v].bytes);
-    if (from.memory != to.memory) return (to.memory ? to.memory : from.memory)->device().transfer_time(bytes);
+    if (kHasDevices && from.memory != to.memory) return (to.memory ? to.memory : from.memory)->device().transfer_time(bytes);
     return device.byte_time(2.0 * bytes) + 2e-7;
   };
 

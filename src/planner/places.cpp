@@ -54,7 +54,7 @@ void place_values(PlanParts& plan) {
   std::vector<Arena> arenas(1);  // the host's, then those of devices
   const auto add = [&](Backend* memory, MemoryItem item, size_t& offset) {
     size_t a = 0;
-    while (a < arenas.size() && arenas[a].memory != memory) ++a;
+    while (kHasDevices && a < arenas.size() && arenas[a].memory != memory) ++a;
     if (a == arenas.size()) arenas.push_back({memory, {}, {}});
     arenas[a].items.push_back(item);
     arenas[a].offsets.push_back(&offset);

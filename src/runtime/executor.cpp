@@ -472,7 +472,8 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
   for (size_t number = 0; number < steps.size(); ++number) {
     const Step& step = steps[number];
     StepState& own = state.steps()[number];
-    if (recorded != recorded_end && recorded->first == number && !session_.profiling && !session_.before && !session_.after) {
+    if (kHasDevices && recorded != recorded_end && recorded->first == number && !session_.profiling && !session_.before &&
+        !session_.after) {
       run_recorded(state, static_cast<size_t>(recorded - state.plan().recorded().begin()), context);
       number += recorded->count - 1;
       ++recorded;
@@ -523,7 +524,8 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
       received_[output] = true;
     }
   }
-  for (const DeviceArena& arena : state.plan().device_arenas()) arena.backend->finish();
+  if constexpr (kHasDevices)
+    for (const DeviceArena& arena : state.plan().device_arenas()) arena.backend->finish();
   return {};
 }
 

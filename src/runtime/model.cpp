@@ -24,6 +24,7 @@ std::shared_ptr<PackedWeights::Item> PackedWeights::item_of(const Tensor& weight
 }
 
 std::shared_ptr<const void> PackedWeights::packed_on(Backend& backend, const Tensor& weight, const Packing& packing, Pack pack) {
+  if constexpr (!kHasDevices) return nullptr;
   const std::shared_ptr<Item> item = item_of(weight, packing);
   const std::lock_guard lock(item->packing);
   const ChargeTo nobody;

@@ -53,7 +53,7 @@ void StepEvent::replace_input(size_t i, const TensorView& value) {
   const Layout layout = is.layout;
   const size_t bytes = step_.backend->device().bytes(value.dtype(), value.shape(), layout);
   auto slot = std::make_unique<Slot>();
-  if (is.memory) {
+  if (kHasDevices && is.memory) {
     device_memory_.push_back(is.memory->allocate(bytes));
     slot->view = TensorView(value.dtype(), value.shape(), device_memory_.back().get());
   } else {
@@ -84,7 +84,7 @@ void StepEvent::replace_output(size_t i, const TensorView& value) {
 }
 
 Tensor StepEvent::read(const TensorView& view, uint32_t v) const {
-  if (Backend* const memory = plan_.values()[v].memory) {
+  if (Backend* const memory = plan_.values()[v].memory; kHasDevices && memory) {
     Tensor copy(view.dtype(), view.shape());
     memory->copy_to_host(copy.writable().data<char>(), view.data(), copy.bytes());
     return copy;
@@ -97,7 +97,7 @@ Tensor StepEvent::read(const TensorView& view, uint32_t v) const {
 }
 
 void StepEvent::write(const TensorView& value, uint32_t v, void* to) const {
-  if (Backend* const memory = plan_.values()[v].memory)
+  if (Backend* const memory = plan_.values()[v].memory; kHasDevices && memory)
     memory->copy_from_host(to, value.data(), value.bytes());
   else if (is_packed(v))
     for_each_lane(value, [&](size_t packed, size_t plain, size_t bytes) {

@@ -30,13 +30,14 @@ PlanState::PlanState(std::shared_ptr<const Plan> plan, MakeSubgraphRunner make_s
 }
 
 void PlanState::allocate_device_arenas() {
+  if constexpr (!kHasDevices) return;
   for (const DeviceArena& arena : plan_->device_arenas())
     device_arenas_.push_back(arena.backend->allocate(std::max<size_t>(arena.bytes, 1)));
   recordings_.resize(plan_->recorded().size());
 }
 
 std::byte* PlanState::arena_of(const Backend* memory) const noexcept {
-  if (!memory) return arena_;
+  if (!kHasDevices || !memory) return arena_;
   for (size_t i = 0; i < device_arenas_.size(); ++i)
     if (plan_->device_arenas()[i].backend == memory) return static_cast<std::byte*>(device_arenas_[i].get());
   return nullptr;

@@ -29,6 +29,7 @@
 #include "importers/formats.h"
 #include "ops/operator.h"
 #include "passes/pipeline.h"
+#include "runtime/backends.h"
 #include "support/paths.h"
 
 namespace minnow::test {
@@ -158,7 +159,22 @@ int run_damage(const Options& options) {
   return damage_models(models, options.truncations, options.flips) ? 1 : 0;
 }
 
+// Why this machine or build cannot run a backend; empty: it can.
+std::string missing(const std::string& backend) {
+  if (backend != "opencl" && backend != "cuda") return {};
+  try {
+    make_backend(backend, {});
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 int run(const Options& options) {
+  if (const std::string reason = missing(options.backend); !reason.empty()) {
+    std::printf("skipped: %s\n", reason.c_str());
+    return kSkipped;
+  }
   std::map<std::string, Expectation> expectations = read_expectations(options.backend);
   size_t passed = 0, failed = 0, skipped = 0;
   std::string xml = "<testsuites>\n<testsuite>\n";

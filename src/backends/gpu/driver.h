@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What backends for GPUs need from a driver (CUDA, OpenCL): memory, compiled functions and a queue. The schemes (schemes/) are written
-// once, in a C-like dialect (dialect.h), and know nothing of the driver.
+// A driver (CUDA, OpenCL) as backends see it: memory, compiled functions and a queue. The schemes (schemes/) are written once,
+// in a C-like dialect (dialect.h), and know nothing of the driver.
 #pragma once
 #include <array>
 #include <memory>

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks on the devices that this machine has, compared with the processor. tests/conformance runs operators (--backend opencl).
+#include <gtest/gtest.h>
+#include <minnow/minnow.h>
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "graph/expr.h"
+#include "runtime/backends.h"
+
+namespace minnow {
+namespace {
+
+Tensor random_tensor(const Shape& shape, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  for (float& value : values) value = uniform(random);
+  return Tensor::of_f32(shape, values);
+}
+
+// Convolutions, a pool, a join, products and a softmax of an image [n, 3, 17, 19].
+Model network() {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  ValueType type = ValueType::tensor(DType::f32);
+  type.dims = std::vector<Dim>{Dim{-1, "n"}, Dim{3, ""}, Dim{17, ""}, Dim{19, ""}};
+  const Expr x = b.wrap(&graph->add_input("x", type));
+  const auto weight = [&](const Shape& shape, unsigned seed) { return b.constant(random_tensor(shape, seed)); };
+  const Expr a = b.op("minnow.FusedConv", {x, weight({20, 3, 3, 3}, 1), weight({20}, 2)},
+                      {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}, {"activation", std::string("HardSwish")}});
+  const Expr d = b.op("Conv", {a, weight({20, 1, 3, 3}, 3)}, {{"pads", Ints{1, 1, 1, 1}}, {"group", int64_t{20}}});
+  const Expr joined = b.op("Concat", {a, d}, {{"axis", int64_t{1}}});
+  const Expr pooled = b.op("MaxPool", {joined}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+  const Expr mean = b.op("GlobalAveragePool", {pooled});
+  const Expr flat = b.op("Flatten", {mean});
+  const Expr logits = b.op("Gemm", {flat, weight({40, 10}, 4), weight({10}, 5)});
+  graph->add_output(*b.op("Softmax", {logits}).value());
+  return Model::from_graph(std::move(graph));
+}
+
+class Gpu : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    try {
+      make_backend(GetParam(), {});
+    } catch (const InvalidArgument& error) {
+      GTEST_SKIP() << error.what();
+    } catch (const Unsupported& error) {
+      GTEST_SKIP() << error.what();
+    }
+    options.backends = {GetParam()};
+  }
+  SessionOptions options;
+};
+
+void expect_close(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  for (int64_t i = 0; i < a.elements(); ++i) ASSERT_NEAR(a.data<float>()[i], b.data<float>()[i], 1e-5) << i;
+}
+
+TEST_P(Gpu, computes_as_the_processor_does) {
+  const Model model = network();
+  Session device(model, options), processor(model);
+  for (const int64_t n : {1, 3, 1, 2}) {
+    const Tensor x = random_tensor({n, 3, 17, 19}, 7);
+    expect_close(device.run(std::vector<TensorView>{x})[0], processor.run(std::vector<TensorView>{x})[0]);
+  }
+  size_t elsewhere = 0;
+  for (const PlanRow& row : device.plan_report().rows) elsewhere += row.backend != GetParam();
+  EXPECT_EQ(elsewhere, 0u);
+}
+
+TEST_P(Gpu, sessions_of_several_threads_share_weights) {
+  const Model model = network();
+  const Tensor x = random_tensor({2, 3, 17, 19}, 8);
+  const Tensor expected = Session(model).run(std::vector<TensorView>{x})[0];
+  std::vector<Tensor> results(4);
+  std::vector<std::thread> threads;
+  for (Tensor& result : results)
+    threads.emplace_back([&] {
+      Session session(model, options);
+      for (int i = 0; i < 3; ++i) result = session.run(std::vector<TensorView>{x})[0];
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const Tensor& result : results) expect_close(result, expected);
+}
+
+TEST_P(Gpu, may_share_a_network_with_the_processor) {
+  options.backends = {GetParam(), "cpu"};
+  const Model model = network();
+  const Tensor x = random_tensor({2, 3, 17, 19}, 9);
+  expect_close(Session(model, options).run(std::vector<TensorView>{x})[0], Session(model).run(std::vector<TensorView>{x})[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, Gpu, testing::Values("cuda", "opencl"));
+
+}  // namespace
+}  // namespace minnow
