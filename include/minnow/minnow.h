@@ -84,7 +84,7 @@ struct SessionOptions {
   /// "cpu", "cuda", "opencl" or "reference", as far as the build and the machine have them. Each operator gets the one of them that is
   /// estimated to be fastest, copies included. Behind a device, the processor serves what these cannot; the reference serves the rest.
   std::vector<std::string> backends = {"cpu"};
-  std::string isa = {};                         // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
+  std::string isa = {};  // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
   /// Bytes that runs of the session may hold: values between operators, scratch, and memory of operators without a scheme. Weights, inputs,
   /// outputs and states do not count. 0: physical memory.
   size_t memory_limit = 0;
