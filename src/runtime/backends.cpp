@@ -39,6 +39,15 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
+std::vector<std::string> usable_backend_names() {
+  std::vector<std::string> names;
+  for (const Row& row : kBackends) try {
+      if (row.devices) row.make({});
+      names.emplace_back(row.name);
+    } catch (const Unsupported&) {}
+  return names;
+}
+
 std::vector<DeviceRow> device_rows() {
   std::vector<DeviceRow> rows = {{"cpu", os::processor_name(), format("{} cores", os::available_cores()), ""}};
   for (const Row& row : kBackends)

@@ -13,6 +13,8 @@ namespace minnow {
 
 /// Names of the backends of this build, in order of preference.
 std::vector<std::string> backend_names();
+/// Those of them that this machine can use.
+std::vector<std::string> usable_backend_names();
 /// The devices that they could use, and why one cannot be used.
 std::vector<DeviceRow> device_rows();
 /// Throws InvalidArgument for a name that this build does not have, with those that it has.

@@ -48,8 +48,9 @@ TEST(Allocation, a_planned_run_makes_none) {
   const Expr z = op("Conv", {y, b.constant(Tensor(DType::f32, {8, 16, 1, 1}))}) + x;
   graph->add_output(*z.value());
   const Model model = Model::from_graph(std::move(graph));
-  for (const std::string& backend : backend_names()) {
-    if (backend == "reference") continue;  // references widen whole tensors
+  for (const std::string& backend : usable_backend_names()) {
+    if (!make_backend(backend, {})->uses_host_memory()) continue;  // drivers allocate in ways of their own
+    if (backend == "reference") continue;                          // references widen whole tensors
     for (const int threads : {1, 2}) {
       SessionOptions options;
       options.backends = {backend};

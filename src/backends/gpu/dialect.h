@@ -109,6 +109,13 @@ INLINE u16 f32_to_bf16(float x) {
   if (x != x) return (u16)((bits >> 16) | 64);
   return (u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
+// A float between 0 and 1, and as an integer as references round it; NaN stays, or is 0.
+INLINE float BOUNDED(float x) { return x < 0 ? 0.0f : x > 1 ? 1.0f : x; }
+INLINE i64 I64_OF(float x) {
+  return x != x ? 0 : x >= 18446744073709551616.0f ? 0x7fffffffffffffff : x >= 9223372036854775808.0f ? (i64)(u64)x
+         : x <= -9223372036854775808.0f ? -0x7fffffffffffffff - 1 : (i64)x;
+}
+INLINE i32 I32_OF(float x) { return (i32)I64_OF(x); }
 #define LOAD_f32(p, i) p[i]
 #define LOAD_f16(p, i) f16_to_f32(p[i])
 #define LOAD_bf16(p, i) bf16_to_f32(p[i])

@@ -106,7 +106,9 @@ class Machine {
     Int status = 0;
     const Handle program = api.clCreateProgramWithSource(context, 1, texts, nullptr, &status);
     if (!program) throw InternalError("OpenCL: a program was not taken: error {}", status);
-    if (api.clBuildProgram(program, 1, &device, "", nullptr, nullptr) != kSuccess) {
+    // Quotients as the processor rounds them, where the device can.
+    if (api.clBuildProgram(program, 1, &device, "-cl-fp32-correctly-rounded-divide-sqrt", nullptr, nullptr) != kSuccess &&
+        api.clBuildProgram(program, 1, &device, "", nullptr, nullptr) != kSuccess) {
       std::string log(16384, '\0');
       size_t bytes = 0;
       api.clGetProgramBuildInfo(program, device, kProgramBuildLog, log.size(), log.data(), &bytes);

@@ -36,7 +36,7 @@ constexpr Pattern kPatterns[] = {
     {"Celu", "($0 < 0 ? $a * (exp($0 / $a) - 1.0f) : $0)", "", "alpha", 1},
     {"Cos", "cos($0)", ""},
     {"Cosh", "cosh($0)", ""},
-    {"Div", "($0 / $1)", "($1 == 0 ? 0 : $1 + 1 == 0 ? 0 - $0 : $0 / $1)"},
+    {"Div", "($0 / $1)", "($0 / $1)"},
     {"Elu", "($0 < 0 ? $a * (exp($0) - 1.0f) : $0)", "", "alpha", 1},
     {"Equal", "($0 == $1)", "($0 == $1)"},
     {"Erf", "erf($0)", ""},
@@ -44,8 +44,8 @@ constexpr Pattern kPatterns[] = {
     {"Floor", "floor($0)", ""},
     {"Greater", "($0 > $1)", "($0 > $1)"},
     {"GreaterOrEqual", "($0 >= $1)", "($0 >= $1)"},
-    {"HardSigmoid", "fmin(fmax($0 * $a + $b, 0.0f), 1.0f)", "", "alpha", 0.2f, "beta", 0.5f},
-    {"HardSwish", "($0 * fmin(fmax($0 / 6.0f + 0.5f, 0.0f), 1.0f))", ""},
+    {"HardSigmoid", "BOUNDED($0 * $a + $b)", "", "alpha", 0.2f, "beta", 0.5f},
+    {"HardSwish", "($0 * BOUNDED($0 / 6.0f + 0.5f))", ""},
     {"Identity", "$0", "$0"},
     {"IsNaN", "($0 != $0)", ""},
     {"LeakyRelu", "($0 < 0 ? $0 * $a : $0)", "", "alpha", 0.01f},
@@ -65,7 +65,7 @@ constexpr Pattern kPatterns[] = {
     {"Selu", "($b * ($0 <= 0 ? $a * (exp($0) - 1.0f) : $0))", "", "alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f},
     {"Shrink", "($0 < -$a ? $0 + $b : $0 > $a ? $0 - $b : 0.0f)", "", "lambd", 0.5f, "bias", 0},
     {"Sigmoid", "(1.0f / (1.0f + exp(-$0)))", ""},
-    {"Sign", "($0 > 0 ? 1.0f : $0 < 0 ? -1.0f : $0)", "($0 > 0 ? 1 : $0 < 0 ? -1 : 0)"},
+    {"Sign", "($0 > 0 ? 1.0f : $0 < 0 ? -1.0f : $0 != $0 ? $0 : 0.0f)", "($0 > 0 ? 1 : $0 < 0 ? -1 : 0)"},
     {"Sin", "sin($0)", ""},
     {"Sinh", "sinh($0)", ""},
     {"Softplus", "($0 > 20.0f ? $0 : log1p(exp($0)))", ""},
@@ -107,6 +107,16 @@ std::string folded(std::string_view pattern, std::span<const std::string> operan
   return text;
 }
 
+// Whether no element is divided by 0, which is an error, or by -1, which may overflow.
+bool divides_safely(const NodeView& node) {
+  if (!node.is_constant(1) || node.input_shape(1).elements() > 64) return false;
+  const DType dtype = node.input_dtype(1);
+  if (dtype == DType::u64 || dtype == DType::boolean) return false;
+  for (const int64_t divisor : node.ints(1))
+    if (divisor == 0 || divisor == -1) return false;
+  return true;
+}
+
 }  // namespace
 
 std::optional<std::string> expression_of(const NodeView& node, std::span<const std::string> operands) {
@@ -132,7 +142,9 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
     if (!node.has_output(0)) return std::nullopt;
     const DType to = node.output(0).dtype;
     if (to == DType::boolean) return format("({} != 0)", operands[0]);
-    if (real && !is_real(to) && to != DType::i32 && to != DType::i64) return std::nullopt;  // beyond the range, references wrap around
+    if (real && to == DType::i32) return format("I32_OF({})", operands[0]);
+    if (real && to == DType::i64) return format("I64_OF({})", operands[0]);
+    if (real && !is_real(to)) return std::nullopt;
     return format("({})({})", computed_as(to), operands[0]);
   }
   if (op == "IsInf") {
@@ -142,15 +154,17 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
   }
   if (op == "Gelu") {
     const bool tanh = node.attribute(Attribute<std::string_view>{"approximate", "none"}) == "tanh";
-    return filled(tanh ? "(0.5f * $0 * (1.0f + tanh(0.7978845608f * ($0 + 0.044715f * $0 * $0 * $0))))"
-                       : "(0.5f * $0 * (1.0f + erf($0 * 0.70710678118f)))",
-                  operands);
+    // (1 + tanh u) / 2 = 1 / (1 + e^-2u)
+    return filled(
+        tanh ? "($0 / (1.0f + exp(-1.5957691216f * ($0 + 0.044715f * $0 * $0 * $0))))" : "(0.5f * $0 * (1.0f + erf($0 * 0.70710678118f)))",
+        operands);
   }
+  if ((op == "Div" || op == "Mod") && !real && !divides_safely(node)) return std::nullopt;
   if (op == "Mod") {
     const bool c_like = node.attribute(Attribute<bool>{"fmod", false});
     if (real) return c_like ? std::optional(filled("fmod($0, $1)", operands)) : std::nullopt;
-    if (c_like) return filled("($1 == 0 || $1 + 1 == 0 ? 0 : $0 % $1)", operands);
-    return filled("($1 == 0 || $1 + 1 == 0 ? 0 : $0 % $1 != 0 && (($0 < 0) != ($1 < 0)) ? $0 % $1 + $1 : $0 % $1)", operands);
+    if (c_like) return filled("($0 % $1)", operands);
+    return filled("($0 % $1 != 0 && (($0 < 0) != ($1 < 0)) ? $0 % $1 + $1 : $0 % $1)", operands);
   }
   if (op == "Pow" && node.has_input(1) && (!real || !is_real(node.input_dtype(1)))) return std::nullopt;
   if (op == "Pow" && node.is_constant(1) && node.input_shape(1).elements() == 1) {
@@ -187,9 +201,9 @@ std::string expression_of(const Activation& activation, const std::string& x) {
     case Kind::leaky_relu:
       return fill("($0 < 0 ? $0 * $1 : $0)");
     case Kind::hard_sigmoid:
-      return fill("fmin(fmax($0 * $1 + $2, 0.0f), 1.0f)");
+      return fill("BOUNDED($0 * $1 + $2)");
     case Kind::hard_swish:
-      return fill("($0 * fmin(fmax($0 / 6.0f + 0.5f, 0.0f), 1.0f))");
+      return fill("($0 * BOUNDED($0 / 6.0f + 0.5f))");
     case Kind::sigmoid:
       return fill("(1.0f / (1.0f + exp(-$0)))");
     case Kind::tanh:
