@@ -169,10 +169,10 @@ namespace {
 
 #if MINNOW_GRADIENTS
 #define MINNOW_KEPT(...) __VA_ARGS__  // for gradients
+constexpr OutputSpec kept(std::string_view name) { return {name, same_as("X"), Arity::kept}; }
 #else
 #define MINNOW_KEPT(...)
 #endif
-constexpr OutputSpec kept(std::string_view name) { return {name, same_as("X"), Arity::kept}; }
 
 constexpr List<Operator> definitions() {
   return {
