@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each step gets the scheme that layout.cpp chose for it, and steps that change layouts are put between.
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <unordered_map>
 
 #include "planner/draft.h"
 
@@ -31,7 +30,8 @@ class Conversions {
   /// Value v, or the same, in this memory and layout; appends the steps that make it. `backend`: of the step that reads or makes v.
   uint32_t in_form(uint32_t v, Backend* memory, Layout layout, Backend& backend) {
     if (plan_.values[v].memory == memory && plan_.values[v].layout == layout) return v;
-    const auto found = made_.find({v, memory, layout});
+    const uint32_t key = key_of(v, memory, layout);
+    const auto found = made_.find(key);
     if (found != made_.end()) return found->second;
     uint32_t result = v;
     if (kHasDevices && plan_.values[v].memory != memory) {
@@ -44,11 +44,21 @@ class Conversions {
     } else {
       result = add(result, kReorder, layout == Layout::packed ? "packed" : "plain", memory, layout, backend);
     }
-    made_[{v, memory, layout}] = result;
+    made_[key] = result;
     return result;
   }
 
  private:
+  // A value has few other forms: one in each memory and layout.
+  uint32_t key_of(uint32_t v, const Backend* memory, Layout layout) const {
+    if constexpr (!kHasDevices) return v;
+    uint32_t place = 0;
+    for (uint32_t i = 0; memory && i < environment_.backends.size(); ++i)
+      if (environment_.backends[i].get() == memory) place = i + 1;
+    MINNOW_CHECK(place < 8, "a session has at most seven backends with memory of their own");
+    return v * 16 + place * 2 + (layout == Layout::packed ? 1 : 0);
+  }
+
   // Appends a step of the operator `op`, which converts v.
   uint32_t add(uint32_t v, std::string_view op, std::string_view to, Backend* memory, Layout layout, Backend& backend) {
     const PlanValue from = plan_.values[v];
@@ -103,7 +113,7 @@ class Conversions {
   const PlanEnvironment& environment_;
   PlanParts& plan_;
   Graph* graph_ = nullptr;
-  std::map<std::tuple<uint32_t, Backend*, Layout>, uint32_t> made_;
+  std::unordered_map<uint32_t, uint32_t> made_;  // by key_of
 };
 
 }  // namespace
