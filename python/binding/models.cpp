@@ -287,7 +287,7 @@ RunOptions run_options(const nb::dict& given) {
     } else if (name == "backend") {
       options.backends = nb::isinstance<nb::str>(value) ? std::vector<std::string>{nb::cast<std::string>(value)}
                                                         : argument<std::vector<std::string>>(value, "backend", "a name or a list of names");
-      if (options.backends.empty()) throw InvalidArgument("no backend is given; " cpu " is one");
+      if (options.backends.empty()) throw InvalidArgument("no backend is given; cpu is one of them");
     } else if (name == "memory_limit") {
       options.memory_limit = argument<size_t>(value, "memory_limit", "a number of bytes");
     } else if (name == "time_limit") {
