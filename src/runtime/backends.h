@@ -13,7 +13,7 @@ namespace minnow {
 
 /// Names of the backends of this build, in order of preference.
 std::vector<std::string> backend_names();
-/// Those of them that this machine can use.
+/// The names of the backends that this machine can use.
 std::vector<std::string> usable_backend_names();
 /// The devices that they could use, and why one cannot be used.
 std::vector<DeviceRow> device_rows();
