@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/integer.h"
 
+#include <cmath>
+
 #include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/kernels.h"
 
@@ -69,6 +71,32 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
           want += ((x_is_signed ? static_cast<int8_t>(value) : value) + shift) * w[(tap * channels + c) * outputs + o];
         }
       ASSERT_EQ(y[row * outputs + o], want) << rows << " rows, " << channels << " channels, row " << row << ", output " << o;
+    }
+}
+
+TEST_P(IntegerTest, quantizing_rounds_the_quotient) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> wide(-300, 300), mantissa(1, 2);
+  for (const float power : {1.0f, 0x1p-7f, 0x1p40f, 0x1p-120f, 0x1p126f, 0x1p-70f})
+    for (int round = 0; round < 50; ++round) {
+      const float scale = mantissa(random) * power;
+      std::vector<float> x;
+      for (int i = 0; i < 200; ++i) x.push_back(wide(random) * scale);
+      for (int step = -260; step < 260; ++step)  // next to ties
+        for (float tie = (static_cast<float>(step) + 0.5f) * scale; x.size() % 3 != 2; tie = std::nextafter(tie, INFINITY))
+          x.push_back(tie);
+      for (const float special : {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 1e-44f, 3e38f, -3e38f}) x.push_back(special);
+      for (const bool is_signed : {false, true}) {
+        const int32_t zero = round * 5 - (is_signed ? 128 : 0), lowest = is_signed ? -128 : 0;
+        std::vector<uint8_t> y(x.size());
+        kernels().integer->quantize(x.data(), x.size(), scale, zero, is_signed, y.data());
+        for (size_t i = 0; i < x.size(); ++i) {
+          const float quotient = x[i] / scale;
+          const float cut = std::clamp(std::nearbyint(quotient) + static_cast<float>(zero), float(lowest), float(lowest + 255));
+          const int32_t wanted = std::isnan(quotient) ? zero : static_cast<int32_t>(cut);
+          ASSERT_EQ(is_signed ? static_cast<int8_t>(y[i]) : y[i], wanted) << x[i] << " / " << scale << " + " << zero;
+        }
+      }
     }
 }
 

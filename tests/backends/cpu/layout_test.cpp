@@ -27,6 +27,19 @@ TEST_P(LayoutTest, transpositions_touch_nothing_else) {
     }
 }
 
+TEST_P(LayoutTest, transpositions_of_bytes_touch_nothing_else) {
+  for (const size_t rows : {1, 4, 8, 15, 16, 17, 40})
+    for (const size_t columns : {1, 3, 8, 16, 19, 64}) {
+      const size_t from_row = columns + 2, to_row = rows + 5;
+      std::vector<uint8_t> from(rows * from_row), to(columns * to_row, 255);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 7 % 251);
+      kernels().layout->transpose_bytes(from.data(), from_row, rows, columns, to.data(), to_row);
+      for (size_t c = 0; c < columns; ++c)
+        for (size_t r = 0; r < to_row; ++r)
+          ASSERT_EQ(to[c * to_row + r], r < rows ? from[r * from_row + c] : 255) << rows << "x" << columns << " at " << r << ", " << c;
+    }
+}
+
 TEST_P(LayoutTest, every_other_float) {
   for (const size_t count : {1, 2, 7, 8, 15, 16, 17, 100}) {
     const std::vector<float> from = random_floats(2 * count - 1, 2);  // the float after the last one may not be there

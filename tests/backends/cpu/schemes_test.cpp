@@ -515,6 +515,13 @@ std::vector<SchemeCase> movement_cases() {
     cases.push_back({"Split", {normal({4, 48, 5, 8}), ints({16, 32})}, {{"axis", int64_t{1}}}, {1}, 2});
   }
   cases.push_back({"Concat", {normal({1, 32, 3, 3}), normal({1, 5, 3, 3}, 2)}, {{"axis", int64_t{1}}}});
+  const auto bytes = [](const Shape& shape, uint8_t first) {
+    Tensor tensor(DType::u8, shape);
+    for (int64_t i = 0; i < shape.elements(); ++i) tensor.writable().data<uint8_t>()[i] = uint8_t(first + i * 7);
+    return tensor;
+  };
+  cases.push_back({"Concat", {bytes({2, 32, 3, 5}, 1), bytes({2, 5, 3, 5}, 2)}, {{"axis", int64_t{1}}}});
+  cases.push_back({"Split", {bytes({1, 48, 5, 7}, 3), ints({32, 16})}, {{"axis", int64_t{1}}}, {1}, 2});
   for (const auto& [data, indices] : {std::pair(Shape{3, 7, 9}, Shape{3, 7, 9}), {Shape{3, 7, 9}, Shape{2, 11, 5}}, {Shape{5}, Shape{300}}})
     for (int64_t axis = 0; axis < int64_t(data.rank()); ++axis)
       for (const DType dtype : {DType::i32, DType::i64}) {

@@ -58,12 +58,20 @@ HWY_INLINE V total(const V (&sum)[kSums]) {
   }
 }
 
+// Of numbers that are within the range of bytes, so that no conversion overflows.
+HWY_INLINE V nearest(hn::Vec<DF> x) {
+#if HWY_TARGET == HWY_AVX3
+  return V{_mm512_cvtps_epi32(x.raw)};
+#else
+  return hn::NearestInt(x);
+#endif
+}
 HWY_INLINE V requantized(V sum, const IntegerTile& t, size_t n) {
   const DF d;
   auto number = hn::ConvertTo(d, sum);
   if (t.addend) number = hn::Add(number, hn::LoadU(d, t.addend + n * kLanes));
   const auto scaled = hn::Mul(number, hn::LoadU(d, t.multiplier + n * kLanes));
-  return hn::Add(hn::NearestInt(hn::Min(hn::Set(d, t.high), hn::Max(hn::Set(d, t.low), scaled))), hn::Set(D(), t.zero_point));
+  return hn::Add(nearest(hn::Min(hn::Set(d, t.high), hn::Max(hn::Set(d, t.low), scaled))), hn::Set(D(), t.zero_point));
 }
 HWY_INLINE void store(V v, bool is_signed, uint8_t* y) {
   if (is_signed)
@@ -71,13 +79,47 @@ HWY_INLINE void store(V v, bool is_signed, uint8_t* y) {
   else
     hn::StoreU(hn::DemoteTo(D8(), v), D8(), y);
 }
-
-HWY_INLINE void finish(V sum, const IntegerTile& t, size_t n, uint8_t* y) {
-  sum = hn::Add(sum, hn::LoadU(D(), t.bias + n * kLanes));
-  if (t.raw)
-    hn::StoreU(sum, D(), reinterpret_cast<int32_t*>(y));
+#if HWY_TARGET == HWY_AVX3
+// N = 2 or 4 vectors of numbers within the range of bytes, next to each other: fewer instructions than one by one.
+template <int N>
+HWY_INLINE void store_together(const V* v, bool is_signed, uint8_t* y) {
+  const __m512i low = _mm512_packs_epi32(v[0].raw, v[1].raw), high = N == 4 ? _mm512_packs_epi32(v[N - 2].raw, v[N - 1].raw) : low;
+  const __m512i bytes = is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);  // within each 128 bits
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i sorted = _mm512_permutexvar_epi32(order, bytes);
+  if constexpr (N == 4)
+    _mm512_storeu_si512(y, sorted);
   else
-    store(requantized(sum, t, n), t.is_signed, y);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(sorted));
+}
+#endif
+// R vectors, `stride` bytes apart.
+template <int R>
+HWY_INLINE void store_rows(const V* v, bool is_signed, uint8_t* y, ptrdiff_t stride) {
+  int r = 0;
+#if HWY_TARGET == HWY_AVX3
+  if (stride == kLanes) {
+    MINNOW_UNROLL for (; r + 4 <= R; r += 4) store_together<4>(v + r, is_signed, y + r * kLanes);
+    MINNOW_UNROLL for (; r + 2 <= R; r += 2) store_together<2>(v + r, is_signed, y + r * kLanes);
+  }
+#endif
+  MINNOW_UNROLL for (; r < R; ++r) store(v[r], is_signed, y + r * stride);
+}
+
+// The rows of a vector of outputs, `sums` with their bias.
+template <int R>
+HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
+  constexpr int kHalf = (R + 1) / 2;
+  uint8_t *first = t.y[0] + static_cast<ptrdiff_t>(n) * t.vector_stride, *second = t.y[1] + static_cast<ptrdiff_t>(n) * t.vector_stride;
+  if (t.raw) {
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(
+        sums[r], D(), reinterpret_cast<int32_t*>(r < kHalf ? first + r * t.pixel_stride : second + (r - kHalf) * t.pixel_stride));
+    return;
+  }
+  MINNOW_UNROLL for (int r = 0; r < R; ++r) sums[r] = requantized(sums[r], t, n);
+  if (second == first + kHalf * t.pixel_stride) return store_rows<R>(sums, t.is_signed, first, t.pixel_stride);
+  store_rows<kHalf>(sums, t.is_signed, first, t.pixel_stride);
+  if constexpr (R > 1) store_rows<R - kHalf>(sums + kHalf, t.is_signed, second, t.pixel_stride);
 }
 
 // Row r of a run is at base[r / 3] + (r % 3) * stride, which an address can hold.
@@ -115,12 +157,10 @@ HWY_NOINLINE void words_tile(const IntegerTile& t) {
     }
   }
   for (size_t n = 0; n < t.vectors; ++n) {
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-      constexpr int kHalf = (R + 1) / 2;
-      uint8_t* y =
-          (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
-      finish(total(n == 0 ? sum[r][0] : sum[r][1]), t, n, y);
-    }
+    const V bias = hn::LoadU(d, t.bias + n * kLanes);
+    V made[R];
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = hn::Add(total(n == 0 ? sum[r][0] : sum[r][1]), bias);
+    finish(made, t, n);
   }
 }
 
@@ -130,7 +170,8 @@ HWY_NOINLINE void words_tile(const IntegerTile& t) {
 template <int R>
 MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
   __m512i sum[R][kColumns];
-  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = _mm512_setzero_si512();
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] =
+      _mm512_loadu_si512(t.bias + n * kLanes);
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
@@ -147,12 +188,9 @@ MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
     }
   }
   for (size_t n = 0; n < t.vectors; ++n) {
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-      constexpr int kHalf = (R + 1) / 2;
-      uint8_t* y =
-          (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
-      finish(V{n == 0 ? sum[r][0] : sum[r][1]}, t, n, y);
-    }
+    V made[R];
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = V{n == 0 ? sum[r][0] : sum[r][1]};
+    finish(made, t, n);
   }
 }
 #endif
@@ -168,7 +206,7 @@ template <int R>
 MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
   const auto load = [](const uint8_t* from) MINNOW_DOT { return vreinterpretq_s8_u8(vld1q_u8(from)); };
   int32x4_t sum[R][kColumns];
-  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = vdupq_n_s32(0);
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = vld1q_s32(t.bias + n * kLanes);
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
@@ -199,12 +237,9 @@ MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
     }
   }
   for (size_t n = 0; n < t.vectors; ++n) {
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-      constexpr int kHalf = (R + 1) / 2;
-      uint8_t* y =
-          (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
-      finish(V(n == 0 ? sum[r][0] : sum[r][1]), t, n, y);
-    }
+    V made[R];
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = V(n == 0 ? sum[r][0] : sum[r][1]);
+    finish(made, t, n);
   }
 }
 #endif
@@ -258,11 +293,13 @@ MINNOW_I8MM HWY_NOINLINE void matrices_tile(const IntegerTile& t) {
     return V(vreinterpretq_s32_s64(second ? vzip2q_s64(c, d) : vzip1q_s64(c, d)));
   };
   for (size_t n = 0; n < t.vectors; ++n) {
+    const V bias = hn::LoadU(D(), t.bias + n * kLanes);
+    V made[R];
     MINNOW_UNROLL for (int r = 0; r < R; ++r) {
       const int in = r < kHalf ? r : r - kHalf, i = (r < kHalf ? 0 : kFirst) + in / 2;
-      uint8_t* y = (r < kHalf ? t.y[0] : t.y[1]) + in * t.pixel_stride + static_cast<ptrdiff_t>(n) * t.vector_stride;
-      finish(n == 0 ? half(squares[i][0], squares[i][1], in % 2) : half(squares[i][2], squares[i][3], in % 2), t, n, y);
+      made[r] = hn::Add(n == 0 ? half(squares[i][0], squares[i][1], in % 2) : half(squares[i][2], squares[i][3], in % 2), bias);
     }
+    finish(made, t, n);
   }
 }
 #endif
@@ -331,15 +368,49 @@ void arrange(IntegerForm form, const ByteSource& source, size_t step, size_t cou
   for (size_t i = 0; i < count; ++i, from += step, to += to_step) hn::StoreU(hn::Xor(hn::LoadU(D8(), from), flip), D8(), to);
 }
 
-void quantize(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y) {
+// Quotients by a number that is used often, rounded like those of division: two steps with the remainder mend a product with the
+// reciprocal (Markstein 1990, see division.inc). For numbers whose quotients and remainders are in the middle of the range of f32.
+#if MINNOW_SMALL
+constexpr bool kMends = false;
+#else
+constexpr bool kMends = HWY_NATIVE_FMA;
+#endif
+template <bool kMend>
+struct Quotient {
+  hn::Vec<DF> divisor, reciprocal;
+  HWY_INLINE explicit Quotient(float by) : divisor(hn::Set(DF(), by)), reciprocal(hn::Set(DF(), 1 / by)) {}
+  HWY_INLINE hn::Vec<DF> of(hn::Vec<DF> x) const {
+    if constexpr (!kMend) return divide(x, divisor);
+    const auto first = hn::Mul(x, reciprocal);
+    const auto second = hn::MulAdd(hn::NegMulAdd(first, divisor, x), reciprocal, first);
+    return hn::MulAdd(hn::NegMulAdd(second, divisor, x), reciprocal, second);
+  }
+};
+
+template <bool kMend>
+void quantize_by(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y) {
   const DF d;
   const float lowest = is_signed ? -128.0f : 0.0f, highest = is_signed ? 127.0f : 255.0f, zero = static_cast<float>(zero_point);
+  const Quotient<kMend> quotient(scale);
+  // Infinities have no remainder, so x is cut beforehand. A cut number's quotient rounds to the bound.
+  const float unit = kMend ? scale : 1;
+  const auto low = hn::Set(d, (lowest - zero) * unit), high = hn::Set(d, (highest - zero) * unit);
   const auto of = [&](hn::Vec<DF> v) HWY_ATTR {
-    const auto quotient = divide(v, hn::Set(d, scale));
-    const auto cut = hn::Min(hn::Max(quotient, hn::Set(d, lowest - zero)), hn::Set(d, highest - zero));
-    return hn::Add(hn::NearestInt(hn::IfThenZeroElse(hn::IsNaN(quotient), cut)), hn::Set(D(), zero_point));
+    auto q = v;
+    if constexpr (!kMend) q = quotient.of(v);
+    const auto is_nan = hn::IsNaN(q);
+    q = hn::Min(hn::Max(q, low), high);
+    if constexpr (kMend) q = quotient.of(q);
+    return hn::Add(nearest(hn::IfThenZeroElse(is_nan, q)), hn::Set(D(), zero_point));
   };
   size_t i = 0;
+#if HWY_TARGET == HWY_AVX3
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    V four[4];
+    MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(hn::LoadU(d, x + i + k * kLanes));
+    store_together<4>(four, is_signed, y + i);
+  }
+#endif
   for (; i + kLanes <= count; i += kLanes) store(of(hn::LoadU(d, x + i)), is_signed, y + i);
   if (i == count) return;
   float rest[kLanes] = {};
@@ -347,6 +418,12 @@ void quantize(const float* x, size_t count, float scale, int32_t zero_point, boo
   std::memcpy(rest, x + i, (count - i) * sizeof(float));
   store(of(hn::LoadU(d, rest)), is_signed, result);
   std::memcpy(y + i, result, count - i);
+}
+void quantize(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y) {
+  if (kMends && scale > 1e-25f && scale < 1e25f)
+    quantize_by<kMends>(x, count, scale, zero_point, is_signed, y);
+  else
+    quantize_by<false>(x, count, scale, zero_point, is_signed, y);
 }
 
 HWY_INLINE V whole(const uint8_t* x, bool is_signed) {

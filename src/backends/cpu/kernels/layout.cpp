@@ -41,6 +41,39 @@ void transpose(const float* from, size_t from_row, size_t rows, size_t columns, 
     for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
 }
 
+#if !MINNOW_SMALL
+// Squares as wide as a packed pixel. Interleaving rows i and i + N / 2 log2(N) times transposes one.
+HWY_INLINE void transpose_square(const uint8_t* from, size_t from_row, uint8_t* to, size_t to_row) {
+  constexpr size_t N = HWY_LANES(float);
+  const hn::FixedTag<uint8_t, N> d;
+  hn::Vec<decltype(d)> a[N], b[N];
+  MINNOW_UNROLL for (size_t i = 0; i < N; ++i) a[i] = hn::LoadU(d, from + i * from_row);
+  const auto interleave = [&](const auto* x, auto* y) HWY_ATTR {
+    MINNOW_UNROLL for (size_t i = 0; i < N / 2; ++i) {
+      y[2 * i] = hn::InterleaveLower(d, x[i], x[i + N / 2]);
+      y[2 * i + 1] = hn::InterleaveUpper(d, x[i], x[i + N / 2]);
+    }
+  };
+  interleave(a, b);
+  interleave(b, a);
+  if constexpr (N >= 8) interleave(a, b);
+  if constexpr (N >= 16) interleave(b, a);
+  const auto& made = N == 8 ? b : a;
+  MINNOW_UNROLL for (size_t i = 0; i < N; ++i) hn::StoreU(made[i], d, to + i * to_row);
+}
+#endif
+void transpose_bytes(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row) {
+  size_t whole_rows = 0, whole_columns = 0;
+#if !MINNOW_SMALL
+  constexpr size_t N = HWY_LANES(float);
+  whole_rows = rows - rows % N, whole_columns = columns - columns % N;
+  for (size_t r = 0; r < whole_rows; r += N)
+    for (size_t c = 0; c < whole_columns; c += N) transpose_square(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
+#endif
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
+}
+
 using D = hn::ScalableTag<float>;
 using DI = hn::RebindToSigned<D>;
 constexpr size_t kLanes = HWY_LANES(float);
@@ -104,7 +137,7 @@ void gather_lanes(const float* const* from, const int32_t* lanes, size_t sources
 }  // namespace
 
 extern const LayoutKernels kLayoutKernels;
-const LayoutKernels kLayoutKernels{transpose, every_other, gather_lanes};
+const LayoutKernels kLayoutKernels{transpose, transpose_bytes, every_other, gather_lanes};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

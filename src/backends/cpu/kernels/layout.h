@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving floats between layouts.
+// Moving floats and bytes between layouts.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +9,7 @@ namespace minnow::cpu {
 struct LayoutKernels {
   /// to[c * to_row + r] = from[r * from_row + c] for r < rows, c < columns.
   void (*transpose)(const float* from, size_t from_row, size_t rows, size_t columns, float* to, size_t to_row);
+  void (*transpose_bytes)(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row);
   /// to[i] = from[2 * i] for i < count; from[2 * count - 1] is not read.
   void (*every_other)(const float* from, size_t count, float* to);
   /// Vectors put together from lanes of others: lane l of each of `pixels` vectors `to` is lane lanes[k * pack + l] of the same vector of

@@ -199,7 +199,8 @@ Estimate estimate_split(const NodeView& node, const Device& device) {
 Estimate packed_blocks(const NodeView& node, const Device& device, bool concat) {
   const Shape& whole = concat ? node.output_shape(0) : node.input_shape(0);
   if (device.pack == 1) return declined("there is no packed layout");
-  if (size_of(node.input_dtype(0)) != 4) return declined("the packed layout is for f32");
+  const DType dtype = node.input_dtype(0);
+  if (size_of(dtype) != 4 && dtype != DType::u8 && dtype != DType::i8) return declined("{} has no packed layout", dtype);
   if (whole.rank() < 3 || axis_of(node, 0, whole.rank()) != 1) return declined("the axis is not that of the channels");
   const size_t parts = concat ? node.input_count() : node.output_count();
   if (parts > 64) return declined("there are more than 64 parts");
@@ -221,18 +222,19 @@ Estimate estimate_split_packed(const NodeView& node, const Device& device) { ret
 
 std::unique_ptr<Kernel> prepare_packed_blocks(PrepareContext& context, bool concat) {
   const NodeView& node = context.node();
-  const int64_t pack = context.device().pack;
-  const auto floats = [&](const Shape& shape) {
+  const int64_t pack = context.device().pack, size = static_cast<int64_t>(size_of(node.input_dtype(0)));
+  const auto elements = [&](const Shape& shape) {
     return (shape[1] + pack - 1) / pack * pack * shape.product(2, shape.rank());
   };  // of one image
   const Shape& whole = concat ? node.output_shape(0) : node.input_shape(0);
   auto kernel = std::make_unique<MovementKernel>();
   int64_t offset = 0;
   for (size_t i = 0; i < (concat ? node.input_count() : node.output_count()); ++i) {
-    const int64_t part = floats(concat ? node.input_shape(i) : node.output_shape(i));
-    std::vector<StridedCopy::Axis> axes = {{whole[0], concat ? floats(whole) : part, concat ? part : floats(whole)}, {part, 1, 1}};
-    kernel->parts.push_back({concat ? i : 0, concat ? 0 : i, StridedCopy(axes, concat ? offset : 0, concat ? 0 : offset, 4)});
-    if (whole[0] == 1) kernel->parts.back().shared = (concat ? offset : -offset) * 4;
+    const int64_t part = elements(concat ? node.input_shape(i) : node.output_shape(i));
+    std::vector<StridedCopy::Axis> axes = {{whole[0], concat ? elements(whole) : part, concat ? part : elements(whole)}, {part, 1, 1}};
+    kernel->parts.push_back(
+        {concat ? i : 0, concat ? 0 : i, StridedCopy(axes, concat ? offset : 0, concat ? 0 : offset, static_cast<size_t>(size))});
+    if (whole[0] == 1) kernel->parts.back().shared = (concat ? offset : -offset) * size;
     offset += part;
   }
   return kernel;

@@ -25,7 +25,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
 class ReorderKernel final : public Kernel {
  public:
   explicit ReorderKernel(const PrepareContext& context)
-      : transpose_(cpu_device(context.device()).kernels->layout->transpose),
+      : kernels_(*cpu_device(context.device()).kernels->layout),
         to_packed_(context.output_layout(0) == Layout::packed),
         bytes_(size_of(context.node().input_dtype(0)) == 1),
         pack_(static_cast<size_t>(context.device().pack)) {
@@ -64,14 +64,13 @@ class ReorderKernel final : public Kernel {
   }
 
   void transpose(const float* from, size_t from_row, size_t rows, size_t columns, float* to, size_t to_row) const noexcept {
-    transpose_(from, from_row, rows, columns, to, to_row);
+    kernels_.transpose(from, from_row, rows, columns, to, to_row);
   }
   void transpose(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row) const noexcept {
-    for (size_t r = 0; r < rows; ++r)
-      for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
+    kernels_.transpose_bytes(from, from_row, rows, columns, to, to_row);
   }
 
-  void (*transpose_)(const float*, size_t, size_t, size_t, float*, size_t);
+  const LayoutKernels& kernels_;
   bool to_packed_, bytes_;
   size_t pack_, images_, channels_, pixels_, blocks_, cuts_, each_;
 };
