@@ -37,6 +37,7 @@ typedef float f32;
 #define AS_F32(bits) as_float(bits)
 #define AS_U32(x) as_uint(x)
 #define FMA(a, b, c) fma(a, b, c)
+#define COMPARE_EXCHANGE(p, old, v) atomic_cmpxchg(p, old, v)
 float f16_to_f32(u16 x) { return vload_half(0, (const __private half*)&x); }
 u16 f32_to_f16(float x) { u16 y; vstore_half_rte(x, 0, (__private half*)&y); return y; }
 )";
@@ -70,6 +71,7 @@ typedef float f32;
 #define AS_F32(bits) __uint_as_float(bits)
 #define AS_U32(x) __float_as_uint(x)
 #define FMA(a, b, c) fmaf(a, b, c)
+#define COMPARE_EXCHANGE(p, old, v) atomicCAS((u32*)(p), old, v)
 #define isnan(x) ((x) != (x))
 #define isinf(x) (fabsf(x) == __uint_as_float(0x7f800000u))
 #define sin sinf
@@ -144,6 +146,8 @@ INLINE i32 I32_OF(float x) { return (i32)I64_OF(x); }
 #define CAT(a, b) CAT_(a, b)
 #define LOAD(T, p, i) CAT(LOAD_, T)(p, i)
 #define STORE(T, p, i, v) CAT(STORE_, T)(p, i, v)
+#define GET(p, i) LOAD(CAT(T_, p), p, i)
+#define PUT(p, i, v) STORE(CAT(T_, p), p, i, v)
 #define M_f16 u16
 #define M_bf16 u16
 #define M_bool u8

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/backend.h"
 
@@ -25,6 +26,16 @@ struct Argument {
     int32_t i32;
     float f32;
   };
+};
+
+/// Faults that kernels find in data, such as an index out of range. A kernel writes the number of its sentence and two numbers to go into
+/// it; GpuBackend::finish() throws it.
+struct Faults {
+  std::shared_ptr<void> memory;  // three i32 on the device; null: no kernel looks for faults
+  struct Sentence {
+    std::string where, pattern;
+  };
+  std::vector<Sentence> sentences;
 };
 
 inline constexpr size_t kMostArguments = 48;
@@ -48,6 +59,8 @@ class Queue {
   virtual bool can_record() const { return false; }
   virtual void begin_recording() {}
   virtual std::unique_ptr<Recording> end_recording() { return nullptr; }
+
+  Faults faults;  // its memory goes with the queue
 };
 
 /// The backend called `name` over a queue.

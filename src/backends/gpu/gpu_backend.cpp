@@ -8,6 +8,19 @@ namespace minnow::gpu {
 GpuBackend::GpuBackend(std::string_view name, std::unique_ptr<Queue> queue)
     : name_(name), queue_(std::move(queue)), schemes_(scheme_table()) {}
 
+void GpuBackend::finish() {
+  queue_->finish();
+  const Faults& faults = queue_->faults;
+  if (!faults.memory) return;
+  int32_t found[3];
+  queue_->copy_to_host(found, faults.memory.get(), sizeof found);
+  if (found[0] == 0) return;
+  const Faults::Sentence& sentence = faults.sentences[static_cast<size_t>(found[0]) - 1];
+  const int32_t none[3] = {};
+  queue_->copy_from_host(faults.memory.get(), none, sizeof none);
+  throw InvalidArgument("{}: {}", sentence.where, format(sentence.pattern, found[1], found[2]));
+}
+
 std::shared_ptr<Backend> make_gpu_backend(std::string_view name, std::unique_ptr<Queue> queue) {
   return std::make_shared<GpuBackend>(name, std::move(queue));
 }

@@ -19,7 +19,7 @@ class GpuBackend final : public Backend {
   bool can_record() const override { return queue_->can_record(); }
   void begin_recording() override { queue_->begin_recording(); }
   std::unique_ptr<Recording> end_recording() override { return queue_->end_recording(); }
-  void finish() override { queue_->finish(); }
+  void finish() override;
 
  private:
   std::string_view name_;

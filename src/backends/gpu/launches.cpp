@@ -67,6 +67,17 @@ size_t Launches::add_table(const void* data, size_t bytes) {
   return add_constant(std::move(memory));
 }
 
+int32_t Launches::add_fault(std::string_view pattern) {
+  Faults& faults = queue_.faults;
+  if (!faults.memory) {
+    const int32_t none[3] = {};
+    faults.memory = queue_.allocate(sizeof none);
+    queue_.copy_from_host(faults.memory.get(), none, sizeof none);
+  }
+  faults.sentences.push_back({where_, std::string(pattern)});
+  return static_cast<int32_t>(faults.sentences.size());
+}
+
 void Launches::run(RunContext& context) noexcept {
   for (Launch& launch : launches_) {
     if (launch.same && static_cast<const char*>(context.inputs[launch.same->input]->view.data()) + launch.same->input_offset ==

@@ -51,6 +51,10 @@ class Launches final : public Kernel {
   /// A table that the scheme made.
   size_t add_table(const void* data, size_t bytes);
 
+  /// A sentence about the node with two numbers in it, for a kernel to report; its number. `fault_memory` is where the kernel writes.
+  int32_t add_fault(std::string_view pattern);
+  Given fault_memory() { return constant(add_constant(queue_.faults.memory)); }
+
   void run(RunContext& context) noexcept override;
 
  private:

@@ -95,6 +95,29 @@ TEST_P(Gpu, may_share_a_network_with_the_processor) {
   expect_close(Session(model, options).run(std::vector<TensorView>{x})[0], Session(model).run(std::vector<TensorView>{x})[0]);
 }
 
+TEST_P(Gpu, an_index_out_of_range_fails_the_run_and_not_the_next) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  ValueType type = ValueType::tensor(DType::i64);
+  type.dims = std::vector<Dim>{Dim{2, ""}};
+  const Expr indices = b.wrap(&graph->add_input("indices", type));
+  graph->add_output(*b.op("Gather", {b.constant(random_tensor({5, 3}, 1)), indices}).value());
+  Session session(Model::from_graph(std::move(graph)), options);
+  const auto run = [&](int64_t second) {
+    const int64_t places[] = {-1, second};
+    const Tensor given = Tensor::of_i64({2}, places);
+    return session.run(std::vector<TensorView>{given})[0];
+  };
+  const Tensor expected = run(4);
+  try {
+    run(7);
+    ADD_FAILURE() << "no error";
+  } catch (const InvalidArgument& error) {
+    EXPECT_NE(std::string(error.what()).find("index 7 is out of range for an axis of 5"), std::string::npos) << error.what();
+  }
+  expect_close(run(4), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(Drivers, Gpu, testing::Values("cuda", "opencl"));
 
 }  // namespace

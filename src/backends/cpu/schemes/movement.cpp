@@ -7,6 +7,7 @@
 
 #include "backends/cpu/schemes/loops/strided_copy.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "graph/slice.h"
 
 namespace minnow::cpu {
 namespace {
@@ -85,41 +86,15 @@ std::unique_ptr<Kernel> prepare_transpose(PrepareContext& context) {
 
 // Slice
 
-struct SliceRange {
-  Ints start, step;  // by axis
-};
-
-std::optional<SliceRange> slice_range(const NodeView& node) {
-  for (size_t i = 1; i < node.input_count(); ++i)
-    if (node.has_input(i) && !node.is_constant(i)) return std::nullopt;
-  const Shape& shape = node.input_shape(0);
-  SliceRange range{Ints(shape.rank(), 0), Ints(shape.rank(), 1)};
-  const Ints starts = node.ints(1);
-  Ints axes, steps(starts.size(), 1);
-  if (node.has_input(3))
-    axes = node.ints(3);
-  else
-    for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
-  if (node.has_input(4)) steps = node.ints(4);
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const size_t axis = node.normalize_axis(axes[i], shape.rank());
-    const int64_t dim = shape[axis];
-    // A start before the first element is the first one in both directions, as in ops/slice.cpp.
-    const int64_t start = starts[i] < 0 ? starts[i] + dim : starts[i];
-    range.start[axis] = std::clamp<int64_t>(start, 0, std::max<int64_t>(0, steps[i] > 0 ? dim : dim - 1));
-    range.step[axis] = node.output_shape(0)[axis] > 1 ? steps[i] : 1;  // a step that is not taken may be as large as it likes
-  }
-  return range;
-}
-
 Estimate estimate_slice(const NodeView& node, const Device& device) {
-  if (!slice_range(node)) return declined("the bounds are not constant");
+  for (size_t i = 1; i < node.input_count(); ++i)
+    if (node.has_input(i) && !node.is_constant(i)) return declined("the bounds are not constant");
   return estimate_copy(node, device);
 }
 
 std::unique_ptr<Kernel> prepare_slice(PrepareContext& context) {
   const NodeView& node = context.node();
-  const SliceRange range = *slice_range(node);
+  const SliceRange range = slice_range(node);
   const std::vector<StridedCopy::Axis> source = plain_axes(node.input_shape(0));
   std::vector<StridedCopy::Axis> axes = plain_axes(node.output_shape(0));
   int64_t offset = 0;

@@ -14,6 +14,9 @@ class Broadcast {
   /// `prefix` begins the names of its variables, `variable` is the index into the output.
   explicit Broadcast(const Shape& output, std::string prefix = "", std::string variable = "i")
       : dims_(output.dims().begin(), output.dims().end()), prefix_(std::move(prefix)), variable_(std::move(variable)) {}
+  /// Over any number of axes.
+  explicit Broadcast(std::span<const int64_t> dims, std::string prefix = "", std::string variable = "i")
+      : dims_(dims.begin(), dims.end()), prefix_(std::move(prefix)), variable_(std::move(variable)) {}
   /// An input that NumPy's rule broadcasts to the output.
   void add(const Shape& shape) {
     Ints strides(dims_.size(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in which a group of 256 items treats one line of elements: they lie `inner` elements apart.
+// Kernels in which a group of items, at most 256, treats one line of elements: they lie `inner` elements apart.
 #pragma once
 #include <string_view>
 
@@ -13,7 +13,7 @@ inline constexpr std::string_view kGroupReductions = R"(
     BARRIER();                                                      \
     shared[item] = mine;                                            \
     BARRIER();                                                      \
-    for (int step = 128; step > 0; step /= 2) {                     \
+    for (int step = ITEMS(0) / 2; step > 0; step /= 2) {            \
       if (item < step) shared[item] = JOIN(shared[item], shared[item + step]); \
       BARRIER();                                                    \
     }                                                               \

@@ -3,15 +3,12 @@
 // which the operator's own reference makes.
 #include <numeric>
 
-#include "backends/gpu/schemes/broadcast.h"
-#include "backends/gpu/schemes/schemes.h"
+#include "backends/gpu/schemes/kernel_text.h"
+#include "graph/slice.h"
 #include "ops/evaluate.h"
 #include "ops/operator.h"
 
 namespace minnow::gpu {
-namespace {
-
-// Elements by their size alone.
 std::string_view unit_of(DType dtype) {
   switch (size_of(dtype)) {
     case 1:
@@ -37,6 +34,8 @@ std::string refusal_to_move(const NodeView& node) {
   }
   return node.has_input(0) && node.input_shape(0).elements() > INT32_MAX ? "the input has more than 2^31 elements" : "";
 }
+
+namespace {
 
 // Inputs from `first` on must be known.
 bool knows_from(const NodeView& node, size_t first) {
@@ -106,6 +105,40 @@ std::unique_ptr<Kernel> prepare_expand(PrepareContext& context) {
   const NodeView& node = context.node();
   Broadcast from(node.output_shape(0));
   from.add(node.input_shape(0));
+  from.finish();
+  auto kernel = std::make_unique<Launches>(context);
+  add_copy(*kernel, node, from, 0, 0);
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_tile(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& x = node.input_shape(0);
+  const Ints steps = steps_of(x);
+  Ints dims, strides;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    dims.insert(dims.end(), {node.output_shape(0)[i] / x[i], x[i]});
+    strides.insert(strides.end(), {0, steps[i]});
+  }
+  Broadcast from{std::span<const int64_t>(dims)};
+  from.add(std::move(strides));
+  from.finish();
+  auto kernel = std::make_unique<Launches>(context);
+  add_copy(*kernel, node, from, 0, 0);
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_slice(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const SliceRange range = slice_range(node);
+  Ints steps = steps_of(node.input_shape(0));
+  int64_t offset = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    offset += range.start[i] * steps[i];
+    steps[i] *= range.step[i];
+  }
+  Broadcast from(node.output_shape(0));
+  from.add(std::move(steps), offset);
   from.finish();
   auto kernel = std::make_unique<Launches>(context);
   add_copy(*kernel, node, from, 0, 0);
@@ -238,8 +271,8 @@ constexpr Scheme kSchemes[] = {{"Reshape", "gpu.copy", estimate_kept, prepare_ke
                                {"Expand", "gpu.expand", estimate_copy, prepare_expand},
                                {"Concat", "gpu.concat", estimate_concat, prepare_concat},
                                {"Split", "gpu.split", estimate_split, prepare_split},
-                               {"Slice", "gpu.by_table", estimate_table, prepare_table},
-                               {"Tile", "gpu.by_table", estimate_table, prepare_table},
+                               {"Slice", "gpu.slice", estimate_copy, prepare_slice},
+                               {"Tile", "gpu.tile", estimate_copy, prepare_tile},
                                {"DepthToSpace", "gpu.by_table", estimate_table, prepare_table},
                                {"SpaceToDepth", "gpu.by_table", estimate_table, prepare_table},
                                {"minnow.ChannelShuffle", "gpu.by_table", estimate_table, prepare_table},

@@ -10,8 +10,10 @@ namespace minnow::gpu {
 
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
+std::span<const Scheme> indexing_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
+std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> pool_schemes();
 std::span<const Scheme> reduce_schemes();
 std::span<const Scheme> softmax_schemes();
