@@ -102,6 +102,11 @@ std::vector<SchemeCase> quantized_cases() {
   add_conv({2, 5, 30}, {6, 5, 3}, conv({3}, {1}, {1, 1}, 1, {1}));
   add_conv({1, 33, 12, 12}, {33, 1, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 33));
   add_conv({2, 19, 9, 8}, {19, 1, 5, 5}, conv({5, 5}, {2, 2}, {2, 2, 2, 2}, 19));
+  add_conv({1, 16, 6, 40}, {16, 1, 3, 3}, conv({3, 3}, {2, 2}, {1, 1, 1, 1}, 16));
+  add_conv({1, 18, 11, 31}, {18, 1, 5, 5}, conv({5, 5}, {1, 1}, {2, 2, 2, 2}, 18));
+  add_conv({1, 7, 2, 1}, {7, 1, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 7));
+  add_conv({1, 16, 9, 17}, {16, 1, 7, 7}, conv({7, 7}, {1, 2}, {3, 4, 3, 2}, 16));
+  add_conv({1, 40, 12, 14}, {40, 1, 3, 3}, conv({3, 3}, {1, 1}, {2, 0, 2, 1}, 40, {2, 1}));
   // The sums themselves; the zero point of x is known before the run, or not, or there is none.
   const auto add_integer = [&](const char* op, const Shape& x, const Shape& w, int64_t outputs, const Attributes& attributes) {
     for (const Quantized& q : kQuantized) {

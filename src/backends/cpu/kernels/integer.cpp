@@ -58,53 +58,7 @@ HWY_INLINE V total(const V (&sum)[kSums]) {
   }
 }
 
-// Of numbers that are within the range of bytes, so that no conversion overflows.
-HWY_INLINE V nearest(hn::Vec<DF> x) {
-#if HWY_TARGET == HWY_AVX3
-  return V{_mm512_cvtps_epi32(x.raw)};
-#else
-  return hn::NearestInt(x);
-#endif
-}
-HWY_INLINE V requantized(V sum, const IntegerTile& t, size_t n) {
-  const DF d;
-  auto number = hn::ConvertTo(d, sum);
-  if (t.addend) number = hn::Add(number, hn::LoadU(d, t.addend + n * kLanes));
-  const auto scaled = hn::Mul(number, hn::LoadU(d, t.multiplier + n * kLanes));
-  return hn::Add(nearest(hn::Min(hn::Set(d, t.high), hn::Max(hn::Set(d, t.low), scaled))), hn::Set(D(), t.zero_point));
-}
-HWY_INLINE void store(V v, bool is_signed, uint8_t* y) {
-  if (is_signed)
-    hn::StoreU(hn::DemoteTo(DS8(), v), DS8(), reinterpret_cast<int8_t*>(y));
-  else
-    hn::StoreU(hn::DemoteTo(D8(), v), D8(), y);
-}
-#if HWY_TARGET == HWY_AVX3
-// N = 2 or 4 vectors of numbers within the range of bytes, next to each other: fewer instructions than one by one.
-template <int N>
-HWY_INLINE void store_together(const V* v, bool is_signed, uint8_t* y) {
-  const __m512i low = _mm512_packs_epi32(v[0].raw, v[1].raw), high = N == 4 ? _mm512_packs_epi32(v[N - 2].raw, v[N - 1].raw) : low;
-  const __m512i bytes = is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);  // within each 128 bits
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i sorted = _mm512_permutexvar_epi32(order, bytes);
-  if constexpr (N == 4)
-    _mm512_storeu_si512(y, sorted);
-  else
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(sorted));
-}
-#endif
-// R vectors, `stride` bytes apart.
-template <int R>
-HWY_INLINE void store_rows(const V* v, bool is_signed, uint8_t* y, ptrdiff_t stride) {
-  int r = 0;
-#if HWY_TARGET == HWY_AVX3
-  if (stride == kLanes) {
-    MINNOW_UNROLL for (; r + 4 <= R; r += 4) store_together<4>(v + r, is_signed, y + r * kLanes);
-    MINNOW_UNROLL for (; r + 2 <= R; r += 2) store_together<2>(v + r, is_signed, y + r * kLanes);
-  }
-#endif
-  MINNOW_UNROLL for (; r < R; ++r) store(v[r], is_signed, y + r * stride);
-}
+#include "backends/cpu/kernels/requantize.inc"
 
 // The rows of a vector of outputs, `sums` with their bias.
 template <int R>

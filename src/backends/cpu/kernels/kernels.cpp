@@ -29,6 +29,7 @@
   DO(target, RecurrentKernels)           \
   DO(target, AttentionKernels)           \
   DO(target, IntegerKernels)             \
+  DO(target, ByteDepthwiseKernels)       \
   DO(target, Bf16Forms)                  \
   DO(target, F16Form)                    \
   DO(target, F64I32Kernels)              \

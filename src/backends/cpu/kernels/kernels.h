@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
+#include "backends/cpu/kernels/byte_depthwise.h"
 #include "backends/cpu/kernels/chain.h"
 #include "backends/cpu/kernels/channels.h"
 #include "backends/cpu/kernels/combine.h"
@@ -50,6 +51,7 @@ struct Kernels {
   const RecurrentKernels* recurrent;
   const AttentionKernels* attention;
   const IntegerKernels* integer;
+  const ByteDepthwiseKernels* byte_depthwise;
   const Bf16Forms* bf16;
   const F16Form* f16;
   const F64I32Kernels* f64_i32;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // minnow.QuantizedConv, QLinearConv and ConvInteger with constant weights, exact: tiles of 32-bit sums over a copy of some rows of the
-// image whose pixels hold all channels of a group, and depthwise lane by lane in f32, whose sums are exact integers there.
+// image whose pixels hold all channels of a group.
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/quantized.h"
@@ -12,17 +11,8 @@
 #include "backends/cpu/schemes/units.h"
 
 namespace minnow::cpu {
-namespace {
 
-constexpr size_t kPair = 2;
-
-ByteSource source_of(const NodeView& node) {
-  const Tensor& zero = node.contents(kXZero);
-  const bool is_signed = zero.dtype() == DType::i8;
-  return {nullptr, is_signed, is_signed ? int32_t{*zero.data<int8_t>()} : int32_t{*zero.data<uint8_t>()}};
-}
-
-std::string refusal_of(const NodeView& node) {
+std::string refusal_of_quantized_conv(const NodeView& node) {
   if (!node.is_constant(FactorInputs(node).w)) return "the weights are not constant";
   const auto shape = conv_shape_of(node);
   if (!shape) return "there are more than two spatial dimensions";
@@ -31,7 +21,7 @@ std::string refusal_of(const NodeView& node) {
   return refusal_of_quantized(node, shape->out_channels, shape->in_channels / shape->groups * shape->taps());
 }
 
-Estimate packed(const NodeView& node, const Device& device, double speed) {
+Estimate quantized_conv_estimate(const NodeView& node, const Device& device, double speed) {
   const double bytes = static_cast<double>(node.input_shape(kX).elements()) +
                        static_cast<double>(node.output_shape(0).elements()) * static_cast<double>(size_of(node.output(0).dtype));
   Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), speed) + 2 * device.byte_time(bytes) + 1e-6);
@@ -40,14 +30,18 @@ Estimate packed(const NodeView& node, const Device& device, double speed) {
   return estimate;
 }
 
+namespace {
+
+constexpr size_t kPair = 2;
+
 Estimate estimate(const NodeView& node, const Device& device) {
   if (device.pack == 1) return declined("there is no packed layout");
-  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_quantized_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   const size_t lanes = static_cast<size_t>(device.pack);
   if (s.groups > 1 && (s.in_channels / s.groups % lanes != 0 || s.out_channels / s.groups % lanes != 0))
     return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
-  return packed(node, device, 0.8 * integer_speed(*cpu_device(device).kernels));
+  return quantized_conv_estimate(node, device, 0.8 * integer_speed(*cpu_device(device).kernels));
 }
 
 class QuantizedConvKernel final : public Kernel {
@@ -197,87 +191,10 @@ class QuantizedConvKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizedConvKernel>(context); }
 
-// Depthwise: products of 9-bit numbers over so few taps are exact in f32.
-constexpr size_t kMostTaps = 128;
-
-Estimate estimate_depthwise(const NodeView& node, const Device& device) {
-  if (device.pack == 1) return declined("there is no packed layout");
-  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
-  const ConvShape s = conv_shape(node);
-  if (s.groups == 1 || s.groups != s.in_channels || s.groups != s.out_channels) return declined("it is not depthwise");
-  if (s.taps() > kMostTaps) return declined("{} taps are too many to be exact", s.taps());
-  return packed(node, device, 0.3);
-}
-
-// Vector by vector of channels: the image of each in f32, its convolution and its result stay close together.
-class QuantizedDepthwiseKernel final : public Kernel {
- public:
-  explicit QuantizedDepthwiseKernel(PrepareContext& context)
-      : s_(conv_shape(context.node())),
-        kernels_(*cpu_device(context.device()).kernels),
-        source_(source_of(context.node())),
-        conv_(kernels_, of_one_vector(s_, kernels_.lanes), {1, context.device().l1, context.device().l2}, Epilogue{}),
-        vectors_(ceil_div(s_.out_channels, kernels_.lanes)),
-        requantization_(context.node(), s_.out_channels, 1, kernels_) {
-    const Tensor &w = context.node().contents(kW), &zero = context.node().contents(kWZero);
-    const size_t lanes = kernels_.lanes, taps = s_.taps();
-    const auto at = [](const Tensor& tensor, size_t i) {
-      return tensor.dtype() == DType::i8 ? int32_t{tensor.data<int8_t>()[i]} : int32_t{tensor.data<uint8_t>()[i]};
-    };
-    weights_.resize(vectors_ * conv_.weight_floats());
-    std::vector<float> plain(lanes * taps);
-    for (size_t v = 0; v < vectors_; ++v) {
-      std::fill(plain.begin(), plain.end(), 0.0f);
-      for (size_t c = v * lanes; c < std::min(s_.out_channels, (v + 1) * lanes); ++c)
-        for (size_t tap = 0; tap < taps; ++tap)
-          plain[(c - v * lanes) * taps + tap] = static_cast<float>(at(w, c * taps + tap) - at(zero, zero.elements() == 1 ? 0 : c));
-      conv_.pack_weights(plain.data(), weights_.data() + v * conv_.weight_floats());
-    }
-    in_plane_ = s_.in_h * s_.in_w * lanes, out_plane_ = s_.out_h * s_.out_w * lanes;
-    units_.reserve(context, s_.batch * vectors_, sum_of({in_plane_, out_plane_, conv_.scratch_floats()}));
-  }
-
-  void run(RunContext& context) noexcept override {
-    units_.run(context, [&](size_t plane, float* x) {
-      float *y = x + in_plane_, *scratch = y + out_plane_;
-      ByteSource source = source_;
-      source.from = context.in<uint8_t>(kX) + plane * in_plane_;
-      kernels_.integer->dequantize(source, in_plane_, 1, x);
-      const float* w = weights_.data() + plane % vectors_ * conv_.weight_floats();
-      for (size_t unit = 0; unit < conv_.units(); ++unit) conv_.run(unit, {x, w, nullptr, nullptr, y}, scratch);
-      IntegerTile t{};
-      requantization_.apply(t, 0, plane % vectors_);
-      t.y[0] = context.out<uint8_t>(0) + plane * out_plane_;
-      kernels_.integer->requantize(y, s_.out_h * s_.out_w, t);
-    });
-  }
-
- private:
-  static ConvShape of_one_vector(ConvShape s, size_t lanes) {
-    s.batch = 1;
-    s.in_channels = s.out_channels = s.groups = lanes;
-    return s;
-  }
-
-  ConvShape s_;
-  const Kernels& kernels_;
-  ByteSource source_;
-  DepthwiseConv conv_;
-  size_t vectors_;
-  Requantization requantization_;
-  std::vector<float> weights_;
-  size_t in_plane_ = 0, out_plane_ = 0;
-  Units units_;
-};
-
-std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) { return std::make_unique<QuantizedDepthwiseKernel>(context); }
-
 constexpr Scheme kSchemes[] = {
     {"ConvInteger", "quantized_conv", estimate, prepare},
     {"QLinearConv", "quantized_conv", estimate, prepare},
-    {"QLinearConv", "quantized_conv.depthwise", estimate_depthwise, prepare_depthwise},
     {"minnow.QuantizedConv", "quantized_conv", estimate, prepare},
-    {"minnow.QuantizedConv", "quantized_conv.depthwise", estimate_depthwise, prepare_depthwise},
 };
 
 }  // namespace

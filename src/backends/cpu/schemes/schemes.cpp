@@ -25,6 +25,7 @@ std::vector<Scheme> scheme_table() {
                                            pool_schemes(),
                                            quantize_schemes(),
                                            quantized_conv_schemes(),
+                                           quantized_depthwise_schemes(),
                                            quantized_matmul_schemes(),
                                            random_schemes(),
                                            recurrent_schemes(),

@@ -32,6 +32,7 @@ std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> pool_schemes();
 std::span<const Scheme> quantize_schemes();
 std::span<const Scheme> quantized_conv_schemes();
+std::span<const Scheme> quantized_depthwise_schemes();
 std::span<const Scheme> quantized_matmul_schemes();
 std::span<const Scheme> random_schemes();
 std::span<const Scheme> recurrent_schemes();

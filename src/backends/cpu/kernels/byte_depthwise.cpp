@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/byte_depthwise.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/byte_depthwise.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+#if HWY_TARGET == HWY_AVX3
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<int32_t>;
+using DF = hn::ScalableTag<float>;
+using D8 = hn::Rebind<uint8_t, D>;
+using DS8 = hn::Rebind<int8_t, D>;
+using Bytes = hn::Repartition<uint8_t, D>;
+using V = hn::Vec<D>;
+constexpr size_t kLanes = HWY_LANES(int32_t);
+constexpr size_t kBlock = kByteColumns * kLanes;
+
+#include "backends/cpu/kernels/requantize.inc"
+
+#define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
+MINNOW_DOT HWY_INLINE V dot(V sum, V x, V w) { return V{_mm512_dpbusd_epi32(sum.raw, x.raw, w.raw)}; }
+
+// N outputs from the first one on. With stride 1, a block has two of them, whose filters begin at its first and at its second column.
+template <int kPieces, int kStride, int N>
+MINNOW_DOT HWY_INLINE void tile(const ByteDepthwiseRow& r, V bias, size_t first, uint8_t* y) {
+  constexpr int kShifts = kStride == 1 ? 2 : 1;
+  const D d;
+  V sum[N];
+  MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = bias;
+  const int32_t* from = reinterpret_cast<const int32_t*>(r.w);
+  for (size_t ky = 0; ky < r.kernel_h; ++ky, from += kPieces * kShifts * kLanes) {
+    V w[kPieces][kShifts];
+    MINNOW_UNROLL for (int j = 0; j < kPieces; ++j) MINNOW_UNROLL for (int s = 0; s < kShifts; ++s) w[j][s] =
+        hn::LoadU(d, from + (j * kShifts + s) * kLanes);
+    const uint8_t* x = r.rows[ky] + first / kShifts * kBlock;
+    MINNOW_UNROLL for (int n = 0; n < N; n += kShifts) MINNOW_UNROLL for (int j = 0; j < kPieces; ++j) {
+      const V block = hn::LoadU(d, reinterpret_cast<const int32_t*>(x + (n / kShifts + 2 * j) * kBlock));
+      MINNOW_UNROLL for (int s = 0; s < kShifts; ++s) sum[n + s] = dot(sum[n + s], block, w[j][s]);
+    }
+  }
+  MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = requantized(sum[n], *r.to, 0);
+  store_rows<N>(sum, r.to->is_signed, y, kLanes);
+}
+
+template <int kPieces, int kStride, int N>
+MINNOW_DOT HWY_NOINLINE void tiles(const ByteDepthwiseRow& r) {
+  const V bias = hn::LoadU(D(), r.to->bias);
+  uint8_t* y = r.to->y[0];
+  size_t x = 0;
+  for (; x + N <= r.out_w; x += N) tile<kPieces, kStride, N>(r, bias, x, y + x * kLanes);
+  if (x == r.out_w) return;
+  uint8_t last[N * kLanes];
+  tile<kPieces, kStride, N>(r, bias, x, last);
+  std::memcpy(y + x * kLanes, last, (r.out_w - x) * kLanes);
+}
+
+template <int kPieces, int kStride>
+MINNOW_DOT void row(const ByteDepthwiseRow& r) {
+  constexpr size_t kMost = kByteDepthwiseMost, kFewer = 8;
+  const auto computed = [&](size_t width) { return (r.out_w + width - 1) / width * width; };
+  computed(kMost) <= computed(kFewer) ? tiles<kPieces, kStride, kMost>(r) : tiles<kPieces, kStride, kFewer>(r);
+}
+
+void arrange(const uint8_t* columns, size_t count, bool flips, uint8_t* blocks) {
+  const Bytes d;
+  const D words;
+  // Four channels of each of the four columns come into each 16 bytes, and are transposed there.
+  HWY_ALIGN int32_t order[kLanes];
+  HWY_ALIGN uint8_t within[4 * kLanes];
+  for (size_t l = 0; l < kLanes; ++l) order[l] = static_cast<int32_t>(l % 4 * (kLanes / 4) + l / 4);
+  for (size_t i = 0; i < 4 * kLanes; ++i) within[i] = static_cast<uint8_t>(i % 16 % 4 * 4 + i % 16 / 4);
+  const auto from = hn::SetTableIndices(words, order);
+  const auto bytes = hn::Load(d, within), flip = hn::Set(d, flips ? uint8_t{0x80} : uint8_t{0});
+  for (size_t i = 0; i < count; ++i, columns += 2 * kLanes, blocks += kBlock) {
+    const auto sorted = hn::TableLookupLanes(hn::BitCast(words, hn::LoadU(d, columns)), from);
+    hn::StoreU(hn::Xor(hn::TableLookupBytes(hn::BitCast(d, sorted), bytes), flip), d, blocks);
+  }
+}
+#undef MINNOW_DOT
+#endif
+}  // namespace
+
+extern const ByteDepthwiseKernels kByteDepthwiseKernels;
+#if HWY_TARGET == HWY_AVX3
+const ByteDepthwiseKernels kByteDepthwiseKernels{{{row<1, 1>, row<1, 2>}, {row<2, 1>, row<2, 2>}}, arrange};
+#else
+const ByteDepthwiseKernels kByteDepthwiseKernels{};
+#endif
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
