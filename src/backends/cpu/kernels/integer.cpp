@@ -71,7 +71,9 @@ HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
     return;
   }
   MINNOW_UNROLL for (int r = 0; r < R; ++r) sums[r] = requantized(sums[r], t, n);
+#if HWY_TARGET == HWY_AVX3
   if (second == first + kHalf * t.pixel_stride) return store_rows<R>(sums, t.is_signed, first, t.pixel_stride);
+#endif
   store_rows<kHalf>(sums, t.is_signed, first, t.pixel_stride);
   if constexpr (R > 1) store_rows<R - kHalf>(sums + kHalf, t.is_signed, second, t.pixel_stride);
 }

@@ -67,10 +67,12 @@ class QuantizedDepthwiseKernel final : public Kernel {
     }
     in_row_ = s_.in_w * lanes, out_row_ = s_.out_w * lanes;
     size_t rows = s_.out_h;
+#if !MINNOW_SMALL
     if (conv_.has_rows()) {
       conv_.cut_rows(s_.in_h, s_.out_h);
       while (rows > 1 && (in_rows(rows) * in_row_ + rows * out_row_) * sizeof(float) > context.device().l2 / 4) rows = ceil_div(rows, 2);
     }
+#endif
     blocks_ = ceil_div(s_.out_h, rows);
     rows = ceil_div(s_.out_h, blocks_);
     out_offset_ = product_of({in_rows(rows), in_row_});
@@ -91,10 +93,8 @@ class QuantizedDepthwiseKernel final : public Kernel {
       kernels_.integer->dequantize(source, (bottom - top) * in_row_, 1, scratch);
       const float* w = weights_.data() + plane % vectors_ * conv_.weight_floats();
       const DepthwiseConv::Arguments arguments{scratch - top * in_row_, w, nullptr, nullptr, y - first * out_row_};
-      if (blocks_ == 1)
-        for (size_t i = 0; i < conv_.units(); ++i) conv_.run(i, arguments, rest);
-      else
-        for (size_t row = first; row < first + rows; ++row) conv_.run(row, arguments, rest);
+      const bool all = blocks_ == 1;  // else a unit of the convolution is a row
+      for (size_t i = all ? 0 : first; i < (all ? conv_.units() : first + rows); ++i) conv_.run(i, arguments, rest);
       IntegerTile t{};
       requantization_.apply(t, 0, plane % vectors_);
       t.y[0] = context.out<uint8_t>(0) + (plane * s_.out_h + first) * out_row_;
