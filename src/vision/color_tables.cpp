@@ -4,8 +4,8 @@
 #include <cmath>
 #include <span>
 
-#include "vision/color_loops.h"
 #include "vision/image.h"
+#include "vision/loops/color.h"
 
 namespace minnow::vision {
 namespace {

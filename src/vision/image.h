@@ -58,6 +58,17 @@ Tensor new_image(DType dtype, int64_t height, int64_t width, int64_t channels);
 /// Its view for writing; the tensor must not be shared.
 MutableImageView writable(Tensor& image);
 
+/// How many rows may be taken for one: those of all pictures given lie one behind the other there, and loops over long rows leave fewer
+/// rests. It divides the height. Views without a picture do not count.
+int64_t rows_at_once(std::initializer_list<const ImageView*> images);
+/// The same pixels, where `rows` rows that lie one behind the other are one.
+inline ImageView with_rows_joined(const ImageView& image, int64_t rows) {
+  return {image.dtype(), image.height() / rows, image.width() * rows, image.channels(), image.data(), image.stride() * rows};
+}
+inline MutableImageView with_rows_joined(const MutableImageView& image, int64_t rows) {
+  return {image.dtype(), image.height() / rows, image.width() * rows, image.channels(), image.data(), image.stride() * rows};
+}
+
 /// to = from, of the same dtype, size and channels.
 void copy(const ImageView& from, const MutableImageView& to);
 

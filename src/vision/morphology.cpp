@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Erosion, dilation, and what is made of them.
-#include "vision/morphology_loops.h"
+#include "vision/loops/morphology.h"
 
 #include "vision/filter.h"
 

@@ -3,7 +3,7 @@
 #include <minnow/vision/geometry.h>
 
 #include "vision/image.h"
-#include "vision/pyramid_loops.h"
+#include "vision/loops/pyramid.h"
 
 namespace minnow::vision {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resizing with OpenCV's positions and weights. A picture that becomes lower joins rows first and resamples one joined row; a picture that
 // becomes higher resamples each of its rows once and joins the results.
-#include "vision/resize_loops.h"
+#include "vision/loops/resize.h"
 #include "vision/resize_parts.h"
 
 namespace minnow::vision {

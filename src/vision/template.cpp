@@ -3,8 +3,8 @@
 
 #include "base/no_memory.h"
 #include "vision/fft.h"
+#include "vision/loops/template.h"
 #include "vision/points/points.h"
-#include "vision/template_loops.h"
 
 namespace minnow::vision {
 namespace {

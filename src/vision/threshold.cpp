@@ -2,7 +2,7 @@
 // Thresholds: given, from the histogram, from the neighbourhood.
 #include "vision/filter.h"
 #include "vision/histogram.h"
-#include "vision/morphology_loops.h"
+#include "vision/loops/morphology.h"
 
 namespace minnow::vision {
 namespace {
@@ -91,14 +91,16 @@ double threshold_value(const ImageView& image, double threshold, ThresholdFrom f
   throw_as_error();
 }
 
-std::pair<double, Tensor> threshold(const ImageView& image, double threshold, double maximum, Threshold type, ThresholdFrom from,
+std::pair<double, Tensor> threshold(const ImageView& given, double threshold, double maximum, Threshold type, ThresholdFrom from,
                                     Output output) try {
-  check(image);
+  check(given);
   if (type < Threshold::binary || type > Threshold::tozero_inv)
     throw InvalidArgument("threshold: the type is between 0 (THRESH_BINARY) and 4 (THRESH_TOZERO_INV), not {}", static_cast<int>(type));
-  double used = threshold_value(image, threshold, from);
-  Result result("threshold", output, image.dtype(), image.height(), image.width(), image.channels());
-  const MutableImageView& to = result.view();
+  double used = threshold_value(given, threshold, from);
+  Result result("threshold", output, given.dtype(), given.height(), given.width(), given.channels());
+  const int64_t at_once = rows_at_once({&given, &result.view()});
+  const ImageView image = with_rows_joined(given, at_once);
+  const MutableImageView to = with_rows_joined(result.view(), at_once);
   const int64_t n = image.width() * image.channels();
   with_pixel(image.dtype(), [&](auto pixel) {
     using T = decltype(pixel);

@@ -55,6 +55,34 @@ TEST(Arithmetic, agrees_with_plain_loops) {
     }
 }
 
+// Rows that lie one behind the other are taken for one; rows of a part of a picture are not.
+TEST(Arithmetic, parts_of_a_picture_give_what_whole_pictures_give) {
+  for (const Shape& shape : {Shape{1, 1, 3}, Shape{6, 13, 3}, Shape{11, 31, 3}, Shape{64, 70, 3}}) {
+    const Tensor a = noise(DType::u8, shape, 1), b = noise(DType::u8, shape, 2);
+    const int height = static_cast<int>(shape[0]), width = static_cast<int>(shape[1]);
+    const Tensor wide_a = copy_make_border(a, 1, 2, 3, 1, Border::reflect), wide_b = copy_make_border(b, 2, 1, 1, 5, Border::reflect);
+    const ImageView part_a = ImageView(wide_a).part({3, 1, width, height}), part_b = ImageView(wide_b).part({1, 2, width, height});
+    const auto equal = [](const Tensor& x, const Tensor& y) { EXPECT_EQ(doubles(x), doubles(y)); };
+    equal(add(a, b), add(part_a, part_b));
+    equal(add(a, b), add(a, part_b));
+    equal(add_weighted(a, 0.25, b, 0.5, 3), add_weighted(part_a, 0.25, part_b, 0.5, 3));
+    equal(multiply(a, b, 0.5), multiply(part_a, part_b, 0.5));
+    equal(bitwise_and(a, b), bitwise_and(part_a, part_b));
+    equal(compare(a, b, Compare::less), compare(part_a, part_b, Compare::less));
+    equal(in_range(a, Scalar4{3, 20, 9}, Scalar4{90, 200, 100}), in_range(part_a, Scalar4{3, 20, 9}, Scalar4{90, 200, 100}));
+    equal(convert_scale_abs(a, 1.5, -9), convert_scale_abs(part_a, 1.5, -9));
+    equal(threshold(a, 90, 255, Threshold::binary).second, threshold(part_a, 90, 255, Threshold::binary).second);
+    equal(convert_color(a, ColorCode::bgr_to_gray), convert_color(part_a, ColorCode::bgr_to_gray));
+    equal(convert_color(a, ColorCode::bgr_to_bgr565), convert_color(part_a, ColorCode::bgr_to_bgr565));
+    equal(extract_channel(a, 1), extract_channel(part_a, 1));
+    const std::vector<Tensor> planes = split(a), parts = split(part_a);
+    for (size_t c = 0; c < 3; ++c) equal(planes[c], parts[c]);
+    equal(merge({planes[0], planes[1], planes[2]}), a);
+    EXPECT_EQ(mean(a), mean(part_a));
+    EXPECT_EQ(norm(a, b), norm(part_a, part_b));
+  }
+}
+
 TEST(Arithmetic, integers_divided_by_zero_are_zero) {
   const Tensor made = divide(noise(DType::u8, {2, 40}, 3), Tensor(convert_scale(noise(DType::u8, {2, 40}, 4), DType::u8, 0)));
   for (int i = 0; i < 80; ++i) EXPECT_EQ(made.data<uint8_t>()[i], 0);

@@ -5,8 +5,8 @@
 
 #include <numeric>
 
-#include "vision/blob_loops.h"
 #include "vision/image.h"
+#include "vision/loops/blob.h"
 
 namespace minnow::vision {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "vision/lens_loops.h"
+#include "vision/loops/lens.h"
 #include "vision/matrix.h"
 #include "vision/points/camera.h"
 
