@@ -6,7 +6,7 @@
 
 namespace minnow {
 
-/// What places along one dimension read: pixels (i64, within the image) and their weights, of the places' shape.
+/// The pixels that places along one dimension read (i64, within the image) and their weights, of the places' shape.
 struct TapExprs {
   Exprs at, weight;
 };
