@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks on a device beside PyTorch on the same device, in one run.
 
-usage: bench/devices.py MINNOW [--backend cuda] [--networks resnet18 ...] [--batch 1 32]
+usage: bench/devices.py MINNOW [--backend cuda] [--precision low] [--networks resnet18 ...] [--batch 1 32]
 
-MINNOW is the command. Needs torch, torchvision and onnx. Networks have random weights; both sides compute in f32 (torch also with TF32).
-Every time includes the copies of the input and of the result. torch replays a CUDA graph. Minima of interleaved rounds, in milliseconds;
+MINNOW is the command. Needs torch, torchvision and onnx. Networks have random weights. Both sides compute in f32 (torch also with TF32); with
+--precision low both compute in f16 (torch with channels last).
+Every time includes the copies of the input and of the result, f32 arrays in ordinary memory; "without copies" are torch's first times without
+them. torch replays a CUDA graph. Minima of interleaved rounds, in milliseconds;
 "difference" is the largest one from torch's f32 result, as a part of the largest element.
 """
 import argparse
+import copy
 import json
 import subprocess
 import tempfile
@@ -21,24 +24,32 @@ import torchvision
 
 
 class Graph:
-    """A network whose runs torch replays, from an array of the host to one."""
+    """A network whose runs torch replays, from an array of f32 on the host to one, as Minnow's runs are."""
 
-    def __init__(self, network, x, tf32):
+    def __init__(self, network, x, tf32=False, half=False):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
-        self.host = x.pin_memory()
+        self.network = network  # the graph reads its weights
+        if half:
+            self.network = copy.deepcopy(network).half().to(memory_format=torch.channels_last)
+        self.host = x
         self.x = x.cuda()
+
+        def run():
+            inside = self.x.half().to(memory_format=torch.channels_last) if half else self.x
+            return self.network(inside).float()
+
         with torch.no_grad():
             stream = torch.cuda.Stream()
             with torch.cuda.stream(stream):
                 for _ in range(3):
-                    network(self.x)
+                    run()
             torch.cuda.synchronize()
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
-                self.y = network(self.x)
+                self.y = run()
 
     def run(self):
-        self.x.copy_(self.host, non_blocking=True)
+        self.x.copy_(self.host)
         self.graph.replay()
         return self.y.cpu()
 
@@ -50,16 +61,38 @@ class Graph:
             best = min(best, time.perf_counter() - start)
         return best
 
+    def device_seconds(self, runs):
+        """The graph alone takes, without copies."""
+        best = float("inf")
+        for _ in range(runs):
+            begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
+            begin.record()
+            self.graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            best = min(best, begin.elapsed_time(end) / 1e3)
+        return best
 
-def minnow_seconds(command, model, backend, shape):
-    out = subprocess.run([command, "bench", model, "--backend", backend, "--json", "-n", "0.5", "--shape", "x".join(map(str, shape))],
+
+def settled(network):
+    """With statistics of batch normalization that keep values of all layers in the range of f16."""
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = None  # the mean of all batches
+    with torch.no_grad():
+        network.cuda().train()(torch.rand(16, 3, 224, 224, device="cuda"))
+    return network.eval()
+
+
+def minnow_seconds(command, model, backend, precision, shape):
+    out = subprocess.run([command, "bench", model, "--backend", backend, "--precision", precision, "--json", "-n", "0.5", "--shape", "x".join(map(str, shape))],
                          check=True, capture_output=True, text=True).stdout
     return json.loads(out)["min_ms"] / 1e3
 
 
-def minnow_result(command, model, backend, x, folder):
+def minnow_result(command, model, backend, precision, x, folder):
     np.save(folder / "x.npy", x.numpy())
-    subprocess.run([command, "run", model, "--backend", backend, "--input", str(folder / "x.npy"), "--output-dir", str(folder / "out")], check=True,
+    subprocess.run([command, "run", model, "--backend", backend, "--precision", precision, "--input", str(folder / "x.npy"), "--output-dir", str(folder / "out")], check=True,
                    capture_output=True, text=True)
     return np.load(next(Path(folder / "out").glob("*.npy")))
 
@@ -68,13 +101,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("minnow")
     parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--precision", default="normal", choices=["normal", "low"])
     parser.add_argument("--networks", nargs="+", default=["squeezenet1_1", "mobilenet_v2", "resnet18", "resnet50"])
     parser.add_argument("--batch", nargs="+", type=int, default=[1, 32])
     arguments = parser.parse_args()
+    low = arguments.precision == "low"
+    torch.backends.cudnn.benchmark = True
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, backend {arguments.backend}\n")
-    print("| network | batch | Minnow f32 | torch f32 | torch TF32 | torch f32 / Minnow | difference |\n|---|---|---|---|---|---|---|")
+    ours_name, names = ("f16", ["f16", "f32"]) if low else ("f32", ["f32", "TF32"])
+    print(f"| network | batch | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |\n|---|---|---|---|---|---|---|---|")
     for name in arguments.networks:
-        network = getattr(torchvision.models, name)(weights=None).eval()
+        network = settled(getattr(torchvision.models, name)(weights=None))
         for batch in arguments.batch:
             with tempfile.TemporaryDirectory() as folder:
                 folder = Path(folder)
@@ -83,15 +120,15 @@ def main():
                 model = str(folder / "model.minnow")
                 subprocess.run([arguments.minnow, "convert", str(folder / "model.onnx"), model], check=True, capture_output=True)
                 network.cuda()
-                sides = [Graph(network, x, False), Graph(network, x, True)]
+                sides = [Graph(network, x, half=True), Graph(network, x)] if low else [Graph(network, x), Graph(network, x, tf32=True)]
                 ours, torchs = float("inf"), [float("inf")] * 2
                 for _ in range(3):
-                    ours = min(ours, minnow_seconds(arguments.minnow, model, arguments.backend, x.shape))
+                    ours = min(ours, minnow_seconds(arguments.minnow, model, arguments.backend, arguments.precision, x.shape))
                     torchs = [min(best, side.seconds(30)) for best, side in zip(torchs, sides)]
-                expected = sides[0].run().numpy()
-                found = minnow_result(arguments.minnow, model, arguments.backend, x, folder)
+                expected = sides[1 if low else 0].run().numpy()
+                found = minnow_result(arguments.minnow, model, arguments.backend, arguments.precision, x, folder)
                 difference = np.abs(found - expected).max() / np.abs(expected).max()
-                print(f"| {name} | {batch} | {ours * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / ours:.2f} | {difference:.1e} |",
+                print(f"| {name} | {batch} | {ours * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / ours:.2f} | {sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |",
                       flush=True)
 
 

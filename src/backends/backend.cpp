@@ -39,6 +39,7 @@ std::shared_ptr<const void> WeightStore::packed_on(Backend& backend, const Tenso
   pack(weight, host.get());
   std::shared_ptr<void> memory = backend.allocate(packing.bytes);
   backend.copy_from_host(memory.get(), host.get(), packing.bytes);
+  backend.finish();  // other sessions, with queues of their own, share it
   return memory;
 }
 

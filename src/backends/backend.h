@@ -28,10 +28,18 @@ enum class Precision : uint8_t { high, normal, low };
 /// more. If C is not a multiple of c, the remaining lanes are unspecified, possibly NaN, and must not influence other lanes.
 enum class Layout : uint8_t { plain, packed };
 
+/// Whether the build has backends with memory of their own; a small build leaves out all that serves them.
+#if MINNOW_SMALL
+inline constexpr bool kHasDevices = false;
+#else
+inline constexpr bool kHasDevices = true;
+#endif
+
 /// The machine, as estimates and kernels know it.
 struct Device {
-  std::string name;  // "cpu avx3"
-  int pack = 1;      // c of the packed layout; 1: no packed layout
+  std::string name;               // "cpu avx3"
+  int pack = 1;                   // c of the packed layout; 1: no packed layout
+  DType packed_f32 = DType::f32;  // as what elements of f32 tensors are stored in the packed layout: f32 or f16
   int threads = 1;
   Precision precision = Precision::normal;
   bool low_memory = false;  // schemes that pack weights into more than their plain bytes decline
@@ -62,7 +70,10 @@ struct Device {
     size_t elements = static_cast<size_t>(shape.elements());
     if (layout == Layout::packed && shape.rank() >= 2 && shape[1] > 0)
       elements = elements / static_cast<size_t>(shape[1]) * align_up(static_cast<size_t>(shape[1]), static_cast<size_t>(pack));
-    return elements * size_of(dtype);
+    return elements * size_of(stored_as(dtype, layout));
+  }
+  DType stored_as(DType dtype, Layout layout) const {
+    return kHasDevices && dtype == DType::f32 && layout == Layout::packed ? packed_f32 : dtype;
   }
 };
 
@@ -261,7 +272,7 @@ class Backend {
   virtual bool uses_host_memory() const { return true; }
   /// Throws OutOfMemory.
   virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
-  /// Copies behind all enqueued work, and wait for it. Throw Error if the device fails.
+  /// Copies behind all enqueued work; `from` has been read, or `to` written, when they return. Throw Error if the device fails.
   virtual void copy_from_host(void* to, const void* from, size_t bytes);
   virtual void copy_to_host(void* to, const void* from, size_t bytes);
   /// Whether work can be recorded, which then costs less than enqueueing it kernel by kernel.
@@ -275,13 +286,6 @@ class Backend {
   /// Waits for all enqueued work. Throws Error if it failed.
   virtual void finish() {}
 };
-
-/// Whether the build has backends with memory of their own; a small build leaves out all that serves them.
-#if MINNOW_SMALL
-inline constexpr bool kHasDevices = false;
-#else
-inline constexpr bool kHasDevices = true;
-#endif
 
 /// The backend in whose memory a step's tensors lie; null: the host's.
 inline Backend* memory_of(Backend& backend) { return !kHasDevices || backend.uses_host_memory() ? nullptr : &backend; }

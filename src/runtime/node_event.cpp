@@ -2,8 +2,28 @@
 #include "runtime/node_event.h"
 
 #include <cstring>
+#include <vector>
+
+#include "base/numeric.h"
 
 namespace minnow {
+namespace {
+
+void widen_f16(char* to, const char* from) {
+  uint16_t bits;
+  std::memcpy(&bits, from, sizeof bits);
+  const float value = f32_from_f16(bits);
+  std::memcpy(to, &value, sizeof value);
+}
+
+void round_to_f16(char* to, const char* from) {
+  float value;
+  std::memcpy(&value, from, sizeof value);
+  const uint16_t bits = f16_from_f32(value);
+  std::memcpy(to, &bits, sizeof bits);
+}
+
+}  // namespace
 
 StepEvent::~StepEvent() {
   while (!replacements_.empty()) {  // backwards: an input may have been replaced twice
@@ -86,37 +106,59 @@ void StepEvent::replace_output(size_t i, const TensorView& value) {
 Tensor StepEvent::read(const TensorView& view, uint32_t v) const {
   if (Backend* const memory = plan_.values()[v].memory; kHasDevices && memory) {
     Tensor copy(view.dtype(), view.shape());
-    memory->copy_to_host(copy.writable().data<char>(), view.data(), copy.bytes());
+    if (is_packed(v)) {
+      std::vector<char> packed(plan_.values()[v].bytes);
+      memory->copy_to_host(packed.data(), view.data(), packed.size());
+      char* to = copy.writable().data<char>();
+      for_each_lane(view, memory->device(), [&](size_t from, size_t at, size_t bytes) {
+        if (bytes == size_of(view.dtype()))
+          std::memcpy(to + at, packed.data() + from, bytes);
+        else
+          widen_f16(to + at, packed.data() + from);
+      });
+    } else {
+      memory->copy_to_host(copy.writable().data<char>(), view.data(), copy.bytes());
+    }
     return copy;
   }
   if (!is_packed(v)) return Tensor(view);
   Tensor plain(view.dtype(), view.shape());
   char* to = plain.writable().data<char>();
-  for_each_lane(view, [&](size_t packed, size_t at, size_t bytes) { std::memcpy(to + at, view.data<char>() + packed, bytes); });
+  for_each_lane(view, step_.backend->device(),
+                [&](size_t packed, size_t at, size_t bytes) { std::memcpy(to + at, view.data<char>() + packed, bytes); });
   return plain;
 }
 
 void StepEvent::write(const TensorView& value, uint32_t v, void* to) const {
-  if (Backend* const memory = plan_.values()[v].memory; kHasDevices && memory)
-    memory->copy_from_host(to, value.data(), value.bytes());
-  else if (is_packed(v))
-    for_each_lane(value, [&](size_t packed, size_t plain, size_t bytes) {
+  if (Backend* const memory = plan_.values()[v].memory; kHasDevices && memory) {
+    if (!is_packed(v)) return memory->copy_from_host(to, value.data(), value.bytes());
+    std::vector<char> packed(plan_.values()[v].bytes, 0);
+    for_each_lane(value, memory->device(), [&](size_t at, size_t from, size_t bytes) {
+      if (bytes == size_of(value.dtype()))
+        std::memcpy(packed.data() + at, value.data<char>() + from, bytes);
+      else
+        round_to_f16(packed.data() + at, value.data<char>() + from);
+    });
+    memory->copy_from_host(to, packed.data(), packed.size());
+  } else if (is_packed(v))
+    for_each_lane(value, step_.backend->device(), [&](size_t packed, size_t plain, size_t bytes) {
       std::memcpy(static_cast<char*>(to) + packed, value.data<char>() + plain, bytes);
     });
   else if (const size_t bytes = value.bytes())
     std::memmove(to, value.data(), bytes);
 }
 
-// Calls f(packed byte offset, plain byte offset, bytes) for every element.
-void StepEvent::for_each_lane(const TensorView& view, FunctionRef<void(size_t, size_t, size_t)> f) const {
+// Calls f(packed byte offset, plain byte offset, bytes of a packed element) for every element.
+void StepEvent::for_each_lane(const TensorView& view, const Device& device, FunctionRef<void(size_t, size_t, size_t)> f) const {
   const Shape& shape = view.shape();
-  const size_t size = size_of(view.dtype()), pack = static_cast<size_t>(step_.backend->device().pack);
+  const size_t size = size_of(view.dtype()), stored = size_of(device.stored_as(view.dtype(), Layout::packed)),
+               pack = static_cast<size_t>(device.pack);
   const size_t batch = static_cast<size_t>(shape[0]), channels = static_cast<size_t>(shape[1]);
   const size_t pixels = static_cast<size_t>(shape.product(2, shape.rank())), blocks = (channels + pack - 1) / pack;
   for (size_t n = 0; n < batch; ++n)
     for (size_t c = 0; c < channels; ++c)
       for (size_t p = 0; p < pixels; ++p)
-        f((((n * blocks + c / pack) * pixels + p) * pack + c % pack) * size, ((n * channels + c) * pixels + p) * size, size);
+        f((((n * blocks + c / pack) * pixels + p) * pack + c % pack) * stored, ((n * channels + c) * pixels + p) * size, stored);
 }
 
 }  // namespace minnow

@@ -39,7 +39,7 @@ class StepEvent final : public NodeEvent {
   bool is_packed(uint32_t v) const { return plan_.values()[v].layout == Layout::packed; }
   Tensor read(const TensorView& view, uint32_t v) const;
   void write(const TensorView& value, uint32_t v, void* to) const;
-  void for_each_lane(const TensorView& view, FunctionRef<void(size_t packed, size_t plain, size_t bytes)> f) const;
+  void for_each_lane(const TensorView& view, const Device& device, FunctionRef<void(size_t packed, size_t plain, size_t bytes)> f) const;
 
   struct Replacement {
     size_t input;

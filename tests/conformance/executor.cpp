@@ -34,9 +34,8 @@ Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph) {
 #endif
   SessionOptions options;
   options.threads = 1;
-  const bool low = backend == kLowBackend;
-  options.backends = {low ? "cpu" : backend};
-  if (low) options.precision = "low";
+  options.backends = {backend_of(backend)};
+  if (is_low(backend)) options.precision = "low";
   const auto session = std::make_shared<Session>(Model::from_graph(std::move(graph)), options);
   return [session](std::span<const Datum> inputs) { return session->run_any(inputs); };
 }

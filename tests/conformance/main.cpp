@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of cases: the corner cases, the onnx package's, and the models of the corpus.
 //
-//   conformance_tests [--suite node]... [--backend reference|cpu|cpu-low|evaluate|express] [--optimize] [--constants|--weights] [--export]
+//   conformance_tests [--suite node]... [--backend reference|cpu|cuda|opencl|cpu-low|cuda-low|evaluate|express] [--optimize]
+//   [--constants|--weights] [--export]
 //                     [--filter substring] [--compile] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
@@ -166,7 +167,8 @@ int run_damage(const Options& options) {
 }
 
 // Why this machine or build cannot run a backend; empty: it can.
-std::string missing(const std::string& backend) {
+std::string missing(const std::string& name) {
+  const std::string backend = backend_of(name);
   if (backend != "opencl" && backend != "cuda") return {};
   try {
     make_backend(backend, {});
@@ -216,8 +218,7 @@ int run(const Options& options) {
         rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread, 0};
         if (one.suite == "corpus-tflite") rule.steps = std::max<int64_t>(1, static_cast<int64_t>(one.spread));
       }
-      if (options.backend == kLowBackend && !random)
-        rule.kind = Rule::Kind::largest, rule.tolerance = std::max(rule.tolerance, kLowTolerance);
+      if (is_low(options.backend) && !random) rule.kind = Rule::Kind::largest, rule.tolerance = std::max(rule.tolerance, kLowTolerance);
       rule.ties = ties;
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
@@ -231,7 +232,7 @@ int run(const Options& options) {
       if (skip && !failure.empty()) {
         if (options.list_failures) std::printf("expected %s: %s\n", one.id().c_str(), failure.c_str());
         report(one, failure, true);
-      } else if (skip && options.backend != kLowBackend) {  // which is f32 where the machine has nothing faster
+      } else if (skip && !is_low(options.backend)) {  // which is f32 where the machine has nothing faster
         report(one, format("passes; take it off expected_failures.txt (\"{}\")", expected->reason), false);
       } else {
         report(one, failure, random && failure.empty());

@@ -52,7 +52,10 @@ class Queue {
   virtual void copy_from_host(void* to, const void* from, size_t bytes) = 0;
   virtual void copy_to_host(void* to, const void* from, size_t bytes) = 0;
   /// The function `name` of the program `source`, in the dialect's form. The programs of a device are compiled once in a process.
-  virtual std::unique_ptr<Function> function(const std::string& source, const std::string& name) = 0;
+  /// `shared_bytes`: of a group's shared memory whose size the kernel leaves open.
+  virtual std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes) = 0;
+  /// The compute capability of NVIDIA's tensor cores, as in 90; 0: there are none.
+  virtual int tensor_cores() const { return 0; }
   /// Enqueues groups * group work items. False: the driver refused.
   virtual bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept = 0;
   virtual void finish() = 0;

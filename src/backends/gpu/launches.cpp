@@ -12,10 +12,11 @@ Queue& queue_of(PrepareContext& context) { return static_cast<GpuBackend&>(*cont
 Launches::Launches(PrepareContext& context)
     : context_(&context), queue_(queue_of(context)), where_(context.node().where()), constant_of_input_(context.node().input_count(), 0) {}
 
-void Launches::add(const std::string& source, const std::string& name, Extent groups, Extent group, std::vector<Given> arguments) {
+void Launches::add(const std::string& source, const std::string& name, Extent groups, Extent group, std::vector<Given> arguments,
+                   size_t shared_bytes) {
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
   MINNOW_CHECK(arguments.size() <= kMostArguments, "a launch has too many arguments");
-  Launch launch{queue_.function(source, name), name, groups, group, std::move(arguments), {}};
+  Launch launch{queue_.function(source, name, shared_bytes), name, groups, group, std::move(arguments), {}};
   const NodeView& node = context_->node();
   for (Given& given : launch.given) {
     Argument argument;

@@ -34,7 +34,8 @@ class Launches final : public Kernel {
 
   /// Appends a launch of groups * group work items of the function `name` of `source`. Constant inputs lie in the device's memory as they
   /// are in the model.
-  void add(const std::string& source, const std::string& name, Extent groups, Extent group, std::vector<Given> arguments);
+  void add(const std::string& source, const std::string& name, Extent groups, Extent group, std::vector<Given> arguments,
+           size_t shared_bytes = 0);
   /// The last launch is left out where the plan gave both sides one memory: where the input, that many bytes on, is the output, that many
   /// bytes on.
   void skip_if_same(size_t input, size_t input_offset, size_t output, size_t output_offset) {

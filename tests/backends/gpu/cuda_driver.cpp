@@ -37,6 +37,8 @@ Result cuMemAlloc_v2(Address* address, size_t bytes) {
   return *address ? 0 : 2;
 }
 Result cuMemFree_v2(Address address) { return std::free(reinterpret_cast<void*>(address)), 0; }
+Result cuMemHostAlloc(void** memory, size_t bytes, unsigned) { return (*memory = std::calloc(1, bytes)) ? 0 : 2; }
+Result cuMemFreeHost(void* memory) { return std::free(memory), 0; }
 Result cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, Handle) {
   return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
 }

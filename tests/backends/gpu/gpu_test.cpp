@@ -4,6 +4,7 @@
 #include <minnow/minnow.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -56,9 +57,9 @@ class Gpu : public testing::TestWithParam<std::string> {
   SessionOptions options;
 };
 
-void expect_close(const Tensor& a, const Tensor& b) {
+void expect_close(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
   ASSERT_EQ(a.shape(), b.shape());
-  for (int64_t i = 0; i < a.elements(); ++i) ASSERT_NEAR(a.data<float>()[i], b.data<float>()[i], 1e-5) << i;
+  for (int64_t i = 0; i < a.elements(); ++i) ASSERT_NEAR(a.data<float>()[i], b.data<float>()[i], tolerance) << i;
 }
 
 TEST_P(Gpu, computes_as_the_processor_does) {
@@ -71,6 +72,40 @@ TEST_P(Gpu, computes_as_the_processor_does) {
   size_t elsewhere = 0;
   for (const PlanRow& row : device.plan_report().rows) elsewhere += row.backend != GetParam();
   EXPECT_EQ(elsewhere, 0u);
+}
+
+TEST_P(Gpu, computes_with_16_bits_at_low_precision) {
+  options.precision = "low";
+  const Model model = network();
+  Session device(model, options);
+  for (const int64_t n : {1, 3}) {
+    const Tensor x = random_tensor({n, 3, 17, 19}, 7);
+    expect_close(device.run(std::vector<TensorView>{x})[0], Session(model).run(std::vector<TensorView>{x})[0], 3e-3);
+  }
+}
+
+TEST_P(Gpu, a_callback_reads_and_replaces_packed_tensors) {
+  options.precision = "low";
+  const Model model = network();
+  const Tensor x = random_tensor({2, 3, 17, 19}, 7);
+  const auto run = [&](const SessionOptions& with) {
+    std::map<std::string, Tensor> seen;
+    Session session(model, with);
+    session.set_callbacks({}, [&](NodeEvent& event) {
+      if (event.op() == "minnow.FusedConv") {
+        const Tensor result = event.output(0);
+        seen["conv"] = result;
+        std::vector<float> half(result.data<float>(), result.data<float>() + result.elements());
+        for (float& value : half) value /= 2;
+        event.replace_output(0, Tensor::of_f32(result.shape(), half));
+      }
+      return true;
+    });
+    seen["result"] = session.run(std::vector<TensorView>{x})[0];
+    return seen;
+  };
+  const auto device = run(options), processor = run({});
+  for (const auto& [name, value] : processor) expect_close(device.at(name), value, 1e-2);
 }
 
 TEST_P(Gpu, sessions_of_several_threads_share_weights) {

@@ -43,10 +43,13 @@ struct Loaded {
     MINNOW_LOAD(driver, cuCtxSetCurrent);
     MINNOW_LOAD(driver, cuMemAlloc_v2);
     MINNOW_LOAD(driver, cuMemFree_v2);
+    MINNOW_LOAD(driver, cuMemHostAlloc);
+    MINNOW_LOAD(driver, cuMemFreeHost);
     MINNOW_LOAD(driver, cuMemcpyHtoDAsync_v2);
     MINNOW_LOAD(driver, cuMemcpyDtoHAsync_v2);
     MINNOW_LOAD(driver, cuModuleLoadData);
     MINNOW_LOAD(driver, cuModuleGetFunction);
+    MINNOW_LOAD(driver, cuFuncSetAttribute);
     MINNOW_LOAD(driver, cuLaunchKernel);
     MINNOW_LOAD(driver, cuStreamCreate);
     MINNOW_LOAD(driver, cuStreamDestroy_v2);

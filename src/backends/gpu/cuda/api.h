@@ -15,6 +15,7 @@ using Address = unsigned long long;
 using Result = int;
 
 inline constexpr int kMaxThreads = 1, kClockRate = 13, kMultiprocessors = 16, kMemoryClock = 36, kBusWidth = 37, kMajor = 75, kMinor = 76;
+inline constexpr int kMostSharedBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr Result kOutOfMemory = 2;
@@ -31,10 +32,13 @@ struct Api {
   Result (*cuCtxSetCurrent)(Handle);
   Result (*cuMemAlloc_v2)(Address*, size_t);
   Result (*cuMemFree_v2)(Address);
+  Result (*cuMemHostAlloc)(void**, size_t, unsigned);
+  Result (*cuMemFreeHost)(void*);
   Result (*cuMemcpyHtoDAsync_v2)(Address, const void*, size_t, Handle);
   Result (*cuMemcpyDtoHAsync_v2)(void*, Address, size_t, Handle);
   Result (*cuModuleLoadData)(Handle*, const void*);
   Result (*cuModuleGetFunction)(Handle*, Handle, const char*);
+  Result (*cuFuncSetAttribute)(Handle, int, int);
   Result (*cuLaunchKernel)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**);
   Result (*cuStreamCreate)(Handle*, unsigned);
   Result (*cuStreamDestroy_v2)(Handle);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/gpu.h"
 
+#include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -8,6 +10,7 @@
 #include "backends/gpu/dialect.h"
 #include "backends/gpu/driver.h"
 #include "base/error.h"
+#include "base/thread_pool.h"
 
 namespace minnow::gpu {
 namespace {
@@ -28,7 +31,8 @@ class Machine {
     check(api.cuDeviceGetName(text, sizeof text, device_), "asking for its name");
     name = text;
     check(api.cuDevicePrimaryCtxRetain(&context_, device_), "making a context");
-    architecture_ = format("--gpu-architecture=sm_{}{}", attribute(kMajor), attribute(kMinor));
+    capability = attribute(kMajor) * 10 + attribute(kMinor);
+    architecture_ = format("--gpu-architecture=sm_{}{}", capability, capability == 90 ? "a" : "");
   }
   int attribute(int which) const {
     int value = 0;
@@ -56,6 +60,7 @@ class Machine {
 
   const Api& api;
   std::string name;
+  int capability = 0;  // 90: 9.0
 
  private:
   std::string compile(const std::string& source) const {
@@ -88,8 +93,9 @@ class Machine {
 
 class CudaFunction final : public Function {
  public:
-  explicit CudaFunction(Handle function) : function(function) {}
+  CudaFunction(Handle function, size_t shared_bytes) : function(function), shared_bytes(static_cast<unsigned>(shared_bytes)) {}
   const Handle function;
+  const unsigned shared_bytes;
 };
 
 class CudaRecording final : public Recording {
@@ -113,7 +119,8 @@ class CudaRecording final : public Recording {
 
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(std::shared_ptr<Machine> machine, const BackendOptions& options) : machine_(std::move(machine)), api_(machine_->api) {
+  CudaQueue(std::shared_ptr<Machine> machine, const BackendOptions& options)
+      : machine_(std::move(machine)), api_(machine_->api), threads_(std::min(8, std::max(1, options.threads))) {
     machine_->enter();
     machine_->check(api_.cuStreamCreate(&stream_, kStreamNonBlocking), "making a stream");
     device_.name = "cuda " + machine_->name;
@@ -121,6 +128,10 @@ class CudaQueue final : public Queue {
     device_.flops = machine_->attribute(kMultiprocessors) * machine_->attribute(kClockRate) * 1e3 * 256;
     const double bandwidth = 2.0 * machine_->attribute(kMemoryClock) * 1e3 * machine_->attribute(kBusWidth) / 8;
     device_.l1_bandwidth = device_.l2_bandwidth = device_.l3_bandwidth = device_.memory_bandwidth = bandwidth;
+    if (tensor_cores() > 0) {
+      device_.pack = 8;
+      if (options.precision == Precision::low) device_.packed_f32 = DType::f16;
+    }
     device_.transfer_latency = 1e-5;
     device_.transfer_bandwidth = 10e9;
   }
@@ -131,6 +142,7 @@ class CudaQueue final : public Queue {
   }
 
   const Device& device() const override { return device_; }
+  int tensor_cores() const override { return machine_->capability >= 80 ? machine_->capability : 0; }
   std::shared_ptr<void> allocate(size_t bytes) override {
     machine_->enter();
     Address address = 0;
@@ -140,37 +152,55 @@ class CudaQueue final : public Queue {
               machine->api.cuMemFree_v2(reinterpret_cast<Address>(memory));
             }};
   }
+  // Copies pass through page-locked memory, in parts, so that the device reads one part while threads copy the next.
   void copy_from_host(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
-    machine_->enter();
-    machine_->check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<Address>(to), from, bytes, stream_), "copying to the device");
-    finish();
+    if (staged_ > 0) finish();
+    char* const staging = page_locked();
+    for (size_t done = 0; done < bytes;) {
+      const size_t part = std::min(bytes - done, bytes < 2 * kPart ? kPart / 4 : kPart);
+      if (staged_ + part > kStaging) finish();
+      copy(staging + staged_, static_cast<const char*>(from) + done, part);
+      machine_->check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<Address>(to) + done, staging + staged_, part, stream_),
+                      "copying to the device");
+      staged_ += part, done += part;
+    }
   }
   void copy_to_host(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
-    machine_->enter();
-    machine_->check(api_.cuMemcpyDtoHAsync_v2(to, reinterpret_cast<Address>(from), bytes, stream_), "copying from the device");
-    finish();
+    char* const staging = page_locked();
+    for (size_t done = 0; done < bytes;) {
+      const size_t part = std::min(bytes - done, kStaging);
+      if (staged_ > 0) finish();
+      machine_->check(api_.cuMemcpyDtoHAsync_v2(staging, reinterpret_cast<Address>(from) + done, part, stream_), "copying from the device");
+      finish();
+      copy(static_cast<char*>(to) + done, staging, part);
+      done += part;
+    }
   }
 
-  std::unique_ptr<Function> function(const std::string& source, const std::string& name) override {
+  std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes) override {
     Handle function = nullptr;
     const Handle module = machine_->module_of(source);
     machine_->check(api_.cuModuleGetFunction(&function, module, name.c_str()), "finding a kernel");
-    return std::make_unique<CudaFunction>(function);
+    if (shared_bytes > 0)
+      machine_->check(api_.cuFuncSetAttribute(function, kMostSharedBytes, static_cast<int>(shared_bytes)), "reserving shared memory");
+    return std::make_unique<CudaFunction>(function, shared_bytes);
   }
 
   bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept override {
     void* values[kMostArguments];
     for (size_t i = 0; i < arguments.size(); ++i) values[i] = const_cast<void*>(static_cast<const void*>(&arguments[i].address));
     machine_->enter();
-    return api_.cuLaunchKernel(static_cast<CudaFunction&>(function).function, groups[0], groups[1], groups[2], group[0], group[1], group[2],
-                               0, stream_, values, nullptr) == 0;
+    const CudaFunction& cuda = static_cast<CudaFunction&>(function);
+    return api_.cuLaunchKernel(cuda.function, groups[0], groups[1], groups[2], group[0], group[1], group[2], cuda.shared_bytes, stream_,
+                               values, nullptr) == 0;
   }
 
   void finish() override {
     machine_->enter();
     machine_->check(api_.cuStreamSynchronize(stream_), "finishing its work");
+    staged_ = 0;
   }
 
   bool can_record() const override { return true; }
@@ -188,8 +218,34 @@ class CudaQueue final : public Queue {
  private:
   std::shared_ptr<Machine> machine_;
   const Api& api_;
+  static constexpr size_t kStaging = 8 << 20, kPart = 1 << 20;
+
+  char* page_locked() {
+    machine_->enter();
+    if (!staging_) {
+      void* memory = nullptr;
+      machine_->check(api_.cuMemHostAlloc(&memory, kStaging, 0), "allocating page-locked memory");
+      staging_ = {static_cast<char*>(memory), [machine = machine_](char* memory) {
+                    machine->enter();
+                    machine->api.cuMemFreeHost(memory);
+                  }};
+    }
+    return staging_.get();
+  }
+  void copy(char* to, const char* from, size_t bytes) noexcept {
+    constexpr size_t kTask = 128 << 10;
+    const size_t tasks = (bytes + kTask - 1) / kTask;
+    ThreadPool::process().run(tasks, tasks < 8 ? 1 : threads_, [&](size_t i) {
+      const size_t at = i * kTask;
+      std::memcpy(to + at, from + at, std::min(kTask, bytes - at));
+    });
+  }
+
   Handle stream_ = nullptr;
   Device device_;
+  int threads_;
+  std::shared_ptr<char> staging_;
+  size_t staged_ = 0;  // bytes of it that copies to the device may still read
 };
 
 // The number of devices; 0, and the reason.

@@ -4,6 +4,7 @@
 
 #include "backends/gpu/schemes/broadcast.h"
 #include "backends/gpu/schemes/elementwise.h"
+#include "backends/gpu/schemes/packed.h"
 #include "backends/gpu/schemes/schemes.h"
 
 namespace minnow::gpu {
@@ -328,8 +329,80 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return kernel;
 }
 
+// ---- The packed layout: inputs are like the output, or one number, or plain with one number for each channel, or packed with one place.
+
+enum class Role : uint8_t { alike, scalar, channels, places, other };
+
+Role role_of(const NodeView& node, size_t i) {
+  const Shape &x = node.input_shape(i), &y = node.output_shape(0);
+  if (x.elements() == 1) return Role::scalar;
+  if (x == y) return node.is_constant(i) ? Role::other : Role::alike;
+  for (size_t back = 1; back <= x.rank(); ++back)
+    if (x[x.rank() - back] != 1 && x[x.rank() - back] != y[y.rank() - back]) return Role::other;
+  if (x.rank() + 1 < y.rank()) return Role::other;
+  const size_t axis = x.rank() + 1 - y.rank();  // of the channels
+  if (x.product(axis + 1, x.rank()) != 1 || x[axis] != y[1]) return Role::other;
+  if (axis == 1 && x[0] == y[0] && !node.is_constant(i)) return Role::places;
+  return axis == 0 || x[0] == 1 ? Role::channels : Role::other;
+}
+
+Estimate estimate_packed(const NodeView& node, const Device& device) {
+  if (device.pack != kPack) return declined("the device has no packed layout");
+  Estimate result = estimate(node, device);
+  if (!result.declined.empty()) return result;
+  if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
+  if (packed_name(node, device).empty()) return declined("the precision does not allow 16 bits");
+  if (node.output_shape(0).rank() < 3) return declined("there are no spatial dimensions");
+  result = Estimate(0.5 * (3e-6 + result.seconds));
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) continue;
+    const Role role = role_of(node, i);
+    if (role == Role::other || node.input_dtype(i) != node.output(0).dtype) return declined("input {} is broadcast in another way", i);
+    if (role == Role::alike || role == Role::places) result.packed_inputs |= uint64_t{1} << i;
+    if (role == Role::alike && result.overwrites < 0) result.overwrites = static_cast<int>(i);
+  }
+  if (result.overwrites < 0) return declined("no input is like the output");
+  result.packed_outputs = 1;
+  return result;
+}
+
+std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Body body = *body_of(node, operand_names(node));
+  const Packed packed(node.output_shape(0));
+  std::string parameters, pointers, loads, lanes;
+  std::vector<Given> given;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i) || ignores_input(node, i)) continue;
+    const Role role = role_of(node, i);
+    const std::string_view dtype = dialect_name(node.input_dtype(i));
+    given.push_back(Given::input(i));
+    if (role == Role::alike || role == Role::places) {
+      parameters += format("UPDATE(uint4, x{}), ", i);
+      loads += format("  float l{}[8];\n  load_chunk(l{}, x{} + {});\n", i, i, i, role == Role::alike ? "i" : "i / P");
+      lanes += format("    const float v{} = l{}[e];\n", i, i);
+    } else {
+      parameters += format("UPDATE(MEM({}), x{}), ", dtype, i);
+      lanes += format("    const float v{} = LOAD({}, x{}, {});\n", i, dtype, i, role == Role::scalar ? "0" : "channel");
+    }
+  }
+  for (const Given& last : {Given::output(0), Given(packed.count()), Given(packed.positions), Given(packed.channels), Given(packed.chunks)})
+    given.push_back(last);
+  const std::string source = format("#define T16 {}\n{}", packed_name(node, context.device()), kChunks) +
+                             format(
+                                 "KERNEL(elementwise)({}WRITE(uint4, y), const int n, const int P, const int C, const int CB) {{\n"
+                                 "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n  const int first = i / P % CB * "
+                                 "8;\n{}  float result[8];\n"
+                                 "  UNROLL for (int e = 0; e < 8; ++e) {{\n    const int channel = first + e < C ? first + e : C - 1;\n{}{}"
+                                 "    result[e] = first + e < C ? {} : 0.0f;\n  }}\n  store_chunk(y + i, result);\n}}\n",
+                                 parameters, loads, lanes, body.statements, body.result);
+  auto kernel = std::make_unique<Launches>(context);
+  kernel->add_1d(source, "elementwise", packed.count(), std::move(given));
+  return kernel;
+}
+
 #define MINNOW_ROW(op) \
-  { op, "gpu.elementwise", estimate, prepare }
+  {op, "gpu.elementwise", estimate, prepare}, { op, "gpu.elementwise.packed", estimate_packed, prepare_packed }
 constexpr Scheme kSchemes[] = {MINNOW_ROW("Abs"),
                                MINNOW_ROW("Acos"),
                                MINNOW_ROW("Acosh"),

@@ -13,7 +13,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (p.k == 0) return declined("there is nothing to sum");
   if (p.batches() > kMostGroups / 300) return declined("there are more than {} matrices", kMostGroups / 300);
-  return estimate_of(node, device, 2 * p.multiply_adds(), 0.3);
+  return estimate_of(node, device, 2 * p.multiply_adds(), 0.3, 2);
 }
 
 // The matrices of a batch: a number to multiply its index by, or a table.

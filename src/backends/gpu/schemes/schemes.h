@@ -8,18 +8,18 @@
 
 namespace minnow::gpu {
 
-std::span<const Scheme> attention_schemes();
-std::span<const Scheme> axes_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> indexing_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();
+std::span<const Scheme> packed_schemes();
 std::span<const Scheme> pool_schemes();
 std::span<const Scheme> reduce_schemes();
-std::span<const Scheme> scan_schemes();
 std::span<const Scheme> softmax_schemes();
+std::span<const Scheme> tensor_conv_schemes();
+std::span<const Scheme> tensor_matmul_schemes();
 std::span<const Scheme> transfer_schemes();
 
 /// All of them.

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packed layout: changes of layout, and operators that keep it. One item for each chunk of 8 lanes.
+#include "backends/gpu/schemes/packed.h"
+
+#include <algorithm>
+
+#include "backends/gpu/schemes/window3.h"
+
+namespace minnow::gpu {
+
+std::string_view packed_name(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  if (device.pack != kPack) return {};
+  if (dtype == DType::f32) return device.packed_f32 == DType::f16 ? "f16" : "";
+  return dtype == DType::f16 ? "f16" : dtype == DType::bf16 ? "bf16" : "";
+}
+
+std::string refusal_of_packed_input(const NodeView& node, const Device& device) {
+  if (device.pack != kPack) return "the device has no packed layout";
+  if (std::string reason = refusal(node); !reason.empty()) return reason;
+  if (packed_name(node, device).empty()) return "the precision does not allow 16 bits";
+  if (node.is_constant(0)) return "the input is constant";
+  if (node.input_shape(0).rank() < 3) return "there are no spatial dimensions";
+  if (node.input_shape(0).elements() == 0) return "the input is empty";
+  if (node.output(0).dtype != node.input_dtype(0)) return "the dtype changes";
+  return {};
+}
+
+std::string refusal_to_pack(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_of_packed_input(node, device); !reason.empty()) return reason;
+  return node.output_shape(0).rank() < 3 ? "the result has no spatial dimensions" : "";
+}
+
+namespace {
+
+constexpr uint64_t kFirst = 1;
+
+Estimate packed_estimate(const NodeView& node, const Device& device, uint64_t inputs = kFirst, uint64_t outputs = kFirst) {
+  Estimate estimate(0.5 * (3e-6 + estimate_of(node, device).seconds));
+  estimate.packed_inputs = inputs, estimate.packed_outputs = outputs;
+  return estimate;
+}
+
+std::string beginning(const NodeView& node, const Device& device) {
+  return format("#define T16 {}\n#define T {}\n{}", packed_name(node, device), dialect_name(node.input_dtype(0)), kChunks);
+}
+
+// ---- Reorder
+
+bool to_packed(const NodeView& node) { return node.require<std::string>("to") == "packed"; }
+
+Estimate estimate_reorder(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_to_pack(node, device); !reason.empty()) return declined("{}", reason);
+  return packed_estimate(node, device, to_packed(node) ? 0 : kFirst, to_packed(node) ? kFirst : 0);
+}
+
+constexpr std::string_view kReorderSource = R"(
+KERNEL(to_packed)(READ(MEM(T), x), WRITE(uint4, y), const int n, const int C, const int CB, const int P) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= n) return;
+  const int position = i % P, chunk = i / P % CB, b = i / P / CB;
+  float lanes[8];
+  UNROLL for (int e = 0; e < 8; ++e) lanes[e] = chunk * 8 + e < C ? LOAD(T, x, (b * C + chunk * 8 + e) * P + position) : 0.0f;
+  store_chunk(y + i, lanes);
+}
+KERNEL(to_plain)(READ(uint4, x), WRITE(MEM(T), y), const int n, const int C, const int CB, const int P) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= n) return;
+  const int position = i % P, chunk = i / P % CB, b = i / P / CB;
+  float lanes[8];
+  load_chunk(lanes, x + i);
+  UNROLL for (int e = 0; e < 8; ++e)
+    if (chunk * 8 + e < C) STORE(T, y, (b * C + chunk * 8 + e) * P + position, lanes[e]);
+}
+)";
+
+std::unique_ptr<Kernel> prepare_reorder(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Packed packed(node.input_shape(0));
+  auto kernel = std::make_unique<Launches>(context);
+  kernel->add_1d(beginning(node, context.device()) + std::string(kReorderSource), to_packed(node) ? "to_packed" : "to_plain",
+                 packed.count(), {Given::input(0), Given::output(0), packed.count(), packed.channels, packed.chunks, packed.positions});
+  return kernel;
+}
+
+// ---- Concat along the channels
+
+Estimate estimate_concat(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_to_pack(node, device); !reason.empty()) return declined("{}", reason);
+  const size_t rank = node.output_shape(0).rank();
+  if (node.normalize_axis(node.require<int64_t>("axis"), rank) != 1) return declined("the axis is not that of the channels");
+  if (node.input_count() >= 64) return declined("there are too many inputs");
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (node.is_constant(i)) return declined("input {} is constant", i);
+    if (i + 1 < node.input_count() && node.input_shape(i)[1] % kPack) return declined("the channels of input {} do not fill chunks", i);
+  }
+  Estimate estimate = packed_estimate(node, device, (uint64_t{1} << node.input_count()) - 1);
+  estimate.joins = node.output_shape(0)[0] == 1;
+  return estimate;
+}
+
+constexpr std::string_view kPlaceSource = R"(
+KERNEL(place)(UPDATE(uint4, x), WRITE(uint4, y), const int n, const int part, const int whole, const int to) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i < n) y[i / part * whole + to + i % part] = x[i];
+}
+)";
+
+std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Packed whole(node.output_shape(0));
+  auto kernel = std::make_unique<Launches>(context);
+  int64_t at = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const Packed part(node.input_shape(i));
+    if (part.count() == 0) continue;
+    const int64_t step = part.chunks * part.positions;
+    kernel->add_1d(std::string(kPlaceSource), "place", part.count(),
+                   {Given::input(i), Given::output(0), part.count(), step, whole.chunks * whole.positions, at});
+    if (whole.batch == 1) kernel->skip_if_same(i, 0, 0, static_cast<size_t>(at) * 16);
+    at += step;
+  }
+  return kernel;
+}
+
+// ---- Pools
+
+Estimate estimate_pool(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_to_pack(node, device); !reason.empty()) return declined("{}", reason);
+  if (node.input_shape(0).rank() > 5) return declined("there are more than 3 spatial dimensions");
+  if (node.output_count() > 1 && node.has_output(1)) return declined("the places of the largest elements are wanted");
+  return packed_estimate(node, device);
+}
+
+constexpr std::string_view kPoolSource = R"(
+KERNEL(pool)(READ(uint4, x), WRITE(uint4, y), const int n, const int ED, const int EH, const int EW, WINDOW_PARAMETERS) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= n) return;
+  const int px = i % OW, py = i / OW % OH, pz = i / (OW * OH) % OD, plane = i / (OW * OH * OD);
+  float result[8];
+  UNROLL for (int e = 0; e < 8; ++e) result[e] = MAX_POOL ? -AS_F32(0x7f800000u) : 0.0f;
+  int count = 0;
+  for (int kz = 0; kz < KD; ++kz) for (int ky = 0; ky < KH; ++ky) for (int kx = 0; kx < KW; ++kx) {
+    const int z = pz * SD - PD + kz * DD, yy = py * SH - PH + ky * DH, xx = px * SW - PW + kx * DW;
+    const bool inside = (unsigned)z < (unsigned)ID && (unsigned)yy < (unsigned)IH && (unsigned)xx < (unsigned)IW;
+    if (inside || (COUNT_PAD && z < ED && yy < EH && xx < EW)) ++count;
+    if (!inside) continue;
+    float v[8];
+    load_chunk(v, x + ((plane * ID + z) * IH + yy) * IW + xx);
+    UNROLL for (int e = 0; e < 8; ++e) if (MAX_POOL) result[e] = v[e] != v[e] || v[e] > result[e] ? v[e] : result[e]; else result[e] += v[e];
+  }
+  if (!MAX_POOL) UNROLL for (int e = 0; e < 8; ++e) result[e] /= (float)count;
+  store_chunk(y + i, result);
+}
+)";
+
+std::unique_ptr<Kernel> prepare_pool(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const PoolGeometry pool = PoolGeometry::of(node);
+  const Window3 window(pool.window);
+  const bool most = node.op() == "MaxPool", counts = !most && node.attribute(Attribute<bool>{"count_include_pad", false});
+  const int64_t count = Packed(node.output_shape(0)).count();
+  std::vector<Given> given = {Given::input(0), Given::output(0), count};
+  for (size_t i = 0; i < 3; ++i) given.emplace_back(window.input[i] + window.pad_end[i]);
+  window.append(given);
+  const std::string source =
+      beginning(node, context.device()) + format("#define MAX_POOL {}\n#define COUNT_PAD {}\n#define WINDOW_PARAMETERS {}\n{}{}",
+                                                 most ? 1 : 0, counts ? 1 : 0, Window3::kParameters, window.definitions(), kPoolSource);
+  auto kernel = std::make_unique<Launches>(context);
+  kernel->add_1d(source, "pool", count, std::move(given));
+  return kernel;
+}
+
+// The mean of all positions: a warp for each chunk. The result is packed or plain.
+template <bool kPackedResult>
+Estimate estimate_mean(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_of_packed_input(node, device); !reason.empty()) return declined("{}", reason);
+  if (node.op() == "ReduceMean") {
+    const size_t rank = node.input_shape(0).rank();
+    if (!node.has_input(1) || !node.is_constant(1)) return declined("the axes are not constant");
+    Ints axes = node.ints(1);
+    for (int64_t& axis : axes) axis = static_cast<int64_t>(node.normalize_axis(axis, rank));
+    std::sort(axes.begin(), axes.end());
+    bool spatial = axes.size() + 2 == rank;
+    for (size_t i = 0; spatial && i < axes.size(); ++i) spatial = axes[i] == static_cast<int64_t>(i) + 2;
+    if (!spatial) return declined("the axes are not the spatial ones");
+  }
+  return packed_estimate(node, device, kFirst, kPackedResult ? kFirst : 0);
+}
+
+constexpr std::string_view kMeanSource = R"(
+KERNEL(mean)(READ(uint4, x), WRITE(RESULT, y), const int P, const int C, const int CB) {
+  const int chunk = GROUP(0);
+  float sums[8];
+  UNROLL for (int e = 0; e < 8; ++e) sums[e] = 0;
+  for (int p = ITEM(0); p < P; p += 32) {
+    float v[8];
+    load_chunk(v, x + chunk * P + p);
+    UNROLL for (int e = 0; e < 8; ++e) sums[e] += v[e];
+  }
+  UNROLL for (int e = 0; e < 8; ++e) {
+    UNROLL for (int step = 16; step > 0; step /= 2) sums[e] += __shfl_xor_sync(0xffffffffu, sums[e], step);
+    sums[e] /= (float)P;
+  }
+  if (ITEM(0) != 0) return;
+#if PACKED_RESULT
+  store_chunk(y + chunk, sums);
+#else
+  const int b = chunk / CB, first = chunk % CB * 8;
+  UNROLL for (int e = 0; e < 8; ++e)
+    if (first + e < C) STORE(T, y, b * C + first + e, sums[e]);
+#endif
+}
+)";
+
+std::unique_ptr<Kernel> prepare_mean(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Packed packed(node.input_shape(0));
+  const bool packed_result = context.output_layout(0) == Layout::packed;
+  auto kernel = std::make_unique<Launches>(context);
+  kernel->add(beginning(node, context.device()) + format("#define PACKED_RESULT {}\n#define RESULT {}\n{}", packed_result ? 1 : 0,
+                                                         packed_result ? "uint4" : "MEM(T)", kMeanSource),
+              "mean", {static_cast<uint32_t>(packed.batch * packed.chunks), 1, 1}, {32, 1, 1},
+              {Given::input(0), Given::output(0), packed.positions, packed.channels, packed.chunks});
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {{kReorder, "gpu.reorder", estimate_reorder, prepare_reorder},
+                               {"Concat", "gpu.concat.packed", estimate_concat, prepare_concat},
+                               {"MaxPool", "gpu.pool.packed", estimate_pool, prepare_pool},
+                               {"AveragePool", "gpu.pool.packed", estimate_pool, prepare_pool},
+                               {"GlobalAveragePool", "gpu.mean.packed", estimate_mean<true>, prepare_mean},
+                               {"GlobalAveragePool", "gpu.mean.plain", estimate_mean<false>, prepare_mean},
+                               {"ReduceMean", "gpu.mean.plain", estimate_mean<false>, prepare_mean}};
+
+}  // namespace
+
+std::span<const Scheme> packed_schemes() { return kSchemes; }
+
+}  // namespace minnow::gpu

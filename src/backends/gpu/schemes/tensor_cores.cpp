@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/schemes/tensor_cores.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/gpu/schemes/elementwise.h"
+#include "base/numeric.h"
+
+namespace minnow::gpu {
+namespace {
+
+// Tiles of BM x BN sums, by warps of WM x WN; steps of 8 chunks along the sums, STAGES of them on their way. In shared memory a tile is
+// [chunk][row][8], as operands are in the device's memory: rows are neighbours there and here, without conflicts between banks, and the
+// core matrices of wgmma lie as it wants them. wgmma (compute capability 9.0) multiplies from there, mma.sync from registers.
+// Where sums are split, the last group of a tile to arrive adds the parts, in their order.
+constexpr std::string_view kSource = R"(
+#define CH 8
+#define WARPS_N (BN / WN)
+#define THREADS ((BM / WM) * (BN / WN) * 32)
+#define MT (WM / 16)
+#define NT (WN / 8)
+INLINE u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+INLINE void copy_16(u32 to, const void* from, bool inside) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0));
+}
+// The same, kept in the first cache: the taps of a window read a place again.
+INLINE void copy_16_near(u32 to, const void* from, bool inside) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0));
+}
+#if WGMMA
+INLINE u64 described(u32 at, int rows) { return (u64)((at & 0x3ffff) >> 4) | (u64)rows << 16 | (u64)8 << 32; }
+#else
+INLINE void load_matrices(u32* r, u32 at) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at));
+}
+INLINE void multiply(float* c, const u32* a, const u32* b) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." T16_TEXT "." T16_TEXT ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif
+extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
+    const uint4* __restrict__ x, const uint4* __restrict__ w, RESULT* y, const float* __restrict__ bias, const RESULT* residual, float* parts,
+    int* counters, const int CB, const int XB, const int OC, const int OCB, const int M, const int Q, const int q_each, const int splits,
+    const int IH, const int IW, const int OH, const int OW, const int KH, const int KW, const int SH, const int SW, const int DH, const int DW,
+    const int PH, const int PW) {
+  extern __shared__ uint4 tiles[];
+  const int item = threadIdx.x, lane = item % 32, warp = item / 32;
+  const int m0 = blockIdx.y * BM, n0 = blockIdx.x * BN;
+  const int group = blockIdx.z / splits, split = blockIdx.z % splits;
+  const int q_begin = split * q_each, q_end = min(q_begin + q_each, Q);
+  constexpr int kPerA = BM * CH / THREADS, kPerB = BN * CH / THREADS, kStepA = THREADS / BM, kStepB = THREADS / BN;
+  // Each item copies chunks of one row of A and of B. Rows and columns behind the end repeat the last ones, and are not stored.
+  const int a_row = item % BM, a_chunk = item / BM, b_row = item % BN, b_chunk = item / BN;
+  const int OHW = OH * OW, IHW = IH * IW;
+  const int a_m = min(m0 + a_row, M - 1), image = a_m / OHW, place = a_m - image * OHW, oy = place / OW, ox = place - oy * OW;
+  const int iy = oy * SH - PH, ix = ox * SW - PW, row_end = KW * DW + ix;
+  const uint4* const xa = x + (long long)(image * XB + group * CB) * IHW;
+  const uint4* wb = w + (long long)(group * Q + q_begin + b_chunk) * OC + min(n0 + b_row, OC - 1);
+#if BLOCKED
+  const int first = q_begin / CH, block = first / (KH * KW), tap = first - block * (KH * KW), tap_y = tap / KW;
+  int cb = block * CH + a_chunk, ky = tap_y * DH + iy, kx = (tap - tap_y * KW) * DW + ix;
+  const int column_end = KH * DH + iy;
+#else
+  int cb[kPerA], ky[kPerA], kx[kPerA];
+  UNROLL for (int t = 0; t < kPerA; ++t) {
+    const int q = q_begin + a_chunk + t * kStepA, tap = q / CB, tap_y = tap / KW;
+    cb[t] = q - tap * CB, ky[t] = tap_y * DH + iy, kx[t] = (tap - tap_y * KW) * DW + ix;
+  }
+#endif
+  int q_load = q_begin;
+  const u32 base = shared_address(tiles), a_to = base + (a_chunk * BM + a_row) * 16, b_to = base + (BM * CH + b_chunk * BN + b_row) * 16;
+  constexpr int kStage = (BM + BN) * CH * 16;
+#define STAGE_AT(stage) (base + (stage) * kStage)
+  auto load_stage = [&](int stage) {
+#if BLOCKED
+    const bool inside = (unsigned)ky < (unsigned)IH && (unsigned)kx < (unsigned)IW;
+    const uint4* from = xa + (inside ? cb * IHW + ky * IW + kx : 0);
+    UNROLL for (int t = 0; t < kPerA; ++t) copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, from + (inside ? t * kStepA * IHW : 0), inside);
+    kx += DW;
+    if (kx == row_end) {
+      kx = ix, ky += DH;
+      if (ky == column_end) ky = iy, cb += CH;
+    }
+    UNROLL for (int t = 0; t < kPerB; ++t) copy_16(b_to + stage * kStage + t * kStepB * BN * 16, wb + t * kStepB * OC, true);
+#else
+    UNROLL for (int t = 0; t < kPerA; ++t) {
+      const bool inside = q_load + a_chunk + t * kStepA < q_end && (unsigned)ky[t] < (unsigned)IH && (unsigned)kx[t] < (unsigned)IW;
+      copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, xa + (inside ? cb[t] * IHW + ky[t] * IW + kx[t] : 0), inside);
+      cb[t] += CH;
+      while (cb[t] >= CB) {
+        cb[t] -= CB;
+        kx[t] += DW;
+        if (kx[t] == row_end) kx[t] = ix, ky[t] += DH;
+      }
+    }
+    UNROLL for (int t = 0; t < kPerB; ++t) {
+      const bool inside = q_load + b_chunk + t * kStepB < q_end;
+      copy_16(b_to + stage * kStage + t * kStepB * BN * 16, inside ? wb + t * kStepB * OC : w, inside);
+    }
+#endif
+    q_load += CH;
+    wb += CH * OC;
+  };
+  const int steps = (q_end - q_begin + CH - 1) / CH;
+  _Pragma("unroll 1") for (int s = 0; s < STAGES - 1; ++s) {
+    if (s < steps) load_stage(s);
+    asm volatile("cp.async.commit_group;");
+  }
+  float c[MT][NT][4];
+  UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) UNROLL for (int e = 0; e < 4; ++e) c[i][j][e] = 0;
+  const int wm = warp / WARPS_N * WM, wn = warp % WARPS_N * WN;
+#if !WGMMA
+  const int matrix = lane / 8, line = lane % 8;
+  const u32 a_at = ((matrix / 2) * BM + wm + matrix % 2 * 8 + line) * 16;
+  const u32 b_at = (BM * CH + (matrix % 2) * BN + wn + matrix / 2 * 8 + line) * 16;
+#endif
+  int stage = 0, next = STAGES - 1;
+  _Pragma("unroll 1") for (int s = 0; s < steps; ++s) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
+#if WGMMA
+    asm volatile("fence.proxy.async.shared::cta;");
+    asm volatile("wgmma.wait_group.sync.aligned 0;");
+    __syncthreads();
+    asm volatile("wgmma.fence.sync.aligned;");
+    UNROLL for (int k = 0; k < CH / 2; ++k) {
+      const u64 a = described(STAGE_AT(stage) + (k * 2 * BM + warp / 4 * 64) * 16, BM), b = described(STAGE_AT(stage) + (BM * CH + k * 2 * BN) * 16, BN);
+      WGMMA_ASM(c, a, b)
+    }
+    asm volatile("wgmma.commit_group.sync.aligned;");
+    if (s + STAGES - 1 < steps) load_stage(next);
+    asm volatile("cp.async.commit_group;");
+#else
+    __syncthreads();
+    if (s + STAGES - 1 < steps) load_stage(next);
+    asm volatile("cp.async.commit_group;");
+    UNROLL for (int k = 0; k < CH / 2; ++k) {
+      u32 a[MT][4], b[NT / 2][4];
+      UNROLL for (int i = 0; i < MT; ++i) load_matrices(a[i], STAGE_AT(stage) + a_at + (k * 2 * BM + i * 16) * 16);
+      UNROLL for (int j = 0; j < NT / 2; ++j) load_matrices(b[j], STAGE_AT(stage) + b_at + (k * 2 * BN + j * 16) * 16);
+      UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) multiply(c[i][j], a[i], b[j / 2] + j % 2 * 2);
+    }
+#endif
+    next = next + 1 == STAGES ? 0 : next + 1;
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+  }
+#if WGMMA
+  asm volatile("wgmma.wait_group.sync.aligned 0;");
+#endif
+  if (splits > 1) {
+    const int tile = (group * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    float4* const mine = (float4*)parts + ((long long)tile * splits) * (BM * BN / 4) + item;
+    UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j)
+      mine[split * (BM * BN / 4) + (i * NT + j) * THREADS] = make_float4(c[i][j][0], c[i][j][1], c[i][j][2], c[i][j][3]);
+    __shared__ int arrived;
+    __threadfence();
+    __syncthreads();
+    if (item == 0) arrived = atomicAdd(counters + tile, 1);
+    __syncthreads();
+    if (arrived != splits - 1) return;
+    __threadfence();
+    if (item == 0) counters[tile] = 0;
+    UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) UNROLL for (int e = 0; e < 4; ++e) c[i][j][e] = 0;
+    _Pragma("unroll 1") for (int s = 0; s < splits; ++s)
+      UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) {
+        const float4 part = mine[s * (BM * BN / 4) + (i * NT + j) * THREADS];
+        c[i][j][0] += part.x, c[i][j][1] += part.y, c[i][j][2] += part.z, c[i][j][3] += part.w;
+      }
+  }
+  // The places of the rows in the result; -1: no row.
+  int at[MT][2];
+  const int chunk = (group * OC + n0 + wn) / 8;
+  UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
+    const int m = m0 + wm + i * 16 + half * 8 + lane / 4, b = m / OHW;
+#if PLAIN
+    at[i][half] = m < M ? m * OC + n0 + wn + lane % 4 * 2 : -1;
+#else
+    at[i][half] = m < M ? (b * (OCB - 1) * OHW + m + chunk * OHW) * 4 + lane % 4 : -1;
+#endif
+  }
+  UNROLL for (int j = 0; j < NT; ++j) {
+    const int n = n0 + wn + j * 8 + lane % 4 * 2;
+    if (n0 + wn + j * 8 >= OC) return;
+    const float2 more = ((const float2*)bias)[(chunk + j) * 4 + lane % 4];
+    UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
+      const bool valid = at[i][half] >= 0;
+      float v0 = c[i][j][half * 2] + more.x, v1 = c[i][j][half * 2 + 1] + more.y;
+#if PLAIN
+      const int place = at[i][half] + j * 8;
+      const bool both = n + 1 < OC;
+#if RESIDUAL
+      if (valid && n < OC) v0 += LOAD(PLAIN_TYPE, residual, place);
+      if (valid && both) v1 += LOAD(PLAIN_TYPE, residual, place + 1);
+#endif
+      if (valid && n < OC) STORE(PLAIN_TYPE, y, place, ACT(v0));
+      if (valid && both) STORE(PLAIN_TYPE, y, place + 1, ACT(v1));
+#else
+      const int place = at[i][half] + j * OHW * 4;
+#if RESIDUAL
+      const u32 z = valid ? ((const u32*)residual)[place] : 0;
+      v0 += TO_F32((u16)z), v1 += TO_F32((u16)(z >> 16));
+#endif
+      v0 = n < OC ? ACT(v0) : 0.0f, v1 = n + 1 < OC ? ACT(v1) : 0.0f;
+      if (valid) ((u32*)y)[place] = (u32)FROM_F32(v0) | (u32)FROM_F32(v1) << 16;
+#endif
+    }
+  }
+}
+)";
+
+struct Tile {
+  int64_t rows, columns, warp_rows, warp_columns, stages;
+  bool wgmma;
+  int64_t threads() const { return rows / warp_rows * (columns / warp_columns) * 32; }
+  size_t shared_bytes() const { return static_cast<size_t>((rows + columns) * kStepChunks * stages * 16); }
+  static constexpr int64_t kStepChunks = 8;
+};
+constexpr Tile kTiles[] = {
+    {64, 32, 32, 16, 4, false}, {128, 64, 32, 32, 3, false}, {128, 128, 64, 32, 3, false}, {256, 128, 16, 128, 3, true}};
+
+struct Choice {
+  Tile tile;
+  int64_t splits, each;  // chunks of each split
+};
+
+// Microseconds by a model of what was measured: a launch, and for each step the traffic from the second cache, which limits it.
+Choice choose(const TensorGemm& gemm, int capability, int64_t all_chunks) {
+  constexpr double kMultiprocessors = 132, kBytesPerMicrosecond = 29000, kLeastStep = 0.3;
+  Choice best{kTiles[0], 1, 0};
+  double least = 0;
+  for (const Tile& tile : kTiles) {
+    if (tile.wgmma && capability != 90) continue;
+    const int64_t steps = (all_chunks + Tile::kStepChunks - 1) / Tile::kStepChunks;
+    const int64_t tiles = ((gemm.rows + tile.rows - 1) / tile.rows) * ((gemm.columns + tile.columns - 1) / tile.columns) * gemm.groups;
+    for (int64_t splits = 1; splits <= 16 && splits <= steps && (splits == 1 || tiles * splits <= 600); splits *= 2) {
+      const double waves = std::ceil(static_cast<double>(tiles * splits) / kMultiprocessors);
+      const int64_t each = (steps + splits - 1) / splits;
+      const double step =
+          std::max(kLeastStep, waves * static_cast<double>((tile.rows + tile.columns) * Tile::kStepChunks * 16) / kBytesPerMicrosecond);
+      const double time = 4 + (splits > 1 ? 2 + 0.15 * static_cast<double>(splits) : 0) + static_cast<double>(each) * step;
+      if (least == 0 || time < least) least = time, best = {tile, (steps + each - 1) / each, each * Tile::kStepChunks};
+    }
+  }
+  return best;
+}
+
+// wgmma on the accumulators c[0][j][e]: all of them are operands of the instruction.
+std::string wgmma_definition(int64_t columns) {
+  std::string registers, operands;
+  const int64_t count = columns / 2;
+  for (int64_t i = 0; i < count; ++i) {
+    registers += format("{}%{}", i ? ", " : "", i);
+    operands += format("{}\"+f\"(c[0][{}][{}])", i ? ", " : "", i / 4, i % 4);
+  }
+  return format(
+      "#define WGMMA_ASM(c, a, b) asm volatile(\"wgmma.mma_async.sync.aligned.m64n{}k16.f32.\" T16_TEXT \".\" T16_TEXT \" {{{}}}, %{}, "
+      "%{}, 1, 1, "
+      "1, 0, 0;\" : {} : \"l\"(a), \"l\"(b));\n",
+      columns, registers, count, count + 1, operands);
+}
+
+}  // namespace
+
+Floats::Floats(const TensorView& tensor) {
+  const size_t count = static_cast<size_t>(tensor.elements());
+  if (tensor.dtype() != DType::f32) {
+    made_.resize(count);
+    const auto to_float = tensor.dtype() == DType::f16 ? f32_from_f16 : f32_from_bf16;
+    for (size_t i = 0; i < count; ++i) made_[i] = to_float(tensor.data<uint16_t>()[i]);
+  }
+  data_ = tensor.dtype() == DType::f32 ? tensor.data<float>() : made_.data();
+}
+
+bool is_blocked(const TensorGemm& gemm) { return gemm.chunks % Tile::kStepChunks == 0; }
+
+size_t packed_bytes(const TensorGemm& gemm) {
+  return static_cast<size_t>(gemm.groups * gemm.taps() * gemm.chunks * gemm.columns * kPack) * sizeof(uint16_t);
+}
+
+void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t, int64_t, int64_t, int64_t)> element, int64_t channels, uint16_t* out) {
+  const auto round = gemm.type == "bf16" ? bf16_from_f32 : f16_from_f32;
+  const int64_t block = is_blocked(gemm) ? Tile::kStepChunks : gemm.chunks;
+  for (int64_t group = 0; group < gemm.groups; ++group)
+    for (int64_t first = 0; first < gemm.chunks; first += block)
+      for (int64_t tap = 0; tap < gemm.taps(); ++tap)
+        for (int64_t chunk = first; chunk < first + block; ++chunk)
+          for (int64_t column = 0; column < gemm.columns; ++column)
+            for (int64_t channel = chunk * kPack; channel < (chunk + 1) * kPack; ++channel)
+              *out++ = channel < channels ? round(element(group, tap, channel, column)) : uint16_t{0};
+}
+
+void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b) {
+  const int64_t all_chunks = gemm.chunks * gemm.taps();
+  const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_chunks);
+  const Tile& tile = choice.tile;
+  const int64_t tiles_m = (gemm.rows + tile.rows - 1) / tile.rows, tiles_n = (gemm.columns + tile.columns - 1) / tile.columns;
+  const bool plain = !gemm.plain_result.empty();
+  const std::string source =
+      format(
+          "#define T16 {}\n#define T16_TEXT \"{}\"\n#define BM {}\n#define BN {}\n#define WM {}\n#define WN {}\n#define STAGES {}\n#define "
+          "WGMMA {}\n",
+          gemm.type, gemm.type, tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
+      format("#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define ACT(v) ({})\n",
+             is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, plain ? gemm.plain_result : gemm.type,
+             plain ? format("MEM({})", gemm.plain_result) : std::string("u16"), expression_of(gemm.activation, "(v)")) +
+      (tile.wgmma ? wgmma_definition(tile.columns) : std::string()) + std::string(kChunks) + std::string(kSource);
+  Given parts = gemm.bias, counters = gemm.bias;  // not read
+  if (choice.splits > 1) {
+    const size_t tiles = static_cast<size_t>(tiles_m * tiles_n * gemm.groups);
+    parts = Given::scratch(context.reserve_scratch(tiles * static_cast<size_t>(choice.splits * tile.rows * tile.columns) * sizeof(float)));
+    const std::vector<int32_t> zeros(tiles, 0);
+    counters = kernel.constant(kernel.add_table(zeros.data(), tiles * sizeof(int32_t)));
+  }
+  kernel.add(source, "tensor_gemm",
+             {static_cast<uint32_t>(tiles_n), static_cast<uint32_t>(tiles_m), static_cast<uint32_t>(gemm.groups * choice.splits)},
+             {static_cast<uint32_t>(tile.threads()), 1, 1},
+             {gemm.a,
+              b,
+              Given::output(0),
+              gemm.bias,
+              gemm.residual.value_or(gemm.bias),
+              parts,
+              counters,
+              gemm.chunks,
+              gemm.chunks * gemm.groups,
+              gemm.columns,
+              (gemm.out_channels + kPack - 1) / kPack,
+              gemm.rows,
+              all_chunks,
+              choice.each,
+              choice.splits,
+              gemm.input_height,
+              gemm.input_width,
+              gemm.output_height,
+              gemm.output_width,
+              gemm.taps_y,
+              gemm.taps_x,
+              gemm.stride_y,
+              gemm.stride_x,
+              gemm.dilation_y,
+              gemm.dilation_x,
+              gemm.pad_y,
+              gemm.pad_x},
+             tile.shared_bytes());
+}
+
+double tensor_seconds(double multiply_adds, const Device& device) { return 3e-6 + device.flop_time(2 * multiply_adds, 4); }
+
+}  // namespace minnow::gpu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of 16-bit matrices on NVIDIA's tensor cores, with f32 sums, for convolutions and matrix products. Rows of A are positions of a
+// packed tensor (packed.h), columns of B are output channels.
+#pragma once
+#include "backends/gpu/schemes/packed.h"
+#include "backends/gpu/schemes/window3.h"
+#include "graph/activation.h"
+
+namespace minnow::gpu {
+
+struct TensorGemm {
+  std::string_view type;                      // f16 or bf16
+  int64_t rows = 0, columns = 0, chunks = 0;  // of A, of B, and chunks of 8 along the sums for each tap; columns and chunks of one group
+  int64_t groups = 1, out_channels = 0, images = 1;
+  // Rows are output places of windows over images.
+  int64_t input_height = 1, input_width = 1, output_height = 1, output_width = 1;
+  int64_t taps_y = 1, taps_x = 1, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1, pad_y = 0, pad_x = 0;
+  Given a = Given::input(0), bias = Given::input(0);
+  std::optional<Given> residual;  // like the result
+  std::string_view plain_result;  // the dtype of a result [rows, columns] in the plain layout; empty: packed
+  Activation activation;
+  int64_t taps() const { return taps_y * taps_x; }
+};
+
+/// A weight's elements as floats.
+class Floats {
+ public:
+  explicit Floats(const TensorView& tensor);
+  float operator[](int64_t i) const { return data_[i]; }
+
+ private:
+  std::vector<float> made_;
+  const float* data_;
+};
+
+/// How B is ordered: chunks of 8 elements along the sums, each for all columns. `element(group, tap, channel, column)` tells B.
+/// The packing depends on `blocked()` alone besides sizes.
+bool is_blocked(const TensorGemm& gemm);
+size_t packed_bytes(const TensorGemm& gemm);
+void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t group, int64_t tap, int64_t channel, int64_t column)> element,
+                  int64_t channels, uint16_t* out);
+
+/// Appends the launch; `b` is what pack_columns made. Reserves scratch where sums are split.
+void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b);
+
+/// Seconds, for estimates.
+double tensor_seconds(double multiply_adds, const Device& device);
+
+}  // namespace minnow::gpu

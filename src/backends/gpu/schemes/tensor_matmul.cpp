@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with one constant matrix on tensor cores: the other side is first rounded into chunks of 8 elements.
+#include "backends/gpu/schemes/elementwise.h"
+#include "backends/gpu/schemes/tensor_cores.h"
+#include "graph/matmul.h"
+
+namespace minnow::gpu {
+namespace {
+
+constexpr size_t kLeft = 0, kRight = 1, kBias = 2, kAddend = 3;
+
+bool is_gemm(const NodeView& node) { return node.op() == "Gemm"; }
+bool is_fused(const NodeView& node) { return node.op() == "minnow.FusedMatMul"; }
+bool has_addend(const NodeView& node) { return is_fused(node) && node.has_input(kAddend); }
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (device.pack != kPack) return declined("the device has no tensor cores");
+  if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
+  if (packed_name(node, device).empty()) return declined("the precision does not allow 16 bits");
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (p.k == 0 || p.transpose_a || !p.shares_b()) return declined("the left side is transposed, or there are several right sides");
+  if (node.is_constant(kLeft) || !node.is_constant(kRight)) return declined("the right side is not the constant one");
+  if (node.has_input(kBias) && node.op() != "MatMul" &&
+      (!node.is_constant(kBias) || (node.input_shape(kBias).elements() != p.n && node.input_shape(kBias).elements() != 1) ||
+       (node.input_shape(kBias).rank() > 0 &&
+        node.input_shape(kBias)[node.input_shape(kBias).rank() - 1] != node.input_shape(kBias).elements())))
+    return declined("the bias is not a constant one for the columns");
+  if (has_addend(node) && (node.is_constant(kAddend) || node.input_shape(kAddend) != node.output_shape(0)))
+    return declined("the addend is broadcast");
+  return Estimate(0.5 * estimate_of(node, device, 0, 1, 1).seconds + tensor_seconds(p.multiply_adds(), device));
+}
+
+constexpr std::string_view kRows = R"(
+KERNEL(to_chunks)(READ(MEM(T), x), WRITE(uint4, y), const int M, const int K) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= (K + 7) / 8 * M) return;
+  const int m = i % M, k = i / M * 8;
+  float lanes[8];
+  UNROLL for (int e = 0; e < 8; ++e) lanes[e] = k + e < K ? LOAD(T, x, m * K + k + e) : 0.0f;
+  store_chunk(y + i, lanes);
+}
+)";
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const float alpha = node.op() == "MatMul" ? 1 : node.attribute(Attribute<float>{"alpha", 1});
+  const float beta = is_gemm(node) ? node.attribute(Attribute<float>{"beta", 1}) : 1;
+  TensorGemm gemm;
+  gemm.type = packed_name(node, context.device());
+  gemm.rows = gemm.input_width = gemm.output_width = p.m * p.batches();
+  gemm.columns = gemm.out_channels = p.n;
+  gemm.chunks = (p.k + kPack - 1) / kPack;
+  gemm.plain_result = dialect_name(node.output(0).dtype);
+  if (is_fused(node)) gemm.activation = Activation::of(node);
+  if (has_addend(node)) gemm.residual = Given::input(kAddend);
+  auto kernel = std::make_unique<Launches>(context);
+  const int64_t count = gemm.rows * gemm.chunks;
+  const size_t rows = context.reserve_scratch(static_cast<size_t>(count) * 16);
+  kernel->add_1d(format("#define T16 {}\n#define T {}\n{}{}", gemm.type, dialect_name(node.input_dtype(kLeft)), kChunks, kRows),
+                 "to_chunks", count, {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
+  gemm.a = Given::scratch(rows);
+  const size_t padded = static_cast<size_t>((p.n + kPack - 1) / kPack * kPack);
+  if (node.op() != "MatMul" && node.has_input(kBias)) {
+    gemm.bias = kernel->constant(kernel->add_packed(
+        kBias, "gpu f32 row", {{"beta", beta}, {"count", padded}}, padded * sizeof(float), [&](const TensorView& bias, void* out) {
+          const Floats values(bias);
+          for (size_t i = 0; i < padded; ++i)
+            static_cast<float*>(out)[i] =
+                static_cast<int64_t>(i) < p.n ? beta * values[bias.elements() == 1 ? 0 : static_cast<int64_t>(i)] : 0;
+        }));
+  } else {
+    const std::vector<float> zeros(padded, 0.0f);
+    gemm.bias = kernel->constant(kernel->add_table(zeros.data(), padded * sizeof(float)));
+  }
+  const size_t columns = kernel->add_packed(
+      kRight, "gpu tensor matrix", {{"bf16", gemm.type == "bf16"}, {"alpha", alpha}, {"transposed", p.transpose_b}}, packed_bytes(gemm),
+      [&](const TensorView& weight, void* out) {
+        const Floats values(weight);
+        pack_columns(
+            gemm, [&](int64_t, int64_t, int64_t k, int64_t n) { return alpha * values[p.transpose_b ? n * p.k + k : k * p.n + n]; }, p.k,
+            static_cast<uint16_t*>(out));
+      });
+  add_tensor_gemm(*kernel, context, gemm, kernel->constant(columns));
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {{"MatMul", "gpu.matmul.tensor", estimate, prepare},
+                               {"Gemm", "gpu.matmul.tensor", estimate, prepare},
+                               {"minnow.FusedMatMul", "gpu.matmul.tensor", estimate, prepare}};
+
+}  // namespace
+
+std::span<const Scheme> tensor_matmul_schemes() { return kSchemes; }
+
+}  // namespace minnow::gpu
