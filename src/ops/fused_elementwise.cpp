@@ -34,7 +34,8 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
   }
   for (const Node& inner : body.nodes()) {
     const Operator* op = OperatorSet::builtin().find(inner.op());
-    if (!op || !op->elementwise || op->name == node.op() || inner.output_count() != 1 || !inner.output(0))
+    const bool quantizes = inner.op() == "QuantizeLinear" || inner.op() == "DequantizeLinear";  // by numbers, so element by element
+    if (!op || (!op->elementwise && !quantizes) || op->name == node.op() || inner.output_count() != 1 || !inner.output(0))
       node.fail("operator {} in the body is not elementwise", inner.op());
     std::vector<const ValueInfo*> inputs;
     for (size_t i = 0; i < inner.input_count(); ++i) {
@@ -79,8 +80,8 @@ constexpr List<Operator> definitions() {
   return {
       {.name = "minnow.FusedElementwise",
        .doc = MINNOW_DOC("Several elementwise operators in one pass over the elements: the body is a graph of such operators, with an "
-                         "input for each input of the node; its constants are scalars. The result has the shape of all inputs broadcast "
-                         "together."),
+                         "input for each input of the node; its constants are scalars. DequantizeLinear and QuantizeLinear by scalars may "
+                         "stand at its ends. The result has the shape of all inputs broadcast together."),
        .inputs = {{"inputs", kAny, kVariadic}},
        .outputs = {{"output", same_as("inputs")}},
        .attributes = {required(kBody, AttributeKind::graph, MINNOW_DOC("graph of elementwise operators, using nothing from outside"))},

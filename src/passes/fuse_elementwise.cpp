@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise nodes whose results have a single user become one minnow.FusedElementwise together with the user: their tensors are never
-// written to memory. Only for f32 and boolean tensors, for which backends have such a kernel.
+// written to memory. Only for f32 and boolean tensors, for which backends have such a kernel, and for 8-bit integers that a
+// DequantizeLinear at the beginning or a QuantizeLinear at the end turns from or into f32.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "passes/rewrite.h"
+#include "passes/quantization.h"
 
 namespace minnow {
 namespace {
@@ -47,7 +48,20 @@ class ElementwiseFuser {
     return node.input_count() > 0;
   }
 
+  /// QuantizeLinear or DequantizeLinear of 8-bit integers, with one number each as scale and zero point.
+  static bool is_quantization(const Node& node, std::string_view op) {
+    if (node.op() != op || int_attribute(node, "precision", 0) != 0) return false;
+    const auto q = Quantization::of(&node);
+    if (!q || (q->dtype != DType::u8 && q->dtype != DType::i8) || !rank_of(*node.output(0)) || !rank_of(*node.input(0))) return false;
+    return q->scale_number() && q->zero_point_number() && node.input(0)->type.kind == ValueType::Kind::tensor;
+  }
+  /// A QuantizeLinear is the last node of a group; a DequantizeLinear reads nothing that another node of the group makes.
+  bool is_root(const Node& node) const {
+    return is_fusible(node) || (is_quantization(node, "QuantizeLinear") && !constant_.contains(&node));
+  }
+
   bool is_fusible(const Node& node) const {
+    if (is_quantization(node, "DequantizeLinear")) return !constant_.contains(&node);
     if (constant_.contains(&node) || node.input_count() > kMostInputs + kMostNodes) return false;
     if (node.output_count() != 1 || !node.output(0) || !is_f32_or_boolean(*node.output(0)) || !rank_of(*node.output(0))) return false;
     if (const Operator* op = context_.find(node); !op || !op->fusible) return false;
@@ -97,7 +111,9 @@ class ElementwiseFuser {
       for (size_t k = 0; k < group.size() && group.size() < kMostNodes; ++k)
         for (size_t i = 0; i < group[k]->input_count(); ++i) {
           const Value* input = group[k]->input(i);
-          if (!input || !input->producer() || std::find(group.begin(), group.end(), input->producer()) != group.end()) continue;
+          if (!input || !input->producer() || group[k]->op() == "DequantizeLinear" ||
+              std::find(group.begin(), group.end(), input->producer()) != group.end())
+            continue;
           if (!joins(*input, *root.output(0), group)) continue;
           group.push_back(input->producer());
           if (input_count(group) > kMostInputs) {
@@ -112,7 +128,7 @@ class ElementwiseFuser {
 
   /// The node that took the place of a group with this result, or null.
   Node* fuse(Node& root) {
-    if (!is_fusible(root) || !numbers_keep_rank(root)) return nullptr;
+    if (!is_root(root) || !numbers_keep_rank(root)) return nullptr;
     std::vector<Node*> group = group_of(root);
     if (group.size() < 2) return nullptr;
     std::vector<Node*> ordered;

@@ -86,8 +86,9 @@ TEST(Quantize, layers_of_a_residual_network_become_integers) {
   EXPECT_EQ(counts["minnow.QuantizedConv"], 6) << to_text(quantized.model.graph());
   EXPECT_EQ(counts["MaxPool"], 1);
   EXPECT_EQ(counts["Concat"], 1);
-  // x; the sum; the average. No tensor is quantized twice.
-  EXPECT_EQ(counts["QuantizeLinear"], 3);
+  // x and the average; the sum is quantized where it is computed. No tensor is quantized twice.
+  EXPECT_EQ(counts["QuantizeLinear"], 2);
+  EXPECT_EQ(counts["minnow.FusedElementwise"], 1);
   for (const Node& node : quantized.model.graph().nodes())
     EXPECT_TRUE((node.op() != "MaxPool" && node.op() != "Concat") || node.output(0)->type.dtype == DType::u8) << node.op();
   ASSERT_EQ(quantized.report.layers.size(), 7u);

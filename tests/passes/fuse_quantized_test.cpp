@@ -198,7 +198,8 @@ TEST(MoveQuantization, other_scales_stay) {
     output y
   }})",
                                      kConstants));
-  EXPECT_EQ(r.ops(), "DequantizeLinear QuantizeLinear");
+  EXPECT_EQ(r.ops(), "minnow.FusedElementwise");  // of both
+  EXPECT_TRUE(numbers_stay(r, 0));
 }
 
 TEST(FoldConstants, quantized_weights_are_never_widened) {

@@ -113,6 +113,53 @@ std::vector<SchemeCase> program_cases() {
                        y = Mul(i, a)
                        output y
                      })")});
+    // Bytes: a function of one tensor, a sum with values for each channel in between, and f32 at either end.
+    const auto quantized = [&](DType dtype, int64_t step) {
+      Tensor tensor(dtype, shape);
+      for (int64_t i = 0; i < shape.elements(); ++i) tensor.writable().data<uint8_t>()[i] = uint8_t(i * step);
+      return tensor;
+    };
+    cases.push_back({"minnow.FusedElementwise", {quantized(DType::u8, 7)}, body(R"(graph {
+                       input x0: u8
+                       const s0 = f32[] 0.03
+                       const z0 = u8[] 100
+                       const s1 = f32[] 0.025
+                       const z1 = i8[] -90
+                       a = DequantizeLinear(x0, s0, z0)
+                       b = HardSwish(a)
+                       y = QuantizeLinear(b, s1, z1)
+                       output y
+                     })")});
+    Shape channels = Shape::filled(shape.rank(), 1);
+    if (shape.rank() > 1) channels[1] = shape[1];
+    cases.push_back({"minnow.FusedElementwise",
+                     {quantized(DType::i8, 5), quantized(DType::u8, 11), normal(channels)},
+                     body(R"(graph {
+                       input x0: i8
+                       input x1: u8
+                       input x2: f32
+                       const s0 = f32[] 0.03
+                       const s1 = f32[] 0.07
+                       const z1 = u8[] 128
+                       const s2 = f32[] 0.11
+                       const z2 = u8[] 77
+                       a = DequantizeLinear(x0, s0)
+                       b = PRelu(a, x2)
+                       c = DequantizeLinear(x1, s1, z1)
+                       d = Add(b, c)
+                       y = QuantizeLinear(d, s2, z2)
+                       output y
+                     })"),
+                     {2}});
+    cases.push_back({"minnow.FusedElementwise", {quantized(DType::u8, 3), normal(shape)}, body(R"(graph {
+                       input x0: u8
+                       input x1: f32
+                       const s0 = f32[] 0.03
+                       const z0 = u8[] 9
+                       a = DequantizeLinear(x0, s0, z0)
+                       y = Add(a, x1)
+                       output y
+                     })")});
     cases.push_back({"minnow.FusedElementwise", {special(shape, 1), special(shape, 2), condition(shape)}, body(R"(graph {
                        input x0: f32
                        input x1: f32

@@ -420,6 +420,46 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
     store(requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), x)), bias), t, 0), t.is_signed, y);
 }
 
+#if !MINNOW_SMALL
+using Bytes = hn::ScalableTag<uint8_t>;
+// Sixteen entries at a time: an index that is none of them becomes one with its highest bit set, for which a lookup gives 0.
+HWY_INLINE hn::Vec<Bytes> looked_up(hn::Vec<Bytes> x, const uint8_t* table) {
+  const Bytes d;
+  auto found = hn::Zero(d);
+  for (size_t i = 0; i < 16; ++i) {
+    const auto within = hn::SaturatedAdd(hn::Xor(x, hn::Set(d, static_cast<uint8_t>(16 * i))), hn::Set(d, 0x70));
+    found = hn::Or(found, hn::TableLookupBytesOr0(hn::LoadDup128(d, table + 16 * i), within));
+  }
+  return found;
+}
+#if HWY_TARGET == HWY_AVX3
+// AVX512-VBMI looks up 128 entries at once.
+__attribute__((target(HWY_TARGET_STR ",avx512vbmi"))) void lookup_128(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y) {
+  const __m512i first = _mm512_loadu_si512(table), second = _mm512_loadu_si512(table + 64), third = _mm512_loadu_si512(table + 128),
+                fourth = _mm512_loadu_si512(table + 192);
+  for (size_t i = 0; i < count; i += 64) {
+    const __mmask64 used = count - i >= 64 ? ~__mmask64{0} : (__mmask64{1} << (count - i)) - 1;
+    const __m512i index = _mm512_maskz_loadu_epi8(used, x + i);
+    const __m512i low = _mm512_permutex2var_epi8(first, index, second), high = _mm512_permutex2var_epi8(third, index, fourth);
+    _mm512_mask_storeu_epi8(y + i, used, _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high));
+  }
+}
+#endif
+void lookup(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y) {
+#if HWY_TARGET == HWY_AVX3
+  static const bool has = __builtin_cpu_supports("avx512vbmi");
+  if (has) return lookup_128(x, count, table, y);
+#endif
+  const Bytes d;
+  constexpr size_t kBytes = HWY_LANES(uint8_t);
+  size_t i = 0;
+  for (; i + kBytes <= count; i += kBytes) hn::StoreU(looked_up(hn::LoadU(d, x + i), table), d, y + i);
+  for (; i < count; ++i) y[i] = table[x[i]];
+}
+#else
+constexpr void (*lookup)(const uint8_t*, size_t, const uint8_t*, uint8_t*) = nullptr;
+#endif
+
 template <bool kSigned>
 HWY_INLINE void sum_of_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& sum, uint8_t* y) {
   const D d;
@@ -453,6 +493,7 @@ const IntegerKernels kIntegerKernels{{kRows, kByteRows, kMatrixRows},
                                      dequantize,
                                      maximum,
                                      requantize,
+                                     lookup,
                                      sum};
 #undef MINNOW_BYTES
 #undef MINNOW_MATRICES

@@ -77,6 +77,8 @@ struct IntegerKernels {
   /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x: `count` vectors; each lane has its own bias,
   /// addend and multiplier. Uses the fields of `to` that describe the result.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
+  /// y = table[x], a table of 256 bytes; y may be x. Null: there is none.
+  void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);
   /// `count` bytes; y may be a or b.
   void (*sum)(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y);
 };

@@ -49,7 +49,7 @@ std::string ElementwiseGeometry::plain(const NodeView& node) {
     if (shape.rank() > y.rank()) return format("input {} of shape {} has a higher rank than the output", i, shape);
     Source source;
     source.input = i;
-    source.boolean = node.input_dtype(i) == DType::boolean;
+    source.bytes = size_of(node.input_dtype(i)) == 1;
     source.strides.assign(y.rank(), 0);
     int64_t stride = 1;
     for (size_t k = shape.rank(); k-- > 0; stride *= shape[k])
@@ -66,7 +66,7 @@ std::string ElementwiseGeometry::plain(const NodeView& node) {
       number &= source.strides[i] == 0;
     }
     source.form = number ? ElementwiseForm::scalar : ElementwiseForm::full;
-    source.spread = source.boolean || (!number && !whole);
+    source.spread = source.bytes || (!number && !whole);
     if (source.spread) source.form = ElementwiseForm::full;
   }
   return {};
@@ -80,11 +80,14 @@ std::string ElementwiseGeometry::packed(const NodeView& node, int64_t lanes) {
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) continue;
     const Shape& shape = node.input_shape(i);
-    if (size_of(node.input_dtype(i)) != 4) return format("input {} is {}, which has no packed layout", i, node.input_dtype(i));
+    const DType dtype = node.input_dtype(i);
+    const bool bytes = shape == y && (dtype == DType::u8 || dtype == DType::i8);
+    if (size_of(dtype) != 4 && !bytes) return format("input {} is {}, which has no packed layout", i, dtype);
     Source source;
     source.input = i;
     if (shape == y) {
       source.strides = {blocks * axes[2], axes[2], 1};
+      source.bytes = source.spread = bytes;
       any = true;
     } else if (shape.elements() == 1) {
       source.form = ElementwiseForm::scalar;

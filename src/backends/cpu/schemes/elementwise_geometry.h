@@ -17,7 +17,7 @@ struct ElementwiseGeometry {
     size_t input = 0;
     ElementwiseForm form = ElementwiseForm::full;
     bool spread = false;               // must be copied into a buffer of floats, block by block
-    bool boolean = false;              // bytes
+    bool bytes = false;                // truth values, u8 or i8
     Ints strides = {};                 // along the axes, in elements
     std::vector<float> channels = {};  // a constant per channel (of four bytes each), in whole vectors; empty: read from the input
   };
@@ -28,7 +28,8 @@ struct ElementwiseGeometry {
 
   /// The plain layout, with any broadcasting. Returns the reason if that is impossible.
   std::string plain(const NodeView& node);
-  /// The packed layout of four-byte elements: inputs of the output's shape, single elements, values per channel.
+  /// The packed layout of four-byte elements, and of bytes of the output's shape: inputs of the output's shape, single elements, values per
+  /// channel.
   std::string packed(const NodeView& node, int64_t lanes);
   /// The offset of a row in an input.
   int64_t offset_of(const Source& source, int64_t row_index) const noexcept {

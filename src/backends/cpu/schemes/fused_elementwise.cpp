@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // minnow.FusedElementwise, and single elementwise operators without a kernel of their own, as programs that run in one pass over blocks:
-// f32 and boolean tensors, broadcast in any way in the plain layout; whole tensors, numbers and values per channel in the packed one.
+// f32 and boolean tensors, broadcast in any way in the plain layout; whole tensors, numbers and values per channel in the packed one. Fused
+// nodes may begin with DequantizeLinear and end with QuantizeLinear, and then read and write bytes.
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -22,9 +23,39 @@ using Source = ElementwiseGeometry::Source;
 using Form = ElementwiseProgram::Form;
 
 bool is_f32_or_boolean(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
+#if MINNOW_SMALL
+constexpr bool kBytes = false;
+#else
+constexpr bool kBytes = true;
+#endif
+bool is_byte(DType dtype) { return kBytes && (dtype == DType::u8 || dtype == DType::i8); }
+
+/// How bytes stand for numbers: (byte - zero_point) scale. Truth values are bytes 0 and 1.
+struct Quantum {
+  float scale = 1;
+  int32_t zero_point = 0;
+  bool is_signed = false;
+  bool operator==(const Quantum&) const = default;
+};
+
+/// How the sources and the result are quantized.
+struct Quanta {
+  std::vector<std::optional<Quantum>> sources;
+  Quantum result;
+};
+
+/// Nothing if scale and zero point are no numbers in the body.
+std::optional<Quantum> quantum_of(const ValueInfo* scale, const ValueInfo* zero, DType dtype) {
+  if (!scale || !scale->contents || scale->dtype != DType::f32 || (zero && (!zero->contents || zero->dtype != dtype))) return std::nullopt;
+  Quantum made{*scale->contents.data<float>(), 0, dtype == DType::i8};
+  if (zero) made.zero_point = made.is_signed ? int32_t{*zero->contents.data<int8_t>()} : int32_t{*zero->contents.data<uint8_t>()};
+  return made;
+}
 
 /// The program of a node or, for a fused one, of the nodes in its body. Empty if programs do not support an operator or a dtype.
-std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& kernels, const std::vector<Source>& sources) {
+std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& kernels, const std::vector<Source>& sources,
+                                          Quanta& quanta) {
+  quanta.sources.assign(sources.size(), std::nullopt);
   std::vector<Form> forms;
   for (const Source& source : sources) forms.push_back(source.form);
   ElementwiseProgram program(kernels, forms);
@@ -49,18 +80,42 @@ std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& k
     made.info.shape = constant->constant()->shape();
     made.info.contents = *constant->constant();
     const bool boolean = made.info.dtype == DType::boolean;
-    if (!is_f32_or_boolean(made.info.dtype)) return std::nullopt;
+    if (!is_f32_or_boolean(made.info.dtype)) {
+      if (!is_byte(made.info.dtype)) return std::nullopt;
+      made.value = -1;  // a zero point
+      continue;
+    }
     made.value =
         program.constant(boolean ? static_cast<float>(made.info.contents.data<uint8_t>()[0] != 0) : made.info.contents.data<float>()[0]);
   }
+  const minnow::Value* end = body.outputs()[0];
   for (const Node& inner : body.nodes()) {
     std::vector<const ValueInfo*> infos;
     std::vector<ElementwiseProgram::Value> operands;
+    bool reads_bytes = false;
     for (size_t i = 0; i < inner.input_count(); ++i) {
       const minnow::Value* input = inner.input(i);
       infos.push_back(input ? &known.at(input).info : nullptr);
       operands.push_back(input ? known.at(input).value : -1);
+      reads_bytes |= input && is_byte(known.at(input).info.dtype);
     }
+    const bool dequantizes = kBytes && inner.op() == "DequantizeLinear";
+    if (dequantizes || (kBytes && inner.op() == "QuantizeLinear")) {
+      const DType dtype = dequantizes ? infos[0]->dtype : node.output(0).dtype;
+      const auto quantum = quantum_of(infos[1], infos.size() > 2 ? infos[2] : nullptr, dtype);
+      if (!quantum || !is_byte(dtype) || (dequantizes ? !inner.input(0)->is_input() : inner.output(0) != end)) return std::nullopt;
+      if (dequantizes) {
+        std::optional<Quantum>& source = quanta.sources[static_cast<size_t>(operands[0])];
+        if (source && *source != *quantum) return std::nullopt;
+        source = quantum;
+      } else {
+        quanta.result = *quantum;
+      }
+      known[inner.output(0)].value = operands[0];
+      known[inner.output(0)].info.dtype = DType::f32;
+      continue;
+    }
+    if (reads_bytes) return std::nullopt;
     const auto result = program.add(NodeView(inner, infos), operands);
     if (!result) return std::nullopt;
     // Programs give floats and booleans alone; it does not matter which.
@@ -68,17 +123,18 @@ std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& k
     made.value = *result;
     made.info.dtype = DType::f32;
   }
-  program.finish(known.at(body.outputs()[0]).value);
+  program.finish(known.at(end).value);
   return program;
 }
 
 class ElementwiseKernel final : public Kernel {
  public:
-  ElementwiseKernel(PrepareContext& context, ElementwiseGeometry geometry, ElementwiseProgram program)
+  ElementwiseKernel(PrepareContext& context, ElementwiseGeometry geometry, ElementwiseProgram program, Quanta quanta)
       : geometry_(std::move(geometry)),
         program_(std::move(program)),
+        quanta_(std::move(quanta)),
         integer_(*cpu_device(context.device()).kernels->integer),
-        boolean_(context.node().output(0).dtype == DType::boolean) {
+        bytes_(size_of(context.node().output(0).dtype) == 1) {
     const size_t row = static_cast<size_t>(geometry_.row), rows = static_cast<size_t>(geometry_.rows);
     if (geometry_.long_rows) {
       cuts_ = (row + kBlock - 1) / kBlock;
@@ -88,7 +144,7 @@ class ElementwiseKernel final : public Kernel {
     blocks_ = (rows + rows_per_block_ - 1) / rows_per_block_ * cuts_;
     const size_t block = geometry_.long_rows ? std::min(row, kBlock) : row * rows_per_block_;
     blocks_per_task_ = std::max<size_t>(1, kElementsPerTask / block);
-    size_t buffers = boolean_ ? 1 : 0;
+    size_t buffers = bytes_ ? 1 : 0;
     for (const Source& source : geometry_.sources) buffers += source.spread ? 1 : 0;
     pointers_ = geometry_.sources.size();
     const size_t pointer_floats = align_up(pointers_ * sizeof(const float*)) / sizeof(float);
@@ -116,7 +172,7 @@ class ElementwiseKernel final : public Kernel {
     for (size_t s = 0; s < pointers_; ++s) {
       const Source& source = geometry_.sources[s];
       if (source.spread) {
-        spread(source, context, first, rows, begin, end, buffer);
+        spread(source, quanta_.sources[s].value_or(Quantum()), context, first, rows, begin, end, buffer);
         pointers[s] = buffer;
         buffer += kBlock;
         continue;
@@ -125,22 +181,26 @@ class ElementwiseKernel final : public Kernel {
       pointers[s] = base + geometry_.offset_of(source, first) + begin * source.strides.back();
     }
     const int64_t at = first * geometry_.row + begin;
-    if (!boolean_) return program_.run(pointers, count, buffer, context.out<float>(0) + at);
+    if (!bytes_) return program_.run(pointers, count, buffer, context.out<float>(0) + at);
     program_.run(pointers, count, buffer + kBlock, buffer);
-    integer_.quantize(buffer, count, 1, 0, false, context.out<uint8_t>(0) + at);
+    const Quantum& result = quanta_.result;
+    integer_.quantize(buffer, count, result.scale, result.zero_point, result.is_signed, context.out<uint8_t>(0) + at);
   }
 
-  void spread(const Source& source, RunContext& context, int64_t first, int64_t rows, int64_t begin, int64_t end,
+  void spread(const Source& source, const Quantum& quantum, RunContext& context, int64_t first, int64_t rows, int64_t begin, int64_t end,
               float* to) const noexcept {
     const int64_t step = source.strides.back(), count = end - begin;
     for (int64_t r = first; r < first + rows; ++r, to += count) {
       const int64_t at = geometry_.offset_of(source, r) + begin * step;
-      if (source.boolean) {
+      if (source.bytes) {
         const uint8_t* from = context.in<uint8_t>(source.input) + at;
+        const auto dequantize = [&](const uint8_t* bytes, int64_t n, float* y) {
+          integer_.dequantize({bytes, quantum.is_signed, quantum.zero_point}, static_cast<size_t>(n), quantum.scale, y);
+        };
         if (step == 1)
-          integer_.dequantize({from}, static_cast<size_t>(count), 1, to);
+          dequantize(from, count, to);
         else
-          for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+          for (int64_t i = 0; i < count; ++i) dequantize(from + i * step, 1, to + i);
       } else {
         const float* from = context.in<float>(source.input) + at;
         if (step == 0)
@@ -153,39 +213,90 @@ class ElementwiseKernel final : public Kernel {
 
   ElementwiseGeometry geometry_;
   ElementwiseProgram program_;
+  Quanta quanta_;
   const IntegerKernels& integer_;
-  bool boolean_;
+  bool bytes_;
   size_t cuts_ = 1, rows_per_block_ = 1, blocks_ = 0, blocks_per_task_ = 1, pointers_ = 0, buffers_offset_ = 0, program_offset_ = 0;
   Units units_;
 };
 
+#if !MINNOW_SMALL
+// A function of one tensor of bytes, to bytes: its program runs once, for every byte.
+class ByteTableKernel final : public Kernel {
+ public:
+  ByteTableKernel(PrepareContext& context, const ElementwiseProgram& program, const Quanta& quanta)
+      : integer_(*cpu_device(context.device()).kernels->integer),
+        count_(context.device().bytes(DType::u8, context.node().output_shape(0), context.output_layout(0))) {
+    uint8_t bytes[kEntries];
+    for (size_t i = 0; i < kEntries; ++i) bytes[i] = static_cast<uint8_t>(i);
+    const Quantum from = quanta.sources[0].value_or(Quantum()), &to = quanta.result;
+    std::vector<float> x(kEntries), y(kEntries), scratch(program.scratch());
+    integer_.dequantize({bytes, from.is_signed, from.zero_point}, kEntries, from.scale, x.data());
+    const float* inputs[] = {x.data()};
+    program.begin(scratch.data());
+    program.run(inputs, kEntries, scratch.data(), y.data());
+    integer_.quantize(y.data(), kEntries, to.scale, to.zero_point, to.is_signed, table_);
+  }
+
+  void run(RunContext& context) noexcept override {
+    constexpr size_t kEach = 4 * kElementsPerTask;
+    context.parallel_for((count_ + kEach - 1) / kEach, [&](size_t task) {
+      const size_t first = task * kEach;
+      integer_.lookup(context.in<uint8_t>(0) + first, std::min(kEach, count_ - first), table_, context.out<uint8_t>(0) + first);
+    });
+  }
+
+ private:
+  static constexpr size_t kEntries = 256;
+  const IntegerKernels& integer_;
+  size_t count_;
+  uint8_t table_[kEntries];
+};
+
+bool is_table(const NodeView& node) {
+  return node.op() == kFused && node.input_count() == 1 && is_byte(node.input_dtype(0)) && is_byte(node.output(0).dtype);
+}
+#endif
+
 std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
+  const bool fused = node.op() == kFused;
+  const auto is_known = [&](DType dtype) { return is_f32_or_boolean(dtype) || (fused && is_byte(dtype)); };
   for (size_t i = 0; i < node.input_count(); ++i)
-    if (node.has_input(i) && !is_f32_or_boolean(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
-  if (!is_f32_or_boolean(node.output(0).dtype)) return format("the dtype of the output is {}", node.output(0).dtype);
+    if (node.has_input(i) && !is_known(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
+  const DType result = node.output(0).dtype;
+  if (!is_known(result)) return format("the dtype of the output is {}", result);
   const Shape& y = node.output_shape(0);
   if (y.elements() == 0) return "the output is empty";
   if (layout == Layout::plain) return geometry.plain(node);
-  if (device.pack == 1 || y.rank() < 3 || node.output(0).dtype != DType::f32) return "the output has no packed layout";
+  if (device.pack == 1 || y.rank() < 3 || result == DType::boolean) return "the output has no packed layout";
   return geometry.packed(node, device.pack);
 }
 
 Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
   ElementwiseGeometry geometry;
   if (const std::string refusal = geometry_of(node, device, layout, geometry); !refusal.empty()) return declined("{}", refusal);
-  const auto program = compile(node, *cpu_device(device).kernels, geometry.sources);
+  Quanta quanta;
+  const auto program = compile(node, *cpu_device(device).kernels, geometry.sources, quanta);
   if (!program) return declined("an operator or a dtype in it has no kernel");
   const ValueInfo& y = node.output(0);
   const double elements = static_cast<double>(device.bytes(DType::f32, y.shape, layout)) / sizeof(float);
   double bytes = static_cast<double>(device.bytes(y.dtype, y.shape, layout));
   for (const Source& source : geometry.sources)
     bytes += static_cast<double>(node.input_shape(source.input).elements()) * static_cast<double>(size_of(node.input_dtype(source.input)));
-  Estimate result(device.byte_time(bytes) + device.flop_time(elements * program->cost()) + 3e-7);
+  double cost = program->cost();
+  for (const auto& quantum : quanta.sources) cost += quantum ? 3 : 0;
+  if (is_byte(y.dtype)) cost += 8;
+#if !MINNOW_SMALL
+  if (is_table(node)) cost = 1;
+#endif
+  Estimate result(device.byte_time(bytes) + device.flop_time(elements * cost) + 3e-7);
   for (const Source& source : geometry.sources) {
-    const bool whole = node.input_shape(source.input) == y.shape && node.input_dtype(source.input) == y.dtype && y.dtype == DType::f32;
+    const bool whole = node.input_shape(source.input) == y.shape && node.input_dtype(source.input) == y.dtype &&
+                       (y.dtype == DType::f32 || is_byte(y.dtype));
     if (whole && result.overwrites < 0) result.overwrites = static_cast<int>(source.input);
     const bool lanes = source.form == Form::lanes && source.channels.empty();
-    if (layout == Layout::packed && (whole || lanes)) result.packed_inputs |= uint64_t{1} << source.input;
+    const bool image = node.input_shape(source.input) == y.shape;
+    if (layout == Layout::packed && (image || lanes)) result.packed_inputs |= uint64_t{1} << source.input;
   }
   if (layout == Layout::packed) {
     if (node.input_count() > 64) return declined("there are more than 64 inputs");
@@ -199,8 +310,12 @@ Estimate estimate_packed(const NodeView& node, const Device& device) { return es
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   ElementwiseGeometry geometry;
   geometry_of(context.node(), context.device(), context.output_layout(0), geometry);
-  auto program = compile(context.node(), *cpu_device(context.device()).kernels, geometry.sources);
-  return std::make_unique<ElementwiseKernel>(context, std::move(geometry), std::move(*program));
+  Quanta quanta;
+  auto program = compile(context.node(), *cpu_device(context.device()).kernels, geometry.sources, quanta);
+#if !MINNOW_SMALL
+  if (is_table(context.node())) return std::make_unique<ByteTableKernel>(context, *program, quanta);
+#endif
+  return std::make_unique<ElementwiseKernel>(context, std::move(geometry), std::move(*program), std::move(quanta));
 }
 
 #define MINNOW_PROGRAM_ROWS(op) \

@@ -73,9 +73,9 @@ class IntegerWeights {
 
 /// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty if they can.
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
-/// The same for a convolution.
+/// Why no scheme can serve a convolution; empty if one can.
 std::string refusal_of_quantized_conv(const NodeView& node);
-/// Of a convolution in the packed layout; `speed` is relative to multiply-adds of f32.
+/// The estimate for a convolution in the packed layout; `speed` is relative to multiply-adds of f32.
 Estimate quantized_conv_estimate(const NodeView& node, const Device& device, double speed);
 /// Multiply-adds of these schemes, relative to those of f32.
 double integer_speed(const Kernels& kernels);
