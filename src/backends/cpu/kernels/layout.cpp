@@ -41,10 +41,9 @@ void transpose(const float* from, size_t from_row, size_t rows, size_t columns, 
     for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
 }
 
-#if !MINNOW_SMALL
-// Squares as wide as a packed pixel. Interleaving rows i and i + N / 2 log2(N) times transposes one.
+// Interleaving rows i and i + N / 2 log2(N) times transposes a square.
+template <size_t N>
 HWY_INLINE void transpose_square(const uint8_t* from, size_t from_row, uint8_t* to, size_t to_row) {
-  constexpr size_t N = HWY_LANES(float);
   const hn::FixedTag<uint8_t, N> d;
   hn::Vec<decltype(d)> a[N], b[N];
   MINNOW_UNROLL for (size_t i = 0; i < N; ++i) a[i] = hn::LoadU(d, from + i * from_row);
@@ -61,17 +60,29 @@ HWY_INLINE void transpose_square(const uint8_t* from, size_t from_row, uint8_t* 
   const auto& made = N == 8 ? b : a;
   MINNOW_UNROLL for (size_t i = 0; i < N; ++i) hn::StoreU(made[i], d, to + i * to_row);
 }
+// Squares as wide as a packed pixel, and smaller ones for the rest.
+template <size_t N>
+void transpose_squares(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row) {
+  if constexpr (N < 4) {
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
+  } else {
+    const size_t whole_rows = rows - rows % N, whole_columns = columns - columns % N;
+    for (size_t r = 0; r < whole_rows; r += N)
+      for (size_t c = 0; c < whole_columns; c += N) transpose_square<N>(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
+    if (whole_columns < columns)
+      transpose_squares<N / 2>(from + whole_columns, from_row, whole_rows, columns - whole_columns, to + whole_columns * to_row, to_row);
+    if (whole_rows < rows)
+      transpose_squares<N / 2>(from + whole_rows * from_row, from_row, rows - whole_rows, columns, to + whole_rows, to_row);
+  }
+}
+#if MINNOW_SMALL
+constexpr size_t kSquare = 1;
+#else
+constexpr size_t kSquare = HWY_LANES(float);
 #endif
 void transpose_bytes(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row) {
-  size_t whole_rows = 0, whole_columns = 0;
-#if !MINNOW_SMALL
-  constexpr size_t N = HWY_LANES(float);
-  whole_rows = rows - rows % N, whole_columns = columns - columns % N;
-  for (size_t r = 0; r < whole_rows; r += N)
-    for (size_t c = 0; c < whole_columns; c += N) transpose_square(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
-#endif
-  for (size_t r = 0; r < rows; ++r)
-    for (size_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
+  transpose_squares<kSquare>(from, from_row, rows, columns, to, to_row);
 }
 
 using D = hn::ScalableTag<float>;

@@ -55,7 +55,7 @@ std::optional<Quantum> quantum_of(const ValueInfo* scale, const ValueInfo* zero,
 /// The program of a node or, for a fused one, of the nodes in its body. Empty if programs do not support an operator or a dtype.
 std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& kernels, const std::vector<Source>& sources,
                                           Quanta& quanta) {
-  quanta.sources.assign(sources.size(), std::nullopt);
+  if constexpr (kBytes) quanta.sources.assign(sources.size(), std::nullopt);
   std::vector<Form> forms;
   for (const Source& source : sources) forms.push_back(source.form);
   ElementwiseProgram program(kernels, forms);
@@ -172,7 +172,7 @@ class ElementwiseKernel final : public Kernel {
     for (size_t s = 0; s < pointers_; ++s) {
       const Source& source = geometry_.sources[s];
       if (source.spread) {
-        spread(source, quanta_.sources[s].value_or(Quantum()), context, first, rows, begin, end, buffer);
+        spread(source, kBytes ? quanta_.sources[s].value_or(Quantum()) : Quantum(), context, first, rows, begin, end, buffer);
         pointers[s] = buffer;
         buffer += kBlock;
         continue;
@@ -183,7 +183,7 @@ class ElementwiseKernel final : public Kernel {
     const int64_t at = first * geometry_.row + begin;
     if (!bytes_) return program_.run(pointers, count, buffer, context.out<float>(0) + at);
     program_.run(pointers, count, buffer + kBlock, buffer);
-    const Quantum& result = quanta_.result;
+    const Quantum result = kBytes ? quanta_.result : Quantum();
     integer_.quantize(buffer, count, result.scale, result.zero_point, result.is_signed, context.out<uint8_t>(0) + at);
   }
 

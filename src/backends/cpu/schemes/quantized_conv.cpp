@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // minnow.QuantizedConv, QLinearConv and ConvInteger with constant weights, exact: tiles of 32-bit sums over a copy of some rows of the
-// image whose pixels hold all channels of a group.
+// image whose pixels hold all channels of a group. Images of up to four channels are read as they come, in the plain layout.
 #include <algorithm>
 #include <cstring>
 
@@ -44,10 +44,30 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return quantized_conv_estimate(node, device, 0.8 * integer_speed(*cpu_device(device).kernels));
 }
 
+constexpr size_t kFewChannels = channels_at_once(IntegerForm::bytes);
+
+Estimate estimate_plain(const NodeView& node, const Device& device) {
+  const Kernels& kernels = *cpu_device(device).kernels;
+  if (best_form(*kernels.integer, true) != IntegerForm::bytes) return unavailable("the machine does not multiply bytes in fours");
+  Estimate result = estimate(node, device);
+  if (!result.declined.empty()) return result;
+  const ConvShape s = conv_shape(node);
+  if (s.groups != 1 || s.in_channels > kFewChannels) return declined("there are {} channels in {} groups", s.in_channels, s.groups);
+  if (s.kernel_w == 1 && s.stride_w != 1) return declined("columns are left out");
+  const FactorInputs inputs(node);
+  if (!node.has_input(inputs.w_zero) || node.input_dtype(inputs.w) != DType::i8) return declined("the weights may be no bytes");
+  const Tensor& zero = node.contents(inputs.w_zero);
+  for (int64_t i = 0; i < zero.elements(); ++i)
+    if (zero.data<int8_t>()[i] != 0) return declined("the weights have zero points");
+  result.packed_inputs = 0;
+  return result;
+}
+
 class QuantizedConvKernel final : public Kernel {
  public:
-  explicit QuantizedConvKernel(PrepareContext& context)
-      : s_(conv_shape(context.node())),
+  explicit QuantizedConvKernel(PrepareContext& context, bool plain)
+      : plain_(plain),
+        s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         lanes_(kernels_.lanes),
         raw_(FactorInputs(context.node()).raw),
@@ -65,6 +85,7 @@ class QuantizedConvKernel final : public Kernel {
     } else {
       piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2), pixel_ = in_blocks_ * piece_;
     }
+    if (plain_) pixel_ = kFewChannels;
     row_ = product_of({ceil_div(columns_, phases_), phases_, pixel_});
     const size_t budget = context.device().l2 / 3;
     rows_ = 1;
@@ -119,6 +140,13 @@ class QuantizedConvKernel final : public Kernel {
         }
       }
       if (outside) continue;
+      if (plain_) {
+        const uint8_t* planes[kFewChannels];  // weights of channels that are not there are 0
+        for (size_t c = 0; c < kFewChannels; ++c)
+          planes[c] = x.from + (std::min(c, s_.in_channels - 1) * s_.in_h + place - s_.pad_top) * s_.in_w + begin - s_.pad_left;
+        kernels_.integer->interleave(planes, end - begin, offset ? 0x80 : 0, window + begin * pixel_);
+        continue;
+      }
       ByteSource source = x;
       for (size_t c = 0; c < in_blocks_; ++c)
         for (size_t first_column = begin; first_column < std::min(end, begin + phases_); ++first_column) {
@@ -134,7 +162,7 @@ class QuantizedConvKernel final : public Kernel {
     const size_t first = share(s_.out_h, blocks_, block), rows = share(s_.out_h, blocks_, block + 1) - first;
     const size_t in_vectors = s_.groups == 1 ? in_blocks_ : s_.groups * in_blocks_,
                  out_vectors = ceil_div(s_.out_channels / s_.groups, lanes_);
-    x.from += (image * in_vectors + group * in_blocks_) * s_.in_h * s_.in_w * lanes_;
+    x.from += (plain_ ? image * s_.in_channels : (image * in_vectors + group * in_blocks_) * lanes_) * s_.in_h * s_.in_w;
     copy_window(x, first, rows, window);
     const size_t place = lanes_ * (raw_ ? sizeof(int32_t) : 1), y_plane = s_.out_h * s_.out_w * place;  // bytes
     y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * place;
@@ -175,6 +203,7 @@ class QuantizedConvKernel final : public Kernel {
     }
   }
 
+  bool plain_;  // x is
   ConvShape s_;
   const Kernels& kernels_;
   size_t lanes_;
@@ -189,11 +218,13 @@ class QuantizedConvKernel final : public Kernel {
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizedConvKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizedConvKernel>(context, false); }
+std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return std::make_unique<QuantizedConvKernel>(context, true); }
 
 constexpr Scheme kSchemes[] = {
     {"ConvInteger", "quantized_conv", estimate, prepare},
     {"QLinearConv", "quantized_conv", estimate, prepare},
+    {"minnow.QuantizedConv", "quantized_conv.first_layer", estimate_plain, prepare_plain, kLargeOnly},
     {"minnow.QuantizedConv", "quantized_conv", estimate, prepare},
 };
 
