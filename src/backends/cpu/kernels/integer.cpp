@@ -324,20 +324,22 @@ void arrange(IntegerForm form, const ByteSource& source, size_t step, size_t cou
   for (size_t i = 0; i < count; ++i, from += step, to += to_step) hn::StoreU(hn::Xor(hn::LoadU(D8(), from), flip), D8(), to);
 }
 
-void interleave(const uint8_t* const from[4], size_t count, uint8_t flip, uint8_t* to) {
-  size_t i = 0;
 #if !MINNOW_SMALL
+void interleave(const uint8_t* const from[4], size_t count, uint8_t flip, uint8_t* to) {
   const hn::FixedTag<uint8_t, 16> d;
   const auto mask = hn::Set(d, flip);
+  size_t i = 0;
   for (; i + 16 <= count; i += 16) {
     const auto a = hn::Xor(hn::LoadU(d, from[0] + i), mask), b = hn::Xor(hn::LoadU(d, from[1] + i), mask),
                c = hn::Xor(hn::LoadU(d, from[2] + i), mask), e = hn::Xor(hn::LoadU(d, from[3] + i), mask);
     hn::StoreInterleaved4(a, b, c, e, d, to + 4 * i);
   }
-#endif
   for (; i < count; ++i)
     for (size_t c = 0; c < 4; ++c) to[4 * i + c] = from[c][i] ^ flip;
 }
+#else
+constexpr void (*interleave)(const uint8_t* const[4], size_t, uint8_t, uint8_t*) = nullptr;
+#endif
 
 // Quotients by a number that is used often, rounded like those of division: two steps with the remainder mend a product with the
 // reciprocal (Markstein 1990, see division.inc). For numbers whose quotients and remainders are in the middle of the range of f32.

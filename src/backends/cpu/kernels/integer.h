@@ -68,7 +68,7 @@ struct IntegerKernels {
   /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: of bytes plus their offset (below), for words as
   /// 16-bit numbers less the zero point. `to_step`: bytes between the results.
   void (*arrange)(IntegerForm form, const ByteSource& source, size_t step, size_t count, uint8_t* to, size_t to_step);
-  /// to[4 i + c] = from[c][i] ^ flip: four bytes for each of `count` places.
+  /// to[4 i + c] = from[c][i] ^ flip: four bytes for each of `count` places. Null: there is none.
   void (*interleave)(const uint8_t* const from[4], size_t count, uint8_t flip, uint8_t* to);
   /// y = clamp(round(x / scale) + zero_point) as u8 or i8; NaN becomes the zero point.
   void (*quantize)(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y);

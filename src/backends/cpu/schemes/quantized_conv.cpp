@@ -44,6 +44,11 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return quantized_conv_estimate(node, device, 0.8 * integer_speed(*cpu_device(device).kernels));
 }
 
+#if MINNOW_SMALL
+constexpr bool kReadsPlain = false;
+#else
+constexpr bool kReadsPlain = true;
+#endif
 constexpr size_t kFewChannels = channels_at_once(IntegerForm::bytes);
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {
@@ -66,7 +71,7 @@ Estimate estimate_plain(const NodeView& node, const Device& device) {
 class QuantizedConvKernel final : public Kernel {
  public:
   explicit QuantizedConvKernel(PrepareContext& context, bool plain)
-      : plain_(plain),
+      : plain_(kReadsPlain && plain),
         s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         lanes_(kernels_.lanes),
@@ -85,7 +90,7 @@ class QuantizedConvKernel final : public Kernel {
     } else {
       piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2), pixel_ = in_blocks_ * piece_;
     }
-    if (plain_) pixel_ = kFewChannels;
+    if (kReadsPlain && plain_) pixel_ = kFewChannels;
     row_ = product_of({ceil_div(columns_, phases_), phases_, pixel_});
     const size_t budget = context.device().l2 / 3;
     rows_ = 1;
@@ -140,7 +145,7 @@ class QuantizedConvKernel final : public Kernel {
         }
       }
       if (outside) continue;
-      if (plain_) {
+      if (kReadsPlain && plain_) {
         const uint8_t* planes[kFewChannels];  // weights of channels that are not there are 0
         for (size_t c = 0; c < kFewChannels; ++c)
           planes[c] = x.from + (std::min(c, s_.in_channels - 1) * s_.in_h + place - s_.pad_top) * s_.in_w + begin - s_.pad_left;
@@ -162,7 +167,7 @@ class QuantizedConvKernel final : public Kernel {
     const size_t first = share(s_.out_h, blocks_, block), rows = share(s_.out_h, blocks_, block + 1) - first;
     const size_t in_vectors = s_.groups == 1 ? in_blocks_ : s_.groups * in_blocks_,
                  out_vectors = ceil_div(s_.out_channels / s_.groups, lanes_);
-    x.from += (plain_ ? image * s_.in_channels : (image * in_vectors + group * in_blocks_) * lanes_) * s_.in_h * s_.in_w;
+    x.from += (kReadsPlain && plain_ ? image * s_.in_channels : (image * in_vectors + group * in_blocks_) * lanes_) * s_.in_h * s_.in_w;
     copy_window(x, first, rows, window);
     const size_t place = lanes_ * (raw_ ? sizeof(int32_t) : 1), y_plane = s_.out_h * s_.out_w * place;  // bytes
     y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * place;
