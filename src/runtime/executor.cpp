@@ -262,11 +262,33 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
     if (const PlanValue& value = entry->plan().values()[v];
         value.place == PlanValue::Place::dynamic || value.info.extent == ValueInfo::Extent::upper_bound)
       entry->dynamic_slots.push_back(&slots[v]);
+  find_single_readers(*entry);
   entry->last_used = ++clock_;
   if (cache.size() >= kMostPlans)
     cache.erase(std::min_element(cache.begin(), cache.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
   cache.push_back(std::move(entry));
   return *cache.back();
+}
+
+// Sequences and optionals that one step reads and nobody else: that step need not copy them.
+void Executor::find_single_readers(Entry& entry) {
+  const Plan& plan = entry.plan();
+  std::vector<uint32_t> readers(plan.values().size());
+  for (const Step& step : plan.steps()) {
+    for (const std::vector<uint32_t>* values : {&step.inputs, &step.captured})
+      for (const uint32_t v : *values)
+        if (v != kNone) readers[v] += values == &step.captured ? 2 : 1;
+  }
+  for (const std::vector<uint32_t>* values : {&plan.exports(), &plan.outputs()})
+    for (const uint32_t v : *values)
+      if (v != kNone) readers[v] += 2;
+  for (const PlanValue& value : plan.values())
+    if (value.alias != kNone) readers[value.alias] += 2;
+  for (uint32_t v = 0; v < readers.size(); ++v) {
+    const PlanValue& value = plan.values()[v];
+    if (readers[v] == 1 && value.place == PlanValue::Place::dynamic && value.info.kind != ValueInfo::Kind::tensor)
+      entry.state.slots()[v].capacity = 1;
+  }
 }
 
 size_t Executor::most_bytes() const noexcept { return has_own_limit() ? session_.memory_limit : memory_limit(); }

@@ -34,6 +34,40 @@ std::string refusal(Session& session, std::initializer_list<TensorView> inputs) 
 
 constexpr size_t kMega = 1000000;
 
+/// A sequence that grows by one tensor at each of `count` nodes.
+std::string growing_sequence(int count, std::string_view rest) {
+  std::string text = "graph {\n  input x: f32[1]\n  s0 = SequenceEmpty()\n";
+  for (int i = 0; i < count; ++i) text += "  s" + std::to_string(i + 1) + " = SequenceInsert(s" + std::to_string(i) + ", x)\n";
+  return text + std::string(rest) + "}";
+}
+
+// A sequence that no other node reads is moved: with a copy for each node these would be 8 million items, more than a gigabyte.
+TEST(MemoryLimit, growing_sequences_take_linear_memory) {
+  for (const char* backend : {"reference", "cpu"}) {
+    Session session = session_of(growing_sequence(4000, "  y = ConcatFromSequence(s4000) {axis = 0}\n  output y\n"), 40 * kMega, backend);
+    for (int run = 0; run < 2; ++run) {
+      const std::vector<float> one = {1.5f + static_cast<float>(run)};
+      const Tensor y = session.run({Tensor::of_f32({1}, one)})[0];
+      ASSERT_EQ(y.shape(), Shape({4000}));
+      EXPECT_EQ(y.data<float>()[0], one[0]);
+      EXPECT_EQ(y.data<float>()[3999], one[0]);
+    }
+  }
+}
+
+TEST(MemoryLimit, sequences_that_are_read_twice_stay) {
+  Session session = session_of(growing_sequence(3,
+                                                "  n = SequenceLength(s2)\n  m = SequenceLength(s2)\n  k = SequenceLength(s3)\n  output "
+                                                "n\n  output m\n  output k\n  output s1\n"),
+                               kMega);
+  for (int run = 0; run < 2; ++run) {
+    const std::vector<Datum> outputs = session.run_any(std::vector<Datum>{Tensor::of_f32({1}, std::vector<float>{7})});
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(outputs[i].tensor.data<int64_t>()[0], i == 2 ? 3 : 2);
+    ASSERT_EQ(outputs[3].items.size(), 1u);
+    EXPECT_EQ(outputs[3].items[0].tensor.data<float>()[0], 7);
+  }
+}
+
 // Taps so far apart that what lies between them would fill no memory, and whose size does not fit 32 bits.
 TEST(MemoryLimit, scratch_that_no_memory_holds_is_an_error_however_many_bits_sizes_have) {
   std::string text = "graph {\n  input x: f32[1, 32, 1, 1]\n  const w = f32[32, 32, 2, 2] [1";

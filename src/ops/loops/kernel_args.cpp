@@ -67,8 +67,8 @@ MutableTensorView KernelArgs::allocate_output(size_t i, const Shape& shape) {
 }
 
 Datum KernelArgs::datum(size_t i) const {
-  const Slot& slot = *inputs_[i];
-  if (node_->input(i).kind != ValueInfo::Kind::tensor) return slot.datum;
+  Slot& slot = *inputs_[i];
+  if (node_->input(i).kind != ValueInfo::Kind::tensor) return slot.capacity ? std::move(slot.datum) : slot.datum;
   return Datum(Tensor(slot.view.dtype(), slot.view.shape(), slot.view.data(), nullptr));
 }
 
