@@ -624,6 +624,46 @@ void weighted_planes(const float* const* planes, const float* weights, float shi
     for (size_t i = 0; i < n; ++i) out[i] = a[i] * p + b[i] * q + (c[i] * r + (e[i] * s + shift));
 }
 
+void transform_u8(const uint8_t* in, const float* weights, uint8_t* out, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  const hn::RebindToSigned<decltype(d)> integers;
+  using V = hn::Vec<decltype(d)>;
+  const auto floats = [&](hn::Vec<decltype(bytes)> x) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(integers, x)); };
+  const auto pixels = [&](const uint8_t* from, uint8_t* to) HWY_ATTR {
+    hn::Vec<decltype(bytes)> x, y, z;
+    hn::LoadInterleaved3(bytes, from, x, y, z);
+    const V a = floats(x), b = floats(y), c = floats(z);
+    const auto made = [&](const float* w) HWY_ATTR {
+      const V sum = hn::MulAdd(a, hn::Set(d, w[0]), hn::MulAdd(b, hn::Set(d, w[1]), hn::MulAdd(c, hn::Set(d, w[2]), hn::Set(d, w[3]))));
+      const V bounded = hn::IfThenElseZero(hn::Eq(sum, sum), hn::Min(hn::Max(sum, hn::Zero(d)), hn::Set(d, 255.0f)));
+      return hn::DemoteTo(bytes, hn::NearestInt(bounded));
+    };
+    hn::StoreInterleaved3(made(weights), made(weights + 4), made(weights + 8), bytes, to);
+  };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) pixels(in + 3 * i, out + 3 * i);
+  if (i == n) return;
+  uint8_t from[3 * HWY_MAX_BYTES / sizeof(float)] = {}, to[sizeof(from)];
+  std::copy(in + 3 * i, in + 3 * n, from);
+  pixels(from, to);
+  std::copy(to, to + 3 * (n - i), out + 3 * i);
+}
+
+template <class T>
+void eliminate(T* a, size_t n, T* b, size_t k, size_t i) {
+  const T d = -1 / a[i * n + i];
+  const auto add = [](T alpha, const T* HWY_RESTRICT from, T* HWY_RESTRICT to, size_t count) HWY_ATTR {
+    for (size_t c = 0; c < count; ++c) to[c] += alpha * from[c];
+  };
+  for (size_t j = i + 1; j < n; ++j) {
+    const T alpha = a[j * n + i] * d;
+    add(alpha, a + i * n + i + 1, a + j * n + i + 1, n - i - 1);
+    if (b) add(alpha, b + i * k, b + j * k, k);
+  }
+}
+
 }  // namespace
 
 #define MINNOW_ELEMENTS(f) \
@@ -678,7 +718,10 @@ const ArithmeticLoops kArithmeticLoops{
     split<float>,
     merge<uint8_t>,
     merge<float>,
-    weighted_planes};
+    weighted_planes,
+    transform_u8,
+    eliminate<float>,
+    eliminate<double>};
 
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

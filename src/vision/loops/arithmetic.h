@@ -65,6 +65,12 @@ struct ArithmeticLoops {
   void (*merge_f32)(const float* const* planes, float* out, int channels, size_t pixels);
   /// Planes (3 or 4) times weights, plus `shift`.
   void (*weighted_planes)(const float* const* planes, const float* weights, float shift, int count, float* out, size_t n);
+  /// Pixels of three bytes: each made channel is the sum of the pixel's channels times three weights, plus the fourth; rounded.
+  void (*transform_u8)(const uint8_t* in, const float* weights, uint8_t* out, size_t pixels);  // 3 rows of 4 weights
+  /// Gauss: rows i + 1 .. n - 1 of a [n, n], from column i + 1 on, and of b [n, k] (or null) less the multiple of row i that clears column
+  /// i.
+  void (*eliminate_f32)(float* a, size_t n, float* b, size_t k, size_t i);
+  void (*eliminate_f64)(double* a, size_t n, double* b, size_t k, size_t i);
 };
 const ArithmeticLoops& arithmetic_loops();
 

@@ -92,6 +92,19 @@ Tensor transform(const ImageView& image, const ImageView& matrix, Output output)
   Result result(kName, output, image.dtype(), image.height(), image.width(), matrix.height(), {&image});
   const size_t pixels_of_tile = std::max<size_t>(64, 1024 / std::max(from, to) / 64 * 64), width = static_cast<size_t>(image.width()),
                size = size_of(image.dtype());
+  if (from == 3 && to == 3 && side.index == 0) {
+    std::array<float, 12> rows_of_weights;
+    std::copy(weights.begin(), weights.end(), rows_of_weights.begin());
+    const int64_t at_once = rows_at_once({&image, &result.view()});
+    const ImageView pixels = with_rows_joined(image, at_once);
+    const MutableImageView made = with_rows_joined(result.view(), at_once);
+    for_rows(pixels.height(), pixels.width() * 9, [&](int64_t first, int64_t last) {
+      for (int64_t y = first; y < last; ++y)
+        arithmetic_loops().transform_u8(pixels.row<uint8_t>(y), rows_of_weights.data(), made.row<uint8_t>(y),
+                                        static_cast<size_t>(pixels.width()));
+    });
+    return result.finish();
+  }
   if ((from == 3 || from == 4) && (to == 3 || to == 4) && fits_float(side.index)) {  // as planes of floats
     for_rows(image.height(), image.width() * static_cast<int64_t>(from * to), [&](int64_t first, int64_t last) {
       const ArithmeticLoops& loops = arithmetic_loops();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "vision/loops/arithmetic.h"
 #include "vision/points/points.h"
 
 namespace minnow::vision {
@@ -203,13 +204,10 @@ int lu(T* a, size_t n, T* b, size_t k) {
       if (b) std::swap_ranges(b + i * k, b + i * k + k, b + pivot * k);
       sign = -sign;
     }
-    const T d = -1 / a[i * n + i];
-    for (size_t j = i + 1; j < n; ++j) {
-      const T alpha = a[j * n + i] * d;
-      for (size_t c = i + 1; c < n; ++c) a[j * n + c] += alpha * a[i * n + c];
-      if (b)
-        for (size_t c = 0; c < k; ++c) b[j * k + c] += alpha * b[i * k + c];
-    }
+    if constexpr (sizeof(T) == 4)
+      arithmetic_loops().eliminate_f32(a, n, b, k, i);
+    else
+      arithmetic_loops().eliminate_f64(a, n, b, k, i);
   }
   if (!b) return sign;
   for (size_t i = n; i-- > 0;) {

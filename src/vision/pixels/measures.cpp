@@ -597,6 +597,20 @@ Tensor back_project(const std::vector<ImageView>& images, const std::vector<int>
   const ImageView given = output.view();
   Result result(kName, output, image.dtype(), image.height(), image.width(), 1, {&image, given ? &given : &image});
   const float* values = histogram.data<float>();
+  if (image.dtype() == DType::u8 && histogram.elements() <= image.height() * image.width()) {
+    // A byte for each bin; the first is for pixels in none.
+    std::vector<uint8_t> of_bins(static_cast<size_t>(histogram.elements()) + 1);
+    for (size_t i = 1; i < of_bins.size(); ++i) of_bins[i] = saturate<uint8_t>(static_cast<double>(values[i - 1]) * scale);
+    for_rows(image.height(), image.width() * 4, [&](int64_t first, int64_t last) {
+      std::vector<int32_t> bins(static_cast<size_t>(image.width()));
+      for (int64_t y = first; y < last; ++y) {
+        bins_of_row(dimensions, y, bins);
+        uint8_t* const out = result.view().row<uint8_t>(y);
+        for (size_t x = 0; x < bins.size(); ++x) out[x] = of_bins[static_cast<size_t>(bins[x] + 1)];
+      }
+    });
+    return result.finish();
+  }
   for_rows(image.height(), image.width() * 4, [&](int64_t first, int64_t last) {
     std::vector<int32_t> bins(static_cast<size_t>(image.width()));
     std::vector<double> made(bins.size() + 16);
