@@ -25,7 +25,7 @@ void KernelText::output(size_t i, std::string_view name, bool raw) {
 }
 
 void KernelText::scratch(size_t offset, std::string_view name, std::string_view type, bool writes) {
-  definitions_ += format("#define T_{} {}\n", name, type);
+  definitions_ += format("#define T_{} {}\n#define C_{} {}\n", name, type, name, type);
   parameters_ += format("{}{}({}, {})", parameters_.empty() ? "" : ", ", writes ? "WRITE" : "READ", type, name);
   pointers_ += format("  USE_{}({}, {});\n", writes ? "WRITE" : "READ", type, name);
   given_.push_back(Given::scratch(offset));
@@ -85,9 +85,10 @@ void KernelText::add_items(std::string_view name, int64_t n, std::string_view bo
                  std::string(name), n, given_);
 }
 
-void KernelText::add_groups(std::string_view name, int64_t groups, uint32_t items, std::string_view body, std::string_view functions) {
-  kernel_.add(source(name, body, format("{}{}", kGroupReductions, functions)), std::string(name), {static_cast<uint32_t>(groups), 1, 1},
-              {items, 1, 1}, given_);
+void KernelText::add_groups(std::string_view name, int64_t groups, uint32_t items, std::string_view body, std::string_view functions,
+                            int64_t groups_y) {
+  kernel_.add(source(name, body, format("{}{}", kGroupReductions, functions)), std::string(name),
+              {static_cast<uint32_t>(groups), static_cast<uint32_t>(groups_y), 1}, {items, 1, 1}, given_);
 }
 
 }  // namespace minnow::gpu

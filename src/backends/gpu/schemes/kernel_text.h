@@ -33,7 +33,8 @@ class KernelText {
   /// A launch of one item for each i < n.
   void add_items(std::string_view name, int64_t n, std::string_view body, std::string_view functions = {});
   /// A launch of groups of `items`, at most 256; the body may use kGroupReductions.
-  void add_groups(std::string_view name, int64_t groups, uint32_t items, std::string_view body, std::string_view functions = {});
+  void add_groups(std::string_view name, int64_t groups, uint32_t items, std::string_view body, std::string_view functions = {},
+                  int64_t groups_y = 1);
 
  private:
   void tensor(std::string_view name, DType dtype, bool raw, std::string_view access);

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move elements without looking at them: strided copies, and for the rest a table of the places that elements come from,
-// which the operator's own reference makes.
-#include <numeric>
-
+// Operators that move elements without looking at them: strided copies.
 #include "backends/gpu/schemes/kernel_text.h"
 #include "graph/slice.h"
-#include "ops/evaluate.h"
-#include "ops/operator.h"
 
 namespace minnow::gpu {
 std::string_view unit_of(DType dtype) {
@@ -219,64 +214,13 @@ std::unique_ptr<Kernel> prepare_split(PrepareContext& context) {
   return kernel;
 }
 
-// The rest: the reference moves the numbers 0, 1, 2 ..., which then say where each element comes from.
-Estimate estimate_table(const NodeView& node, const Device& device) {
-  Estimate estimate = estimate_copy(node, device);
-  if (!estimate.declined.empty()) return estimate;
-  if (!node.definition() || !node.definition()->reference) return declined("it has no reference");
-  if (node.output_shape(0).elements() > (1 << 24)) return declined("the output has more than 2^24 elements");
-  estimate.seconds += device.byte_time(4.0 * static_cast<double>(node.output_shape(0).elements()));
-  return estimate;
-}
-
-constexpr std::string_view kByTable = R"(
-KERNEL(by_table)(READ(UNIT, x), READ(i32, table), WRITE(UNIT, y), const int n) {
-  USE_READ(UNIT, x);
-  USE_READ(i32, table);
-  USE_WRITE(UNIT, y);
-  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
-  if (i >= n) return;
-  y[i] = x[table[i]];
-}
-)";
-
-// The operator of a node with such contents of input 0, by its reference.
-Tensor moved_by_reference(const NodeView& node, Tensor places) {
-  std::vector<Datum> inputs(node.input_count());
-  inputs[0] = Datum(std::move(places));
-  for (size_t i = 1; i < node.input_count(); ++i)
-    if (node.has_input(i)) inputs[i] = Datum(node.contents(i));
-  return evaluate(OperatorSet::builtin(), node.node(), inputs)[0].tensor;
-}
-
-std::unique_ptr<Kernel> prepare_table(PrepareContext& context) {
-  const NodeView& node = context.node();
-  Tensor places(DType::i32, node.input_shape(0));
-  int32_t* to = places.writable().data<int32_t>();
-  std::iota(to, to + places.elements(), 0);
-  const Tensor table = moved_by_reference(node, std::move(places));
-  auto kernel = std::make_unique<Launches>(context);
-  const size_t constant = kernel->add_table(table.data(), table.bytes());
-  kernel->add_1d(format("#define UNIT {}\n{}", unit_of(node.output(0).dtype), kByTable), "by_table", table.elements(),
-                 {Given::input(0), kernel->constant(constant), Given::output(0), table.elements()});
-  return kernel;
-}
-
-constexpr Scheme kSchemes[] = {{"Reshape", "gpu.copy", estimate_kept, prepare_kept},
-                               {"Flatten", "gpu.copy", estimate_kept, prepare_kept},
-                               {"Squeeze", "gpu.copy", estimate_kept, prepare_kept},
-                               {"Unsqueeze", "gpu.copy", estimate_kept, prepare_kept},
-                               {"Identity", "gpu.copy", estimate_kept, prepare_kept},
-                               {"Transpose", "gpu.transpose", estimate_copy, prepare_transpose},
-                               {"Expand", "gpu.expand", estimate_copy, prepare_expand},
-                               {"Concat", "gpu.concat", estimate_concat, prepare_concat},
-                               {"Split", "gpu.split", estimate_split, prepare_split},
-                               {"Slice", "gpu.slice", estimate_copy, prepare_slice},
-                               {"Tile", "gpu.tile", estimate_copy, prepare_tile},
-                               {"DepthToSpace", "gpu.by_table", estimate_table, prepare_table},
-                               {"SpaceToDepth", "gpu.by_table", estimate_table, prepare_table},
-                               {"minnow.ChannelShuffle", "gpu.by_table", estimate_table, prepare_table},
-                               {"CenterCropPad", "gpu.by_table", estimate_table, prepare_table}};
+constexpr Scheme kSchemes[] = {
+    {"Reshape", "gpu.copy", estimate_kept, prepare_kept},    {"Flatten", "gpu.copy", estimate_kept, prepare_kept},
+    {"Squeeze", "gpu.copy", estimate_kept, prepare_kept},    {"Unsqueeze", "gpu.copy", estimate_kept, prepare_kept},
+    {"Identity", "gpu.copy", estimate_kept, prepare_kept},   {"Transpose", "gpu.transpose", estimate_copy, prepare_transpose},
+    {"Expand", "gpu.expand", estimate_copy, prepare_expand}, {"Concat", "gpu.concat", estimate_concat, prepare_concat},
+    {"Split", "gpu.split", estimate_split, prepare_split},   {"Slice", "gpu.slice", estimate_copy, prepare_slice},
+    {"Tile", "gpu.tile", estimate_copy, prepare_tile}};
 
 }  // namespace
 

@@ -8,6 +8,8 @@
 
 namespace minnow::gpu {
 
+std::span<const Scheme> attention_schemes();
+std::span<const Scheme> axes_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> indexing_schemes();
@@ -17,6 +19,7 @@ std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> packed_schemes();
 std::span<const Scheme> pool_schemes();
 std::span<const Scheme> reduce_schemes();
+std::span<const Scheme> scan_schemes();
 std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> tensor_conv_schemes();
 std::span<const Scheme> tensor_matmul_schemes();
