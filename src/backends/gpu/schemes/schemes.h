@@ -13,6 +13,7 @@ std::span<const Scheme> axes_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> indexing_schemes();
+std::span<const Scheme> integer_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();
