@@ -222,6 +222,73 @@ class MINNOW_API Flatten : public Layer {
   int64_t start_;
 };
 
+/// One axis as several.
+class MINNOW_API Unflatten : public Layer {
+ public:
+  Unflatten(int64_t axis, std::vector<int64_t> sizes) : axis_(axis), sizes_(std::move(sizes)) {}
+  Vars forward(const Vars& x) override;
+
+ private:
+  int64_t axis_;
+  std::vector<int64_t> sizes_;
+};
+
+/// [N, C r^2, H, W] to [N, C, H r, W r], and back.
+class MINNOW_API PixelShuffle : public Layer {
+ public:
+  explicit PixelShuffle(int64_t factor) : factor_(factor) {}
+  Vars forward(const Vars& x) override;
+
+ private:
+  int64_t factor_;
+};
+class MINNOW_API PixelUnshuffle : public Layer {
+ public:
+  explicit PixelUnshuffle(int64_t factor) : factor_(factor) {}
+  Vars forward(const Vars& x) override;
+
+ private:
+  int64_t factor_;
+};
+
+/// [N, C, ...] with other sizes: `size`, or the input's times `scale`, one for each spatial axis or one for all.
+struct UpsampleOptions {
+  PerAxis size = {};
+  std::vector<double> scale = {};
+  std::string mode = "nearest";  // "nearest-exact", "linear", "bilinear", "trilinear", "bicubic"
+  bool align_corners = false;
+};
+class MINNOW_API Upsample : public Layer {
+ public:
+  /// Throws InvalidArgument for another mode, and without exactly one of size and scale.
+  explicit Upsample(UpsampleOptions options);
+  Vars forward(const Vars& x) override;
+
+ private:
+  UpsampleOptions options_;
+  expr::Attributes attributes_;
+};
+
+/// x1^T weight[k] x2 + bias[k] for each k: takes [..., in1] and [..., in2].
+class MINNOW_API Bilinear : public Layer {
+ public:
+  Bilinear(int64_t in1, int64_t in2, int64_t out, bool bias = true);
+  Vars forward(const Vars& x) override;
+  Var weight, bias;  // [out, in1, in2], [out]
+};
+
+/// Modules named "0", "1" ... for a layer that calls them itself.
+class MINNOW_API ModuleList : public Layer {
+ public:
+  explicit ModuleList(std::vector<std::shared_ptr<Layer>> layers);
+  Vars forward(const Vars& x) override;  // throws InvalidArgument
+  const std::shared_ptr<Layer>& operator[](size_t i) const { return order_.at(i); }
+  size_t size() const noexcept { return order_.size(); }
+
+ private:
+  std::vector<std::shared_ptr<Layer>> order_;
+};
+
 struct RecurrentOptions {
   int64_t layers = 1;
   bool bias = true, batch_first = false;

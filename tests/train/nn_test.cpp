@@ -148,6 +148,25 @@ const std::map<std::string, std::function<L()>> kLayers = {
        return make<Activation>("softmax", expr::Attributes{{"axis", int64_t{1}}});
      }},
     {"nn.Flatten()", [] { return make<Flatten>(); }},
+    {"nn.Unflatten(1, (2, 3))",
+     [] {
+       return make<Unflatten>(1, PerAxis{2, 3});
+     }},
+    {"nn.PixelShuffle(2)", [] { return make<PixelShuffle>(2); }},
+    {"nn.PixelUnshuffle(2)", [] { return make<PixelUnshuffle>(2); }},
+    {"nn.Upsample(scale_factor=2)", [] { return make<Upsample>(UpsampleOptions{.scale = {2}}); }},
+    {"nn.Upsample(size=(5, 7))",
+     [] {
+       return make<Upsample>(UpsampleOptions{.size = {5, 7}});
+     }},
+    {"nn.Upsample(scale_factor=2, mode='bilinear')", [] { return make<Upsample>(UpsampleOptions{.scale = {2}, .mode = "bilinear"}); }},
+    {"nn.Upsample(size=(5, 7), mode='bilinear', align_corners=True)",
+     [] {
+       return make<Upsample>(UpsampleOptions{.size = {5, 7}, .mode = "bilinear", .align_corners = true});
+     }},
+    {"nn.Upsample(scale_factor=3, mode='linear')", [] { return make<Upsample>(UpsampleOptions{.scale = {3}, .mode = "linear"}); }},
+    {"nn.Upsample(scale_factor=2, mode='bicubic')", [] { return make<Upsample>(UpsampleOptions{.scale = {2}, .mode = "bicubic"}); }},
+    {"nn.Bilinear(3, 4, 2)", [] { return make<Bilinear>(3, 4, 2); }},
     {"nn.Dropout(0.4)", [] { return make<Dropout>(0.4); }},
     {"nn.RNN(3, 4)", [] { return make<RNN>(3, 4); }},
     {"nn.LSTM(3, 4)", [] { return make<LSTM>(3, 4); }},
@@ -327,6 +346,15 @@ TEST(Layers, errors) {
   EXPECT_THAT(sentence_of([&] { mse_loss({x, of({2, 1}, {1, 2})}); }), HasSubstr("shape"));
   EXPECT_THAT(sentence_of([&] { AdaptiveAvgPool2d(2).forward({of({1, 1, 3, 3}, noise(1, 9))}); }), HasSubstr("divide"));
   EXPECT_THAT(sentence_of([&] { BatchNorm(2).forward({of({1, 2}, {1, 2})}); }), HasSubstr("more than one"));
+}
+
+TEST(Layers, a_list_names_its_modules) {
+  ModuleList list({make<Linear>(2, 3), make<Linear>(3, 1)});
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list.parameters()[2].first, "1.weight");
+  EXPECT_THAT(sentence_of([&] { list(Vars{}); }), HasSubstr("call the modules in it"));
+  EXPECT_THAT(sentence_of([&] { Upsample({.scale = {2}, .mode = "bilinar"}); }), HasSubstr("bilinear"));
+  EXPECT_THAT(sentence_of([&] { Upsample({}); }), HasSubstr("either size or scale"));
 }
 
 }  // namespace

@@ -268,4 +268,93 @@ Vars Flatten::forward(const Vars& x) {
   return {op("Reshape", {x[0], ints(shape)})};
 }
 
+Vars Unflatten::forward(const Vars& x) {
+  Ints shape = shape_of(first_of(x));
+  const int64_t rank = static_cast<int64_t>(shape.size()), axis = axis_ < 0 ? axis_ + rank : axis_;
+  if (axis < 0 || axis >= rank) throw InvalidArgument("Unflatten: axis {} is none of an input of {} axes", axis_, rank);
+  shape.erase(shape.begin() + axis);
+  shape.insert(shape.begin() + axis, sizes_.begin(), sizes_.end());
+  return {op("Reshape", {x[0], ints(shape)})};
+}
+
+Vars PixelShuffle::forward(const Vars& x) {
+  return {op("DepthToSpace", {first_of(x)}, {{"blocksize", factor_}, {"mode", std::string("CRD")}})};
+}
+/// SpaceToDepth has the channels of one place together; torch has the places of one channel together.
+Vars PixelUnshuffle::forward(const Vars& x) {
+  const Ints shape = shape_of(first_of(x));
+  if (shape.size() != 4 || factor_ < 1 || shape[2] % factor_ != 0 || shape[3] % factor_ != 0)
+    throw InvalidArgument("PixelUnshuffle: an input [N, C, H, W] whose height and width {} divides is wanted, not {}", factor_,
+                          first_of(x).shape());
+  const int64_t rows = shape[2] / factor_, columns = shape[3] / factor_;
+  const Var parts = op("Reshape", {x[0], ints({shape[0], shape[1], rows, factor_, columns, factor_})});
+  const Var moved = op("Transpose", {parts}, {{"perm", Ints{0, 1, 3, 5, 2, 4}}});
+  return {op("Reshape", {moved, ints({shape[0], shape[1] * factor_ * factor_, rows, columns})})};
+}
+
+Upsample::Upsample(UpsampleOptions options) try : options_(std::move(options)) {
+  struct Mode {
+    std::string_view name, mode, coordinates, nearest;
+  };
+  constexpr Mode kModes[] = {{"nearest", "nearest", "asymmetric", "floor"},
+                             {"nearest-exact", "nearest", "half_pixel", "round_prefer_ceil"},
+                             {"linear", "linear", "", ""},
+                             {"bilinear", "linear", "", ""},
+                             {"trilinear", "linear", "", ""},
+                             {"bicubic", "cubic", "", ""}};
+  std::vector<std::string> names;
+  const Mode* found = nullptr;
+  for (const Mode& mode : kModes) {
+    names.emplace_back(mode.name);
+    if (mode.name == options_.mode) found = &mode;
+  }
+  if (!found) throw InvalidArgument("there is no mode \"{}\"{}", options_.mode, nearest(options_.mode, names));
+  if (options_.size.empty() == options_.scale.empty()) throw InvalidArgument("Upsample takes either size or scale");
+  attributes_ = {{"mode", std::string(found->mode)}};
+  if (found->nearest.empty()) {
+    attributes_.emplace_back("coordinate_transformation_mode",
+                             std::string(options_.align_corners ? "align_corners" : "pytorch_half_pixel"));
+    if (found->mode == "cubic") attributes_.emplace_back("cubic_coeff_a", -0.75f);
+  } else {
+    attributes_.emplace_back("coordinate_transformation_mode", std::string(found->coordinates));
+    attributes_.emplace_back("nearest_mode", std::string(found->nearest));
+  }
+} catch (...) {
+  throw_as_error();
+}
+
+Vars Upsample::forward(const Vars& x) {
+  Ints shape = shape_of(first_of(x));
+  const size_t axes = std::max<size_t>(shape.size(), 2) - 2;
+  std::vector<float> factors{1, 1};
+  for (size_t i = 0; i < axes && !options_.scale.empty(); ++i) {
+    const double factor = options_.scale.size() == 1 ? options_.scale[0] : options_.scale.at(i);
+    factors.push_back(static_cast<float>(factor));
+    shape[i + 2] = static_cast<int64_t>(static_cast<double>(shape[i + 2]) * factor);
+  }
+  if (!options_.size.empty()) {
+    const PerAxis sizes = per_axis(options_.size, axes);
+    std::copy(sizes.begin(), sizes.end(), shape.begin() + 2);
+  }
+  if (!options_.scale.empty() && !options_.align_corners)
+    return {op("Resize", {x[0], Var(), Tensor::of_f32({static_cast<int64_t>(factors.size())}, factors)}, attributes_)};
+  return {op("Resize", {x[0], Var(), Var(), ints(shape)}, attributes_)};
+}
+
+Bilinear::Bilinear(int64_t in1, int64_t in2, int64_t out, bool has_bias) {
+  const double bound = 1 / std::sqrt(std::max<double>(static_cast<double>(in1), 1));
+  weight = uniform("weight", {out, in1, in2}, bound);
+  if (has_bias) bias = uniform("bias", {out}, bound);
+}
+Vars Bilinear::forward(const Vars& x) {
+  if (x.size() != 2) throw InvalidArgument("Bilinear takes two inputs, {} are given", x.size());
+  const Var made = op("Einsum", {x[0], weight, x[1]}, {{"equation", std::string("...i,kij,...j->...k")}});
+  return {bias.has_value() ? made + bias : made};
+}
+
+ModuleList::ModuleList(std::vector<std::shared_ptr<Layer>> layers) : order_(std::move(layers)) {
+  for (size_t i = 0; i < order_.size(); ++i) layer(std::to_string(i), order_[i]);
+}
+Vars ModuleList::forward(const Vars&) { throw InvalidArgument("a ModuleList is not called; call the modules in it"); }
+
 }  // namespace minnow::nn
