@@ -129,11 +129,11 @@ class Minnow:
         return expr.op("SoftmaxCrossEntropyLoss", [getattr(self, self.network)(x), labels])
 
 
-def recorded_step(network, threads, memory=0):
-    """A TrainingStep, and a function that runs it."""
+def recorded_step(network, threads, memory=0, head=False):
+    """A TrainingStep of all parameters, or of the last layer alone, and a function that runs it."""
     made, (x, labels) = Minnow(network), map(minnow.Var, batch_of(network))
     made.loss(x, labels)
-    optimizer = optim.create("sgd", made.parameters, lr=1e-3, momentum=0.9, threads=threads)
+    optimizer = optim.create("sgd", made.parameters[-2:] if head else made.parameters, lr=1e-3, momentum=0.9, threads=threads)
     step = optim.TrainingStep(made.loss, optimizer, memory=memory)
     scope = expr.scope(threads=threads)
 
@@ -145,6 +145,23 @@ def recorded_step(network, threads, memory=0):
 
 def minnow_step(network, threads):
     return recorded_step(network, threads)[1]
+
+
+def head_table(networks, threads, seconds):
+    print("| network | threads | whole min ms | head alone min ms | head / whole |")
+    print("|---|---|---|---|---|")
+    for network in networks:
+        for count in threads:
+            runs = [recorded_step(network, count, head=head)[1] for head in (False, True)]
+            times = [[], []]
+            end = time.perf_counter() + seconds
+            while time.perf_counter() < end or len(times[0]) < 5:
+                for run, own in zip(runs, times):
+                    begin = time.perf_counter()
+                    run()
+                    own.append(time.perf_counter() - begin)
+            whole, head = (min(own) * 1e3 for own in times)
+            print(f"| {network} b{BATCH[network]} | {count} | {whole:.1f} | {head:.1f} | {head / whole:.2f} |", flush=True)
 
 
 def memory_table(networks, parts, threads, seconds):
@@ -320,10 +337,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="for each network and number of threads")
     parser.add_argument("--torch-python", help="a Python that has torch and numpy")
     parser.add_argument("--memory", type=float, nargs="+", metavar="PART", help="compare steps within parts of the memory")
+    parser.add_argument("--head", action="store_true", help="compare steps of all parameters with those of the last layer alone")
     parser.add_argument("--save-graph", metavar="FILE", help="write the loss and the gradients of one network as a model instead")
     options = parser.parse_args()
     if options.save_graph:
         return save_graph(options.networks[0], options.save_graph)
+    if options.head:
+        return head_table(options.networks, options.threads, options.seconds)
     if options.memory:
         return memory_table(options.networks, options.memory, options.threads, options.seconds)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}\n")
