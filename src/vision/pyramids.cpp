@@ -71,7 +71,10 @@ void down(const ImageView& from, const MutableImageView& to, Border border) {
       };
       for (int64_t x = -kBefore; x < 0; ++x) repeat(x);
       for (int64_t x = 0; x < after; ++x) repeat(from.width() + x);
-      halve(row, to.width(), channels, to.row<T>(y));
+      // Half the size and one more: OpenCV puts the last pixel over the last column, not behind it.
+      const int64_t over = 2 * to.width() > from.width() + 1 && from.width() > 2 ? 1 : 0;
+      halve(row, to.width() - over, channels, to.row<T>(y));
+      if (over) halve(row + (from.width() - 1) * channels, 1, channels, to.row<T>(y) + (to.width() - 1) * channels);
     }
   });
 }

@@ -323,8 +323,13 @@ DOWN_BORDERS, UP_BORDERS = BORDERS[1:5], (cv2.BORDER_DEFAULT,)
 @function("pyrDown", within=1)
 def pyr_down(random):
     yield from pyramid_cases(random, INTEGERS, DOWN_BORDERS)
-    for size in ((5, 4), (4, 4), (5, 5), (3, 4)):  # a column more than the default is wrong in OpenCV
-        yield call(image(random, 9, 10, 3, "uint8"), dstsize=size)
+    for size in ((5, 4), (4, 4), (5, 5), (6, 4), (6, 5)):
+        for border in DOWN_BORDERS:
+            yield call(image(random, 9, 10, 3, "uint8"), dstsize=size, borderType=border)
+    for width, size in ((32, (17, 12)), (32, (17, 13)), (2, (2, 12)), (31, (15, 12)), (1, (1, 12))):
+        for border in (cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT, cv2.BORDER_REFLECT_101):
+            yield call(image(random, 24, width, 1, "uint8"), dstsize=size, borderType=border)
+    yield call(image(random, 9, 10, 3, "uint8"), dstsize=(3, 4))
     yield call(image(random, 9, 10, 3, "uint8"), borderType=cv2.BORDER_CONSTANT)
     yield call(image(random, 9, 10, 3, "int8"))
 
