@@ -74,6 +74,27 @@ TEST_P(Gpu, computes_as_the_processor_does) {
   EXPECT_EQ(elsewhere, 0u);
 }
 
+TEST_P(Gpu, computes_large_products_in_large_tiles) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const auto input = [&](const char* name, std::vector<int64_t> dims) {
+    ValueType type = ValueType::tensor(DType::f32);
+    type.dims.emplace();
+    for (const int64_t dim : dims) type.dims->push_back(Dim{dim, ""});
+    return b.wrap(&graph->add_input(name, type));
+  };
+  const Expr image = input("image", {5, 9, 65, 64}), left = input("left", {1537, 35}), right = input("right", {35, 1540});
+  graph->add_output(*b.op("Conv", {image, b.constant(random_tensor({130, 9, 3, 3}, 1)), b.constant(random_tensor({130}, 2))},
+                          {{"pads", Ints{1, 1, 1, 1}}})
+                         .value());
+  graph->add_output(*b.op("MatMul", {left, right}).value());
+  const Model model = Model::from_graph(std::move(graph));
+  const Tensor x = random_tensor({5, 9, 65, 64}, 3), y = random_tensor({1537, 35}, 4), z = random_tensor({35, 1540}, 5);
+  const std::vector<TensorView> inputs = {x, y, z};
+  const std::vector<Tensor> found = Session(model, options).run(inputs), expected = Session(model).run(inputs);
+  for (size_t i = 0; i < 2; ++i) expect_close(found[i], expected[i], 5e-5);
+}
+
 TEST_P(Gpu, computes_with_16_bits_at_low_precision) {
   options.precision = "low";
   const Model model = network();

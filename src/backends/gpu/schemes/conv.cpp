@@ -49,7 +49,7 @@ std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry
                      format("#define LOAD_X(i) LOAD({}, x, i)\n#define A_AT(m, k) LOAD({}, w, (batch * M + (m)) * K + (k))\n", x, w);
   // An item reads one column of B: its place in the image is found once.
   gemm.start =
-      "const int my_n = n0 + item % 64, my_b = my_n / (OD * OH * OW), my_p = my_n - my_b * (OD * OH * OW); \\\n"
+      "const int my_n = n0 + item % TILE, my_b = my_n / (OD * OH * OW), my_p = my_n - my_b * (OD * OH * OW); \\\n"
       "  const int my_z = my_p / (OH * OW) * SD - PD, my_y = my_p / OW % OH * SH - PH, my_x = my_p % OW * SW - PW; \\\n"
       "  const int my_at = (my_b * GROUP_COUNT + batch) * C * ID * IH * IW;";
   gemm.definitions += format("#define GROUP_COUNT {}\n", conv.groups);

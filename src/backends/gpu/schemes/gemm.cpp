@@ -9,41 +9,56 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr int64_t kTileM = 64, kTileN = 64, kTileK = 16;
+constexpr int64_t kTileK = 16;
 // Tiles in flight that keep a large device busy.
 constexpr int64_t kBusy = 264;
 
-// 16 x 16 items compute 4 x 4 sums each. Parts of k go to scratch, and are added by `gemm_end`.
+// 16 x 16 items compute PER x PER sums each, PER = TILE / 16: rows and columns in fours, 64 apart. While a step of 16 along k is
+// multiplied, the next one is on its way to registers. Parts of k go to scratch, and are added by `gemm_end`.
 constexpr std::string_view kSource = R"(
-  LOCAL float as[16][68];
-  LOCAL float bs[16][68];
+#define PER (TILE / 16)
+#define FETCH(from)                                                                                     \
+  UNROLL for (int t = 0; t < PER; ++t) {                                                                \
+    const int at = t * 256 + item, m = A_COLUMNS ? at % TILE : at / 16, k = A_COLUMNS ? at / TILE : at % 16; \
+    next_a[t] = m0 + m < M && (from) + k < k_end ? A_AT(m0 + m, (from) + k) : 0;                        \
+  }                                                                                                     \
+  UNROLL for (int t = 0; t < PER; ++t) {                                                                \
+    const int at = t * 256 + item, n = B_ROWS ? at % TILE : at / 16, k = B_ROWS ? at / TILE : at % 16;  \
+    next_b[t] = n0 + n < N && (from) + k < k_end ? B_AT((from) + k, n0 + n) : 0;                        \
+  }
+  LOCAL_FOURS(as, 16 * (TILE + 4));
+  LOCAL_FOURS(bs, 16 * (TILE + 4));
   const int item = ITEM(0);
-  const int m0 = GROUP(1) * 64, n0 = GROUP(0) * 64;
+  const int m0 = GROUP(1) * TILE, n0 = GROUP(0) * TILE;
   const int batch = GROUP(2) / splits, split = GROUP(2) % splits;
   const int k_begin = split * k_each, k_end = k_begin + k_each < K ? k_begin + k_each : K;
   const int row = item / 16 * 4, column = item % 16 * 4;
   START
-  float sums[4][4];
-  UNROLL for (int i = 0; i < 4; ++i) UNROLL for (int j = 0; j < 4; ++j) sums[i][j] = 0;
+  float sums[PER][PER], next_a[PER], next_b[PER];
+  UNROLL for (int i = 0; i < PER; ++i) UNROLL for (int j = 0; j < PER; ++j) sums[i][j] = 0;
+  FETCH(k_begin)
   for (int k0 = k_begin; k0 < k_end; k0 += 16) {
-    UNROLL for (int t = 0; t < 4; ++t) {
-      const int at = t * 256 + item, m = A_COLUMNS ? at % 64 : at / 16, k = A_COLUMNS ? at / 64 : at % 16;
-      as[k][m] = m0 + m < M && k0 + k < k_end ? A_AT(m0 + m, k0 + k) : 0;
-    }
-    UNROLL for (int t = 0; t < 4; ++t) {
-      const int at = t * 256 + item, n = B_ROWS ? at % 64 : at / 16, k = B_ROWS ? at / 64 : at % 16;
-      bs[k][n] = n0 + n < N && k0 + k < k_end ? B_AT(k0 + k, n0 + n) : 0;
+    UNROLL for (int t = 0; t < PER; ++t) {
+      const int at = t * 256 + item;
+      as[A_COLUMNS ? at / TILE * (TILE + 4) + at % TILE : at % 16 * (TILE + 4) + at / 16] = next_a[t];
+      bs[B_ROWS ? at / TILE * (TILE + 4) + at % TILE : at % 16 * (TILE + 4) + at / 16] = next_b[t];
     }
     BARRIER();
+    if (k0 + 16 < k_end) {
+      FETCH(k0 + 16)
+    }
     UNROLL for (int k = 0; k < 16; ++k) {
-      float a[4], b[4];
-      UNROLL for (int i = 0; i < 4; ++i) a[i] = as[k][row + i], b[i] = bs[k][column + i];
-      UNROLL for (int i = 0; i < 4; ++i) UNROLL for (int j = 0; j < 4; ++j) sums[i][j] = FMA(a[i], b[j], sums[i][j]);
+      float a[PER], b[PER];
+      UNROLL for (int i = 0; i < PER; i += 4) {
+        LOAD_FOUR(a + i, as + k * (TILE + 4) + row + i * 16);
+        LOAD_FOUR(b + i, bs + k * (TILE + 4) + column + i * 16);
+      }
+      UNROLL for (int i = 0; i < PER; ++i) UNROLL for (int j = 0; j < PER; ++j) sums[i][j] = FMA(a[i], b[j], sums[i][j]);
     }
     BARRIER();
   }
-  UNROLL for (int r = 0; r < 4; ++r) UNROLL for (int c = 0; c < 4; ++c) {
-    const int m = m0 + row + r, n = n0 + column + c;
+  UNROLL for (int r = 0; r < PER; ++r) UNROLL for (int c = 0; c < PER; ++c) {
+    const int m = m0 + row + r / 4 * 64 + r % 4, n = n0 + column + c / 4 * 64 + c % 4;
     if (m < M && n < N) {
 )";
 
@@ -74,14 +89,15 @@ void add_terms(Gemm& gemm, const NodeView& node, std::span<const Term> terms) {
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   const NodeView& node = context.node();
   const std::string_view dtype = dialect_name(node.output(0).dtype);
-  const uint32_t tiles_m = static_cast<uint32_t>((gemm.m + kTileM - 1) / kTileM),
-                 tiles_n = static_cast<uint32_t>((gemm.n + kTileN - 1) / kTileN);
+  const auto tiles_along = [](int64_t size, int64_t tile) { return static_cast<uint32_t>((size + tile - 1) / tile); };
+  const int64_t tile = int64_t{tiles_along(gemm.m, 128)} * tiles_along(gemm.n, 128) * gemm.batches * 2 > kBusy && gemm.m > 64 ? 128 : 64;
+  const uint32_t tiles_m = tiles_along(gemm.m, tile), tiles_n = tiles_along(gemm.n, tile);
   const int64_t tiles = int64_t{tiles_m} * tiles_n * gemm.batches, blocks_k = (gemm.k + kTileK - 1) / kTileK;
   int64_t splits = tiles * 2 > kBusy ? 1 : std::clamp<int64_t>(kBusy / tiles, 1, std::max<int64_t>(1, blocks_k / 8));
   const int64_t k_each = (blocks_k + splits - 1) / splits * kTileK;
   splits = std::max<int64_t>(1, (gemm.k + k_each - 1) / k_each);
-  const std::string definitions = gemm.definitions + format("#define A_COLUMNS {}\n#define B_ROWS {}\n#define START {}\n",
-                                                            gemm.a_columns ? 1 : 0, gemm.b_rows ? 1 : 0, gemm.start);
+  const std::string definitions = gemm.definitions + format("#define TILE {}\n#define A_COLUMNS {}\n#define B_ROWS {}\n#define START {}\n",
+                                                            tile, gemm.a_columns ? 1 : 0, gemm.b_rows ? 1 : 0, gemm.start);
   const std::string ends = format("      float v = {} * sum;\n{}      STORE({}, y, i, {});\n", literal(gemm.alpha), gemm.terms, dtype,
                                   expression_of(gemm.activation, "v"));
   const Extent groups = {tiles_n, tiles_m, static_cast<uint32_t>(gemm.batches * splits)}, group = {256, 1, 1};
