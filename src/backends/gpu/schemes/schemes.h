@@ -20,6 +20,7 @@ std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> packed_schemes();
 std::span<const Scheme> pool_schemes();
 std::span<const Scheme> reduce_schemes();
+std::span<const Scheme> sampling_schemes();
 std::span<const Scheme> scan_schemes();
 std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> tensor_conv_schemes();
