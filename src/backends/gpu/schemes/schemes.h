@@ -19,6 +19,7 @@ std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> packed_schemes();
 std::span<const Scheme> pool_schemes();
+std::span<const Scheme> recurrent_schemes();
 std::span<const Scheme> reduce_schemes();
 std::span<const Scheme> sampling_schemes();
 std::span<const Scheme> scan_schemes();
