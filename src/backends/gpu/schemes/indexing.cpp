@@ -116,7 +116,8 @@ Estimate estimate_scatter(const NodeView& node, const Device& device) {
   return result;
 }
 
-// Joins are retried until no other item came between.
+// Joins are retried until no other item came between. Where updates replace elements and several have one place, the last one counts: the
+// largest number of an update, from 1 on, is found for each place first.
 template <bool kTuples>
 std::unique_ptr<Kernel> prepare_scatter(PrepareContext& context) {
   const NodeView& node = context.node();
@@ -133,6 +134,22 @@ std::unique_ptr<Kernel> prepare_scatter(PrepareContext& context) {
   else
     add_elementwise(text, node);
   text.define("REPLACES", replaces ? 1 : 0);
+  text.define("TO", "const int j = i / block; OFFSET const int to = at + i - j * block;");
+  const int64_t count = node.input_shape(2).elements();
+  if (replaces) {
+    text.scratch(context.reserve_scratch(static_cast<size_t>(node.output_shape(0).elements()) * sizeof(uint32_t)), "last", "u32", true);
+    text.add_items("forget", count, "  TO\n  last[to] = 0;\n");
+    text.add_items("find_last", count, R"(
+  TO
+  GLOBAL volatile u32* place = (GLOBAL volatile u32*)(last + to);
+  u32 old = *place, seen;
+  do {
+    seen = old;
+    if (seen > (u32)i) break;
+    old = COMPARE_EXCHANGE(place, seen, (u32)i + 1);
+  } while (old != seen);
+)");
+  }
   const bool is_real_dtype = is_real(node.input_dtype(0));
   text.define("JOIN(a, b)", reduction == "add"   ? "a + b"
                             : reduction == "mul" ? "a * b"
@@ -140,12 +157,10 @@ std::unique_ptr<Kernel> prepare_scatter(PrepareContext& context) {
                                                  : "a != a || b != b ? a + b : b < a ? b : a");
   text.define("BITS(v)", is_real_dtype ? "AS_U32(v)" : "(u32)(v)");
   text.define("VALUE(bits)", is_real_dtype ? "AS_F32(bits)" : "(C_y)(bits)");
-  text.add_items("scatter", node.input_shape(2).elements(), R"(
-  const int j = i / block;
-  OFFSET
-  const int to = at + i - j * block;
+  text.add_items("scatter", count, R"(
+  TO
 #if REPLACES
-  PUT(y, to, GET(updates, i));
+  if (last[to] == (u32)i + 1) PUT(y, to, GET(updates, i));
 #else
   const C_y update = GET(updates, i);
   GLOBAL volatile u32* place = (GLOBAL volatile u32*)(y + to);

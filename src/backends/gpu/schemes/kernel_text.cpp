@@ -80,7 +80,8 @@ std::string KernelText::source(std::string_view name, std::string_view body, std
 }
 
 void KernelText::add_items(std::string_view name, int64_t n, std::string_view body, std::string_view functions) {
-  number("n", n);
+  if (items_ != n) number("n", n);
+  items_ = n;
   kernel_.add_1d(source(name, format("  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n{}", body), functions),
                  std::string(name), n, given_);
 }

@@ -30,7 +30,7 @@ class KernelText {
   /// counting from the end.
   void faults(std::string_view pattern = "index {} is out of range for an axis of {}");
 
-  /// A launch of one item for each i < n.
+  /// A launch of one item for each i < n. Several launches have one n.
   void add_items(std::string_view name, int64_t n, std::string_view body, std::string_view functions = {});
   /// A launch of groups of `items`, at most 256; the body may use kGroupReductions.
   void add_groups(std::string_view name, int64_t groups, uint32_t items, std::string_view body, std::string_view functions = {},
@@ -42,6 +42,7 @@ class KernelText {
   Launches& kernel_;
   const NodeView& node_;
   int overwrites_;
+  int64_t items_ = -1;
   std::string definitions_, parameters_, pointers_;
   std::vector<Given> given_;
 };
