@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "exporters/onnx/standard_form.h"
+#include "ops/evaluate.h"
 #include "passes/pipeline.h"
+#include "passes/rewrite.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
@@ -233,6 +235,28 @@ class Selector {
   Selection result_;
 };
 
+/// Weights and biases of layers that are stored in fewer bits become f32: passes keep them small.
+void widen_weights(Graph& graph, const OperatorSet& operators) {
+  const ConstantEvaluator evaluator(operators);
+  const auto keeps_count = [&](const Node& node) {
+    const Operator* op = operators.find(node.op());
+    return op && (op->recomputable || op->elements == Elements::kept || op->elements == Elements::permuted);
+  };
+  for (Node& node : graph.nodes()) {
+    if (node.op() != "Conv" && node.op() != "Gemm" && node.op() != "MatMul") continue;
+    for (size_t i = 1; i < node.input_count(); ++i) {
+      Value* weights = node.input(i);
+      if (!weights || !weights->producer()) continue;
+      const auto contents = evaluator.contents(*weights, keeps_count);
+      if (!contents) continue;
+      Node& maker = *weights->producer();
+      node.set_input(i, &graph.add_constant(*contents, graph.fresh_name(weights->name())));
+      remove_dead(maker);
+    }
+  }
+  graph.remove_unused_constants();
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> simplified(const Model& model) {
@@ -244,6 +268,7 @@ std::unique_ptr<Graph> simplified(const Model& model) {
   OptimizeOptions options;
   options.passes = passes;
   optimize(*graph, operators, options);
+  widen_weights(*graph, operators);
   return graph;
 }
 

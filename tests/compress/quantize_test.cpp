@@ -79,6 +79,23 @@ float largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
+TEST(Quantize, weights_of_16_bits_become_integers) {
+  const Model model = model_of_text(R"(graph {
+    input x: f32[1, 128, 5, 5]
+    const random_w = f16[128, 128, 3, 3] random 1
+    const random_v = f16[512, 128, 1, 1] random 2
+    w = Cast(random_w) {to = 1}
+    v = Cast(random_v) {to = 1}
+    a = Conv(x, w) {pads = [1, 1, 1, 1]}
+    b = Relu(a)
+    y = Conv(b, v)
+    output y
+  })");
+  const Quantized quantized = quantize(model, random_samples({1, 128, 5, 5}, 2));
+  for (const LayerReport& layer : quantized.report.layers) EXPECT_EQ(layer.refusal, "");
+  EXPECT_EQ(operators_of(quantized.model)["minnow.QuantizedConv"], 1) << to_text(quantized.model.graph());
+}
+
 TEST(Quantize, layers_of_a_residual_network_become_integers) {
   const Model model = model_of_text(kResidual);
   const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}));

@@ -174,7 +174,7 @@ class ByteDepthwiseKernel final : public Kernel {
       for (size_t tap = 0; tap < taps; ++tap) sum += w[c * taps + tap];
       requantization_.bias_of(0, c) -= (source_.zero_point + offset) * sum;
     }
-    // Blocks for whole tiles of outputs, however wide these are. What outputs beyond the last one read does not matter.
+    // Blocks for whole tiles of outputs, however wide these are. Outputs beyond the last one may read anything.
     read_ = (s_.out_w - 1) / shifts + 2 * (pieces - 1) + 1;
     blocks_ = ceil_div(s_.out_w + kByteDepthwiseMost, shifts) + 2 * (pieces - 1);
     inside_ = std::min(read_, ceil_div(s_.pad_left, 2));
