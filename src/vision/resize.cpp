@@ -90,6 +90,8 @@ void add_steps(Across<Weight, Index>& table, int64_t channels, int64_t lanes) {
       for (size_t k = 0; k < count; ++k) table.lane_weights[weights + k * width + lane] = table.weights[pixel * count + k];
     }
   }
+  // Where neighbours lie so far apart that steps make less than three elements, pixels one by one are as fast.
+  if (3 * static_cast<int64_t>(table.base.size()) > elements + 6) table.base.clear();
 }
 
 template <class Weight, class Index>

@@ -235,9 +235,48 @@ void across32_steps(const float* HWY_RESTRICT in, const Across32& table, int64_t
   }
 }
 #else
-constexpr int64_t kLanes16 = 0, kLanes32 = 0;
+// Elsewhere steps have 16 bytes, which are looked up in 32: u8 becomes up to six times as fast (AVX2), floats not faster.
+using Bytes = hn::CappedTag<uint8_t, 16>;
+using Lanes16 = hn::Repartition<int16_t, Bytes>;
+constexpr int64_t kLanes16 = 8, kLanes32 = 0;
+
+/// Elements of `low` and `high`; places[i]: of a byte, 0 to 31.
+HWY_INLINE hn::Vec<Bytes> looked_up(hn::Vec<Bytes> low, hn::Vec<Bytes> high, hn::Vec<Bytes> places) {
+  const Bytes d;
+  // Bytes with the upper bit are zero: those of 16 and more below, those of less than 16 above.
+  const auto in_high = hn::And(hn::Add(places, hn::Set(d, uint8_t{0x70})), hn::Set(d, uint8_t{0x80}));
+  return hn::Or(hn::TableLookupBytesOr0(low, hn::Or(places, in_high)),
+                hn::TableLookupBytesOr0(high, hn::Sub(places, hn::Set(d, uint8_t{16}))));
+}
+
 template <int kCount>
-void across16_steps(const int16_t*, const Across16&, int64_t, int16_t*) {}
+void across16_steps(const int16_t* HWY_RESTRICT in, const Across16& table, int64_t channels, int16_t* HWY_RESTRICT out) {
+  const Lanes16 d;
+  const Bytes bytes;
+  const auto next = hn::Set(bytes, static_cast<uint8_t>(2 * channels));
+  for (size_t s = 0; s < table.base.size(); ++s) {
+    const int16_t* const from = in + table.base[s];
+    const auto low = hn::BitCast(bytes, hn::LoadU(d, from)), high = hn::BitCast(bytes, hn::LoadU(d, from + kLanes16));
+    const auto index = hn::LoadU(d, table.indices.data() + s * kLanes16);
+    auto places = hn::BitCast(bytes, hn::Add(hn::Mul(index, hn::Set(d, int16_t{0x0202})), hn::Set(d, int16_t{0x0100})));
+    const int16_t* const w = table.lane_weights.data() + s * kLanes16 * kCount;
+    const auto first = hn::BitCast(d, looked_up(low, high, places));
+    hn::Vec<Lanes16> sum;
+    if constexpr (kCount == 2) {
+      const auto second = hn::BitCast(d, looked_up(low, high, hn::Add(places, next)));
+      sum = hn::Add(first, hn::MulFixedPoint15(hn::Sub(second, first), hn::LoadU(d, w + kLanes16)));
+    } else {
+      sum = hn::MulFixedPoint15(first, hn::LoadU(d, w));
+      MINNOW_UNROLL
+      for (int k = 1; k < kCount; ++k) {
+        places = hn::Add(places, next);
+        sum = hn::Add(sum, hn::MulFixedPoint15(hn::BitCast(d, looked_up(low, high, places)), hn::LoadU(d, w + k * kLanes16)));
+      }
+    }
+    hn::StoreU(sum, d, out + table.to[s]);
+  }
+}
+
 template <int kCount>
 void across32_steps(const float*, const Across32&, int64_t, float*) {}
 #endif
