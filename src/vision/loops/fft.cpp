@@ -21,6 +21,7 @@ HWY_INLINE void small_group(const FftStep<T>& step, size_t p) {
   T* HWY_RESTRICT out_re = step.out_re + p * kRadix * span;
   T* HWY_RESTRICT out_im = step.out_im + p * kRadix * span;
   T wr[kRadix], wi[kRadix];
+  MINNOW_UNROLL
   for (size_t k = 0; k < kRadix; ++k) {
     wr[k] = step.twiddles[2 * (p * kRadix + k)];
     wi[k] = step.twiddles[2 * (p * kRadix + k) + 1];
@@ -65,6 +66,8 @@ HWY_INLINE void small_group(const FftStep<T>& step, size_t p) {
     }
     out_re[q] = yr[0];
     out_im[q] = yi[0];
+    // Unrolled, or gcc makes vectors of the outputs of one q instead of one output of many.
+    MINNOW_UNROLL
     for (size_t k = 1; k < kRadix; ++k) {
       out_re[k * span + q] = yr[k] * wr[k] - yi[k] * wi[k];
       out_im[k * span + q] = yr[k] * wi[k] + yi[k] * wr[k];
