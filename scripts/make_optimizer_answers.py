@@ -50,6 +50,16 @@ def gradients(step, values, kind):
     return result
 
 
+def loss_of(values, targets):
+    """A valley whose sides grow steeper, for line searches: the loss, and its gradients."""
+    loss, result = 0.0, {}
+    for i, (name, shape) in enumerate(SHAPES.items()):
+        curvature, away = 1 + 0.5 * noise(i, 3000, int(np.prod(shape))).reshape(shape), values[name] - targets[name]
+        loss += float(np.sum(curvature * away * away / 2 + 2 * away ** 4))
+        result[name] = curvature * away + 8 * away ** 3
+    return loss, result
+
+
 def curvatures(step):
     return {name: np.abs(noise(i, step + 5000, int(np.prod(shape)))).reshape(shape) for i, (name, shape) in enumerate(SHAPES.items())}
 
@@ -183,6 +193,16 @@ def schedule_cases():
     case("one_cycle", ("one_cycle", {"steps": 101, "div": 10.0, "final_div": 100.0}), lambda o: s.OneCycleLR(o, 0.1, 101, div_factor=10, final_div_factor=100, cycle_momentum=False))
     case("one_cycle_lines", ("one_cycle", {"steps": 101, "linear": True, "three_phases": True}),
          lambda o: s.OneCycleLR(o, 0.1, 101, anneal_strategy="linear", three_phase=True, cycle_momentum=False))
+    for name, ours, theirs in (("sgd", "sgd", lambda g: t.SGD(g, lr=0.1, momentum=0.9)), ("adam", "adam", lambda g: t.Adam(g, lr=0.1))):
+        settings = {"lr": 0.1, "momentum": 0.9} if ours == "sgd" else {"lr": 0.1}
+        def cycled(kind, schedule, scheduler):
+            torch_case(f"schedule_{kind}_momentum_{name}", ours, settings, theirs, schedule=schedule, scheduler=scheduler)
+        cycled("one_cycle", ("one_cycle", {"steps": 101, "cycle_momentum": True}), lambda o: s.OneCycleLR(o, 0.1, 101))
+        cycled("one_cycle_lines", ("one_cycle", {"steps": 101, "linear": True, "three_phases": True, "cycle_momentum": True, "base_momentum": 0.7, "max_momentum": 0.99}),
+               lambda o: s.OneCycleLR(o, 0.1, 101, anneal_strategy="linear", three_phase=True, base_momentum=0.7, max_momentum=0.99))
+        for i, mode in enumerate(("triangular", "triangular2", "exp_range")):
+            cycled(f"cyclic_{mode}", ("cyclic", {"up": 12, "down": 18, "base": 0.1, "mode": i, "gamma": 0.98, "cycle_momentum": True}),
+                   lambda o, mode=mode: s.CyclicLR(o, 0.01, 0.1, 12, 18, mode, gamma=0.98))
     case("inverse", ("inverse", {"gamma": 0.1, "power": 0.75}), lambda o: s.LambdaLR(o, lambda t: (1 + 0.1 * t) ** -0.75))
     case("warm_up", ("warm_up", {"steps": 30, "start": 0.1}), lambda o: s.LinearLR(o, 0.1, 1.0, 30))
 
@@ -286,6 +306,20 @@ def muon_cases():
 def lbfgs_cases():
     make = lambda **s: lambda g: torch.optim.LBFGS(g[0]["params"], max_iter=1, **s)
     torch_case("lbfgs", "lbfgs", {"lr": 0.5, "history": 5}, make(lr=0.5, history_size=5), kind="squares", steps=12)
+    targets = {name: 0.25 * noise(i, 2000, int(np.prod(shape))).reshape(shape) for i, (name, shape) in enumerate(SHAPES.items())}
+    for name, lr, steps in (("lbfgs_search", 1.0, 4), ("lbfgs_search_far", 40.0, 6)):
+        parameters = {key: torch.nn.Parameter(torch.tensor(value)) for key, value in weights().items()}
+        theirs = torch.optim.LBFGS(list(parameters.values()), lr=lr, max_iter=1, max_eval=100, history_size=5, line_search_fn="strong_wolfe")
+
+        def closure():
+            loss, given = loss_of({key: value.detach().numpy() for key, value in parameters.items()}, targets)
+            for key, value in parameters.items():
+                value.grad = torch.tensor(given[key])
+            return torch.tensor(loss)
+        for _ in range(steps):
+            theirs.step(closure)
+        add(name, "torch", "lbfgs", {"lr": lr, "history": 5, "line_search": True}, {key: value.detach().numpy() for key, value in parameters.items()},
+            (), {"kind": "valley", "steps": steps})
     torch_case("lbfgs_noise", "lbfgs", {"lr": 0.01, "history": 10}, make(lr=0.01, history_size=10), steps=30)
 
 

@@ -180,7 +180,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.follow("express.md"), 8)
 
     def test_optimizers(self):
-        self.assertEqual(self.follow("optimizers.md"), 5)
+        self.assertEqual(self.follow("optimizers.md"), 6)
 
     def test_training(self):
         self.assertEqual(self.follow("training.md"), 10)

@@ -101,6 +101,10 @@ class MINNOW_API Optimizer {
   /// One step. Makes the state at the first call.
   virtual void on_execute(std::span<const Trainable> tensors) = 0;
 
+  /// One step with a loss: `loss` computes it, and the gradients that the tensors view, with the weights as they are. Returns the loss
+  /// before the step. "lbfgs" with line_search calls it up to 26 times, others once; on_execute() refuses a line_search.
+  virtual double on_minimize(std::span<const Trainable> tensors, const std::function<double()>& loss);
+
   /// The same step with gradients that come one at a time: begin(), update() of each tensor once, in any order, end(). Only where
   /// takes_one_at_a_time(): not with clip_norm, sharpness, or rules that look at all tensors together.
   virtual bool takes_one_at_a_time() const noexcept { return false; }

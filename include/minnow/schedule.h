@@ -54,6 +54,9 @@ class MINNOW_API Schedule {
 
   /// The factor after t >= 0 steps.
   double at(int64_t t) const;
+  /// The momentum (sgd's "momentum", beta1 of adam ...) after t steps, where "cyclic" or "one_cycle" has cycle_momentum: from max_momentum
+  /// to base_momentum as the factor rises, and back. NaN elsewhere: optimizers keep theirs.
+  double momentum_at(int64_t t) const;
   /// Tells "plateau" of a measurement; others ignore it.
   void observe(double metric);
   /// All that observe() changes, for saving; empty for schedules of t alone.

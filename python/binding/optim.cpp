@@ -69,6 +69,24 @@ class Tensors {
     const Guard guard;
     for (auto& [object, copy] : copies_) var_of(object).assign(Var(std::move(copy)));
   }
+  /// For a loss that is computed several times: the parameters get the values of now, and its gradients memory that stays.
+  void show() const {
+    const Guard guard;
+    for (const auto& [object, copy] : copies_) var_of(object).assign(Var(copy.clone()));
+  }
+  void set_gradients(const nb::list& given) {
+    const Guard guard;
+    if (nb::len(given) != tensors.size())
+      throw TypeFault("there are {} parameters, the loss gives {} gradients", tensors.size(), nb::len(given));
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const DType dtype = tensors[i].values.dtype();
+      const Tensor gradient = tensor_from(given[i], dtype, Sharing::where_possible);
+      if (!(gradient.shape() == tensors[i].values.shape()))
+        throw TypeFault("parameter \"{}\" has shape {}, its gradient {}", tensors[i].name, tensors[i].values.shape(), gradient.shape());
+      if (gradients_.size() == i) tensors[i].gradient = gradients_.emplace_back(dtype, gradient.shape()).view();
+      if (gradient.bytes() > 0) std::memcpy(gradients_[i].writable().data(), gradient.data(), gradient.bytes());
+    }
+  }
 
   std::vector<Trainable> tensors;
 
@@ -78,7 +96,7 @@ class Tensors {
     return kept_.emplace_back(tensor_from(given[i], dtype, Sharing::where_possible)).view();
   }
   std::deque<std::pair<nb::object, Tensor>> copies_;
-  std::deque<Tensor> kept_;
+  std::deque<Tensor> kept_, gradients_;
   std::vector<std::shared_ptr<const void>> owners_;
 };
 
@@ -271,6 +289,28 @@ void define_optim(nb::module_& m) {
              Tensors tensors(names, parameters, gradients, curvatures);
              self.with(tensors, [](Optimizer& optimizer, std::span<const Trainable> items) { optimizer.on_execute(items); });
              tensors.assign();
+           })
+      .def("minimize",
+           [](BoundOptimizer& self, const std::vector<std::string>& names, const nb::list& parameters, const nb::object& function) {
+             Tensors tensors(names, parameters, {}, {});
+             double first = 0;
+             const auto minimize = [&](Optimizer& optimizer, std::span<const Trainable> items) {
+               first = optimizer.on_minimize(items, [&] {
+                 const nb::gil_scoped_acquire acquire;
+                 tensors.show();
+                 const nb::tuple made = nb::cast<nb::tuple>(function());
+                 tensors.set_gradients(nb::cast<nb::list>(made[1]));
+                 return nb::cast<double>(made[0]);
+               });
+             };
+             try {
+               self.with(tensors, minimize);
+             } catch (...) {
+               tensors.assign();  // as they were
+               throw;
+             }
+             tensors.assign();
+             return first;
            })
       .def("prepare",
            [](BoundOptimizer& self, const std::vector<std::string>& names, const nb::list& parameters) {

@@ -122,6 +122,27 @@ class Optimizer:
         self._core.step(list(self._parameters), list(self._parameters.values()), self._given(gradients, "gradients"),
                         self._given(curvatures, "curvatures"))
 
+    def minimize(self, loss: Callable[[], Var]) -> float:
+        """One step with a loss: loss() computes one float from the parameters, which are expr.trainable()s. Returns the loss before the step.
+        LBFGS with line_search computes it up to 26 times, others once. Raises what gradients raise; then the parameters stay as they are.
+
+        >>> w = minnow.expr.trainable([3.0])
+        >>> optimizer = optim.LBFGS([w], line_search=True)
+        >>> [round(optimizer.minimize(lambda: ((w - 1) ** 4).sum()), 4) for _ in range(3)]
+        [16.0, 1.0, 0.5398]
+        """
+        parameters = list(self._parameters.values())
+
+        def value_and_gradients() -> tuple[float, list[Var]]:
+            value = loss()
+            if not isinstance(value, Var):
+                raise InvalidType(f"the loss gives a Var of one float, not {type(value).__name__}")
+            gradients = _minnow.gradients(value, parameters)
+            _minnow.evaluate([value, *gradients])
+            return float(value), list(gradients)
+
+        return float(self._core.minimize(list(self._parameters), parameters, value_and_gradients))
+
     def state_dict(self) -> dict[str, Var]:
         """Everything that the next step depends on beside parameters and gradients, by name: "layer.weight.m" ..."""
         self._prepare()

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "base/numeric.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
+#include "ops/sampling_parts.h"
 
 namespace minnow {
 namespace {
@@ -92,6 +95,50 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+#if MINNOW_GRADIENTS
+
+/// Samples as columns of a matrix, which the filters multiply.
+Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  const WindowGeometry& window = conv.window;
+  const Shape& y = node.output_shape(0);
+  const DType dtype = node.input_dtype(0), places = dtype == DType::f64 ? dtype : DType::f32;
+  const int64_t groups = node.attribute(kOffsetGroup), taps = window.taps(), outputs = window.output_positions();
+  const int64_t images = conv.batch * groups, positions = taps * outputs, rank = static_cast<int64_t>(window.rank());
+  const auto reshaped = [&](const Expr& e, const Ints& shape) {
+    return b.op("Reshape", {e, b.constant(shape)}, {{"allowzero", int64_t{1}}});
+  };
+  const Expr offset = reshaped(cast(in[2], places), {images, taps, rank, outputs});
+  std::vector<TapExprs> read;
+  for (size_t d = 0; d < window.rank(); ++d) {
+    Numbers<double> regular;
+    for_each_index(window.kernel, [&](std::span<const int64_t> tap) {
+      for_each_index(window.output, [&](std::span<const int64_t> at) {
+        regular.push_back(static_cast<double>(at[d] * window.stride[d] + tap[d] * window.dilation[d] - window.pad_begin[d]));
+      });
+    });
+    Tensor table(places, {1, positions});
+    narrow(places, regular.data(), regular.size(), table.writable().data());
+    const Expr moved = b.op("Gather", {offset, b.scalar(static_cast<double>(d), DType::i64)}, {{"axis", int64_t{2}}});
+    constexpr GridSampling kSampling{GridSampling::Mode::linear, GridSampling::Padding::zeros, true, 1};
+    read.push_back(taps_at(kSampling, reshaped(moved, {images, positions}) + b.constant(std::move(table)), window.input[d]));
+  }
+  const Shape& x = node.input_shape(0);
+  Ints grouped{images, x[1] / groups};
+  grouped.insert(grouped.end(), x.begin() + 2, x.end());
+  Expr columns = sampled_sum(in[0], Shape(grouped), dtype, read, positions);
+  if (node.has_input(4)) columns = columns * reshaped(in[4], {images, 1, positions});
+  const int64_t rows = conv.in_channels_per_group() * taps, filters = conv.out_channels_per_group();
+  const Expr sums =
+      b.op("MatMul", {reshaped(in[1], {1, conv.groups, filters, rows}), reshaped(columns, {conv.batch, conv.groups, rows, outputs})});
+  const Expr result = reshaped(sums, Ints(y.begin(), y.end()));
+  Ints of_bias(y.rank() - 1, 1);
+  of_bias[0] = y[1];
+  return {node.has_input(3) ? result + reshaped(in[3], of_bias) : result};
+}
+
+#endif
+
 constexpr List<Operator> definitions() {
   List<AttributeSpec> attributes = {kDilations, kGroup, kKernelShape, kOffsetGroup, kPads, kStrides};
   return {{.name = "DeformConv",
@@ -109,6 +156,7 @@ constexpr List<Operator> definitions() {
            .attributes = attributes,
            .infer_shapes = infer_shapes,
            .reference = reference,
+           .gradient = MINNOW_GRADIENT(parts_gradient<parts>),
            .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }}};
 }
 

@@ -61,6 +61,9 @@ Exprs zero_gradient(const GradientContext& context);
 /// The output's gradient in the shape of input 0, whose elements the output has in their order.
 Exprs reshape_gradient(const GradientContext& context);
 
+/// A node of the operator `op` with the attributes of the context's node, whose output i is the gradient of input i.
+Exprs gradient_node(const GradientContext& context, std::string_view op, const Exprs& inputs);
+
 /// The places in input 0 that the elements of output 0 come from, found by moving their numbers; the gradients are added up there. Needs
 /// the input's shape.
 Exprs moved_gradient(const GradientContext& context);

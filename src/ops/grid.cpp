@@ -7,6 +7,7 @@
 #include "graph/sampling.h"
 #include "ops/gradient.h"
 #include "ops/operator_table.h"
+#include "ops/sampling_parts.h"
 
 namespace minnow {
 namespace {
@@ -157,11 +158,6 @@ Exprs decompose_affine_grid(const NodeView& node, GraphBuilder& builder, const E
 
 #if MINNOW_GRADIENTS
 
-/// Taps of GridSampling along one dimension for all positions: [batch, positions] each.
-struct TapExprs {
-  Exprs at, weight;
-};
-
 Expr reflected(const Expr& place, double low, double high) {
   GraphBuilder& b = place.builder();
   if (high <= low) return place * 0.0 + low;
@@ -169,12 +165,14 @@ Expr reflected(const Expr& place, double low, double high) {
   return b.op("Min", {beyond, 2 * (high - low) - beyond}) + low;
 }
 
-TapExprs taps_of(const GridSampling& s, const Expr& coordinate, int64_t size) {
-  GraphBuilder& b = coordinate.builder();
+}  // namespace
+
+TapExprs taps_at(const GridSampling& s, const Expr& given, int64_t size) {
+  GraphBuilder& b = given.builder();
   const double n = static_cast<double>(size), last = n - 1;
   const double low = s.align_corners ? 0 : -0.5, high = s.align_corners ? last : n - 0.5;
   const auto clipped = [&](const Expr& x) { return b.op("Clip", {x, b.scalar_like(0, x), b.scalar_like(last, x)}); };
-  Expr place = s.align_corners ? (coordinate + 1) * (last / 2) : ((coordinate + 1) * n - 1) * 0.5;
+  Expr place = given;
   const bool linear = s.mode == GridSampling::Mode::linear, pads = s.padding != GridSampling::Padding::zeros;
   if (linear && s.padding == GridSampling::Padding::reflection) place = reflected(place, low, high);
   if (linear && pads) place = clipped(place);
@@ -205,7 +203,40 @@ TapExprs taps_of(const GridSampling& s, const Expr& coordinate, int64_t size) {
   return taps;
 }
 
-/// Sums of pixels around each position.
+Expr sampled_sum(const Expr& pixels, const Shape& shape, DType dtype, std::span<const TapExprs> taps, int64_t positions) {
+  GraphBuilder& b = pixels.builder();
+  const int64_t images = shape[0], channels = shape[1], plane = shape.product(2, shape.rank());
+  const auto transposed = [&](const Expr& e) { return b.op("Transpose", {e}, {{"perm", Ints{0, 2, 1}}}); };
+  const auto reshaped = [&](const Expr& e, const Ints& to) { return b.op("Reshape", {e, b.constant(to)}, {{"allowzero", int64_t{1}}}); };
+  struct Corner {
+    Expr at, weight;
+  };
+  std::vector<Corner> corners;
+  for (size_t d = 0; d < taps.size(); ++d) {
+    std::vector<Corner> next;
+    for (size_t i = 0; i < taps[d].at.size(); ++i) {
+      if (d == 0) next.push_back({taps[d].at[i], taps[d].weight[i]});
+      for (const Corner& corner : corners)
+        next.push_back({corner.at * static_cast<double>(shape[d + 2]) + taps[d].at[i], corner.weight * taps[d].weight[i]});
+    }
+    corners = std::move(next);
+  }
+  // A pixel's channels lie together, so that gradients are added by rows.
+  const Expr rows = reshaped(transposed(reshaped(pixels, {images, channels, plane})), {images * plane, channels});
+  Ints starts;
+  for (int64_t i = 0; i < images; ++i) starts.push_back(i * plane);
+  const Expr first = reshaped(b.constant(starts), {images, 1});
+  Expr sum;
+  for (const Corner& corner : corners) {
+    const Expr weight = cast(b.op("Unsqueeze", {corner.weight, b.constant({int64_t{-1}})}), dtype);
+    const Expr part = b.op("Gather", {rows, corner.at + first}) * weight;
+    sum = sum ? sum + part : part;
+  }
+  return transposed(reshaped(sum, {images, positions, channels}));
+}
+
+namespace {
+
 Exprs grid_sample_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   const GridSampling s = GridSampling::of(node);
   const Shape &x = node.input_shape(0), &y = node.output_shape(0);
@@ -213,34 +244,14 @@ Exprs grid_sample_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) 
   const auto reshaped = [&](const Expr& e, const Ints& shape) {
     return b.op("Reshape", {e, b.constant(shape)}, {{"allowzero", int64_t{1}}});
   };
-  const Expr pixels = reshaped(in[0], {x[0], x[1], x.product(2, x.rank())}), whole = b.constant({x[0], x[1], positions});
   const Expr grid = reshaped(in[1], {x[0], positions, static_cast<int64_t>(s.dims)});
-  struct Corner {
-    Expr at, weight;
-  };
-  std::vector<Corner> corners;
+  std::vector<TapExprs> taps;
   for (size_t d = 0; d < s.dims; ++d) {
-    const double place = static_cast<double>(s.dims - 1 - d);  // the last dimension's comes first
-    const Expr coordinate = b.op("Gather", {grid, b.scalar(place, DType::i64)}, {{"axis", int64_t{2}}});
-    const TapExprs taps = taps_of(s, coordinate, x[d + 2]);
-    std::vector<Corner> next;
-    for (size_t i = 0; i < taps.at.size(); ++i) {
-      if (d == 0) next.push_back({taps.at[i], taps.weight[i]});
-      for (const Corner& corner : corners)
-        next.push_back({corner.at * static_cast<double>(x[d + 2]) + taps.at[i], corner.weight * taps.weight[i]});
-    }
-    corners = std::move(next);
+    const double last_first = static_cast<double>(s.dims - 1 - d), n = static_cast<double>(x[d + 2]);
+    const Expr coordinate = b.op("Gather", {grid, b.scalar(last_first, DType::i64)}, {{"axis", int64_t{2}}});
+    taps.push_back(taps_at(s, s.align_corners ? (coordinate + 1) * ((n - 1) / 2) : ((coordinate + 1) * n - 1) * 0.5, x[d + 2]));
   }
-  Expr sum;
-  const Expr channel = b.constant({int64_t{1}});
-  for (const Corner& corner : corners) {
-    const Expr places = b.op("Expand", {b.op("Unsqueeze", {corner.at, channel}), whole});
-    Expr weight = b.op("Unsqueeze", {corner.weight, channel});
-    if (node.input_dtype(1) != node.input_dtype(0)) weight = cast(weight, node.input_dtype(0));
-    const Expr part = b.op("GatherElements", {pixels, places}, {{"axis", int64_t{2}}}) * weight;
-    sum = sum ? sum + part : part;
-  }
-  return {reshaped(sum, Ints(y.begin(), y.end()))};
+  return {reshaped(sampled_sum(in[0], x, node.input_dtype(0), taps, positions), Ints(y.begin(), y.end()))};
 }
 
 #endif

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/conv_attributes.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -146,28 +148,173 @@ double operations(const NodeView& node) {
   return static_cast<double>(g.batch * g.length) * passes * static_cast<double>(g.key * g.value);
 }
 
-constexpr DTypes kRead = one_of({DType::f32, DType::f16, DType::bf16});
+#if MINNOW_GRADIENTS
+
+constexpr size_t kForwardInputs = 6;
+
+void infer_gradient(const NodeView& node, std::span<ValueInfo> outputs) {
+  const LinearAttentionSizes sizes = LinearAttentionSizes::of(node);
+  const Sizes expected[] = {sizes.output(), sizes.state()};
+  for (size_t i : {kResult, kPresent})
+    if (const auto given = node.known_sizes(kForwardInputs + i); given && differ(*given, expected[i]))
+      node.fail("input {} should have shape {}, it has shape {}", kForwardInputs + i, expected[i], *given);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!node.has_output(i)) continue;
+    if (!node.has_input(i)) node.fail("input {} is not there, it has no gradient", i);
+    outputs[i].dtype = node.input_dtype(i);
+    if (const auto given = node.known_sizes(i)) outputs[i].set_sizes(*given);
+  }
+}
+
+/// Goes through the steps, keeps the memory after each, and comes back.
+void reference_gradient(const NodeView& node, KernelArgs& args) {
+  const Geometry g = Geometry::of(node);
+  Numbers<double> in[kForwardInputs + 2], of[kForwardInputs];
+  for (size_t i = 0; i < std::size(in); ++i)
+    if (args.has_input(i)) in[i] = args.reals(i);
+  for (size_t i = 0; i < kForwardInputs; ++i) of[i].resize(in[i].size());
+  const int64_t group = g.q_heads / g.kv_heads, cells = g.key * g.value;
+  Numbers<double> states(static_cast<size_t>((g.length + 1) * cells)), told(static_cast<size_t>(g.length * g.value)), grown(told.size()),
+      faded(static_cast<size_t>(cells)), of_state(faded.size()), of_told(static_cast<size_t>(g.value));
+  const auto each_cell = [&](auto body) {
+    size_t at = 0;
+    for (int64_t i = 0; i < g.key; ++i)
+      for (int64_t j = 0; j < g.value; ++j, ++at) body(i, j, at);
+  };
+  Pace pace;
+  for (int64_t b = 0; b < g.batch; ++b)
+    for (int64_t h = 0; h < g.kv_heads; ++h) {
+      const int64_t own_state = (b * g.kv_heads + h) * cells;
+      const auto place_of = [&](int64_t t) { return (b * g.length + t) * g.kv_heads + h; };
+      const auto rate_at = [&](int64_t t) { return static_cast<size_t>(g.one_beta ? b * g.length + t : place_of(t)); };
+      const auto decay_at = [&](int64_t t, int64_t i) {
+        return static_cast<size_t>(g.decay_of_head ? place_of(t) : place_of(t) * g.key + i);
+      };
+      const auto fade = [&](int64_t t) {  // the memory before step t, after it forgot
+        const double* state = states.data() + t * cells;
+        for (int64_t i = 0; i < g.key; ++i) {
+          const double factor = g.gated ? std::exp(in[kDecay][decay_at(t, i)]) : 1;
+          for (int64_t j = 0; j < g.value; ++j) faded[static_cast<size_t>(i * g.value + j)] = factor * state[i * g.value + j];
+        }
+      };
+      if (in[kPast].empty())
+        std::fill_n(states.begin(), cells, 0.0);
+      else
+        std::copy_n(in[kPast].begin() + own_state, cells, states.begin());
+      for (int64_t t = 0; t < g.length; ++t) {
+        pace.step(static_cast<size_t>((4 + group) * cells + 1));
+        const double* key = in[kKey].data() + place_of(t) * g.key;
+        double *const news = grown.data() + t * g.value, *const tell = told.data() + t * g.value;
+        fade(t);
+        std::copy_n(in[kValue].data() + place_of(t) * g.value, g.value, news);
+        if (g.delta) each_cell([&](int64_t i, int64_t j, size_t at) { news[j] -= key[i] * faded[at]; });
+        for (int64_t j = 0; j < g.value; ++j) tell[j] = g.delta ? in[kBeta][rate_at(t)] * news[j] : news[j];
+        double* const next = states.data() + (t + 1) * cells;
+        each_cell([&](int64_t i, int64_t j, size_t at) { next[at] = faded[at] + key[i] * tell[j]; });
+      }
+      if (in[kForwardInputs + kPresent].empty())
+        std::fill_n(of_state.begin(), cells, 0.0);
+      else
+        std::copy_n(in[kForwardInputs + kPresent].begin() + own_state, cells, of_state.begin());
+      for (int64_t t = g.length; t-- > 0;) {
+        pace.step(static_cast<size_t>((6 + 2 * group) * cells + 1));
+        const double *key = in[kKey].data() + place_of(t) * g.key, *state = states.data() + (t + 1) * cells;
+        double *of_key = of[kKey].data() + place_of(t) * g.key, *of_value = of[kValue].data() + place_of(t) * g.value;
+        const double *news = grown.data() + t * g.value, *tell = told.data() + t * g.value;
+        for (int64_t own = h * group; own < (h + 1) * group && !in[kForwardInputs].empty(); ++own) {
+          const int64_t row = (b * g.length + t) * g.q_heads + own;
+          const double *of_y = in[kForwardInputs].data() + row * g.value, *query = in[kQuery].data() + row * g.key;
+          double* of_query = of[kQuery].data() + row * g.key;
+          each_cell([&](int64_t i, int64_t j, size_t at) {
+            of_query[i] += g.scale * state[at] * of_y[j];
+            of_state[at] += g.scale * query[i] * of_y[j];
+          });
+        }
+        std::fill(of_told.begin(), of_told.end(), 0.0);
+        each_cell([&](int64_t i, int64_t j, size_t at) {
+          of_key[i] += of_state[at] * tell[j];
+          of_told[static_cast<size_t>(j)] += of_state[at] * key[i];
+        });
+        fade(t);
+        if (g.delta) {
+          for (int64_t j = 0; j < g.value; ++j) {
+            of[kBeta][rate_at(t)] += of_told[static_cast<size_t>(j)] * news[j];
+            of_told[static_cast<size_t>(j)] *= in[kBeta][rate_at(t)];
+          }
+          each_cell([&](int64_t i, int64_t j, size_t at) {
+            of_key[i] -= faded[at] * of_told[static_cast<size_t>(j)];
+            of_state[at] -= key[i] * of_told[static_cast<size_t>(j)];
+          });
+        }
+        for (int64_t j = 0; j < g.value; ++j) of_value[j] += of_told[static_cast<size_t>(j)];
+        if (g.gated)
+          for (int64_t i = 0; i < g.key; ++i) {
+            const size_t decay = decay_at(t, i);
+            const double factor = std::exp(in[kDecay][decay]);
+            for (int64_t at = i * g.value; at < (i + 1) * g.value; ++at) {
+              of[kDecay][decay] += of_state[static_cast<size_t>(at)] * faded[static_cast<size_t>(at)];
+              of_state[static_cast<size_t>(at)] *= factor;
+            }
+          }
+      }
+      if (!of[kPast].empty()) std::copy_n(of_state.begin(), cells, of[kPast].begin() + own_state);
+    }
+  for (size_t i = 0; i < kForwardInputs; ++i)
+    if (args.has_output(i)) args.write(i, of[i]);
+}
+
+Exprs gradient(const GradientContext& c) {
+  Exprs inputs = c.inputs;
+  inputs.resize(kForwardInputs);
+  for (size_t i : {kResult, kPresent}) inputs.push_back(i < c.output_gradients.size() ? c.output_gradients[i] : Expr());
+  return gradient_node(c, "minnow.LinearAttentionGradient", inputs);
+}
+
+#endif
 
 constexpr List<Operator> definitions() {
   return {
-      {.name = "LinearAttention",
-       .since = 27,
-       .doc =
-           MINNOW_DOC("For each step and head, S = exp(decay) S + k (beta (v - S^T k))^T and y = scale S^T q, where `linear` and `delta` "
-                      "have no decay, `linear` and `gated` add k v^T. Query heads share the matrix of a key head as in Attention. "
-                      "Source: Katharopoulos et al. 2020, arXiv:2006.16236; Yang et al. 2024, arXiv:2412.06464 (gated_delta)."),
-       .inputs = {{.name = "query", .dtypes = kRead},
-                  {.name = "key", .dtypes = kRead, .like = "query"},
-                  {.name = "value", .dtypes = kRead, .like = "query"},
-                  {.name = "past_state", .dtypes = kRead, .arity = kOptional},
-                  {.name = "decay", .dtypes = kRead, .arity = kOptional, .like = "query"},
-                  {.name = "beta", .dtypes = kRead, .arity = kOptional, .like = "query"}},
-       .outputs = {{"output", same_as("query")}, {"present_state", same_as("query"), kOptional}},
-       .attributes = {required("q_num_heads", AttributeKind::integer, MINNOW_DOC("number of query heads")),
-                      required("kv_num_heads", AttributeKind::integer, MINNOW_DOC("number of key and value heads")), kRule, kScale, kChunk},
-       .infer = infer,
-       .reference = reference,
-       .operations = operations}};
+#if MINNOW_GRADIENTS
+    {.name = "minnow.LinearAttentionGradient",
+     .doc = MINNOW_DOC("The gradients of the inputs of a LinearAttention with these inputs and attributes."),
+     .inputs = {{.name = "query", .dtypes = kFloats},
+                like("key", kFloats, "query"),
+                like("value", kFloats, "query"),
+                {.name = "past_state", .dtypes = kFloats, .arity = kOptional},
+                like("decay", kFloats, "query", kOptional),
+                like("beta", kFloats, "query", kOptional),
+                like("gradient_output", kFloats, "query", kOptional),
+                {.name = "gradient_state", .dtypes = kFloats, .arity = kOptional}},
+     .outputs = {{"of_query", same_as("query"), kOptional},
+                 {"of_key", same_as("query"), kOptional},
+                 {"of_value", same_as("query"), kOptional},
+                 {"of_past_state", same_as("past_state"), kOptional},
+                 {"of_decay", same_as("query"), kOptional},
+                 {"of_beta", same_as("query"), kOptional}},
+     .attributes = {required("q_num_heads", AttributeKind::integer, MINNOW_DOC("number of query heads")),
+                    required("kv_num_heads", AttributeKind::integer, MINNOW_DOC("number of key and value heads")), kRule, kScale, kChunk},
+     .infer = infer_gradient,
+     .reference = reference_gradient,
+     .operations = [](const NodeView& node) { return 3 * operations(node); }},
+#endif
+    {
+      .name = "LinearAttention", .since = 27,
+      .doc = MINNOW_DOC(
+          "For each step and head, S = exp(decay) S + k (beta (v - S^T k))^T and y = scale S^T q, where `linear` and `delta` "
+          "have no decay, `linear` and `gated` add k v^T. Query heads share the matrix of a key head as in Attention. "
+          "Source: Katharopoulos et al. 2020, arXiv:2006.16236; Yang et al. 2024, arXiv:2412.06464 (gated_delta)."),
+      .inputs = {{.name = "query", .dtypes = kFloats},
+                 {.name = "key", .dtypes = kFloats, .like = "query"},
+                 {.name = "value", .dtypes = kFloats, .like = "query"},
+                 {.name = "past_state", .dtypes = kFloats, .arity = kOptional},
+                 {.name = "decay", .dtypes = kFloats, .arity = kOptional, .like = "query"},
+                 {.name = "beta", .dtypes = kFloats, .arity = kOptional, .like = "query"}},
+      .outputs = {{"output", same_as("query")}, {"present_state", same_as("query"), kOptional}},
+      .attributes = {required("q_num_heads", AttributeKind::integer, MINNOW_DOC("number of query heads")),
+                     required("kv_num_heads", AttributeKind::integer, MINNOW_DOC("number of key and value heads")), kRule, kScale, kChunk},
+      .infer = infer, .reference = reference, .gradient = MINNOW_GRADIENT(gradient), .operations = operations
+    }
+  };
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ const Family& muon_family();      // muon.cpp
 
 /// One iteration of L-BFGS without a line search.
 void lbfgs(std::span<const Member> tensors);
+/// One iteration with a line search. `again` computes loss and gradients at the weights as they are.
+void lbfgs_search(std::span<const Member> tensors, double loss, const std::function<double()>& again);
 
 namespace coefficients {
 void sgd(Step& step);

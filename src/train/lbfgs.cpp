@@ -101,9 +101,8 @@ void add(std::span<const Member> tensors, double factor, size_t state, size_t ri
   });
 }
 
-}  // namespace
-
-void lbfgs(std::span<const Member> tensors) {
+/// Sets the pair of the step before and the direction; false where there is nowhere to go. `slope`: along the direction.
+bool find_direction(std::span<const Member> tensors, double& slope) {
   const Step& step = *tensors[0].step;
   const auto [history, least_gradient, least_slope] = step.own<3>();
   const size_t most = static_cast<size_t>(history), ring = most + 1;  // one place is for a pair that may not be kept
@@ -157,12 +156,123 @@ void lbfgs(std::span<const Member> tensors) {
     const double beta = dot(tensors, kY, place(age), kDirection) * rho(place(age));
     add(tensors, alphas[age] - beta, kS, place(age));
   }
-  const double slope = dot(tensors, kBefore, 0, kDirection);
+  slope = dot(tensors, kBefore, 0, kDirection);
   scalars[kLength] = first ? std::min(1.0, 1 / size) * step.lr : step.lr;
-  if (largest <= least_gradient || slope > -least_slope) return;  // there is nowhere to go
+  return largest > least_gradient && slope <= -least_slope;
+}
+
+/// w += length direction
+void move(std::span<const Member> tensors, double length) {
   each_tensor(tensors, [&]<class T>(const VectorLoops<T>& loops, T, const Member& tensor) {
-    loops.add(static_cast<T>(scalars[kLength]), at<T>(tensor, kDirection), static_cast<T*>(tensor.w), tensor.count);
+    loops.add(static_cast<T>(length), at<T>(tensor, kDirection), static_cast<T*>(tensor.w), tensor.count);
   });
+}
+
+/// The loss at a distance along the direction.
+struct Trial {
+  double length, loss, slope;
+};
+
+/// The least value between two trials of the cubic that fits both, within the limits.
+double least_of_cubic(const Trial& a, const Trial& b, double low, double high) {
+  const Trial &left = a.length <= b.length ? a : b, &right = a.length <= b.length ? b : a;
+  const double bend = left.slope + right.slope - 3 * (left.loss - right.loss) / (left.length - right.length);
+  const double square = bend * bend - left.slope * right.slope;
+  if (!(square >= 0)) return (low + high) / 2;
+  const double root = std::sqrt(square);
+  const double place = right.length - (right.length - left.length) * ((right.slope + root - bend) / (right.slope - left.slope + 2 * root));
+  return std::min(std::max(place, low), high);
+}
+
+/// A length that fulfills the strong Wolfe conditions, or the best of those tried: Nocedal, Wright 2006, algorithms 3.5 and 3.6, with the
+/// limits of torch. `largest`: the largest element of the direction.
+template <class Try>
+double strong_wolfe(const Trial& start, double length, double largest, Try attempt) {
+  constexpr double kDecrease = 1e-4, kCurvature = 0.9, kLeastBracket = 1e-9, kMostOfStep = 0.1;
+  constexpr int kMostTrials = 25;
+  const auto too_high = [&](const Trial& trial) { return trial.loss > start.loss + kDecrease * trial.length * start.slope; };
+  const auto is_flat = [&](const Trial& trial) { return std::fabs(trial.slope) <= -kCurvature * start.slope; };
+  Trial before = start, now = attempt(length);
+  int trials = 0;
+  for (;; ++trials) {
+    if (trials == kMostTrials) return start.loss <= now.loss ? start.length : now.length;
+    if (too_high(now) || (trials > 1 && now.loss >= before.loss)) break;
+    if (is_flat(now)) return now.length;
+    if (now.slope >= 0) break;
+    const double next = least_of_cubic(before, now, now.length + 0.01 * (now.length - before.length), 10 * now.length);
+    before = now;
+    now = attempt(next);
+  }
+  // The length lies between two trials.
+  Trial pair[2] = {before, now};
+  size_t low = pair[0].loss <= pair[1].loss ? 0 : 1;
+  bool slow = false;
+  for (; trials < kMostTrials; ++trials) {
+    const double left = std::min(pair[0].length, pair[1].length), right = std::max(pair[0].length, pair[1].length);
+    if ((right - left) * largest < kLeastBracket) break;
+    double next = least_of_cubic(pair[0], pair[1], left, right);
+    const double margin = kMostOfStep * (right - left);
+    const bool near = std::min(right - next, next - left) < margin;
+    if (near && (slow || next >= right || next <= left)) {
+      next = std::fabs(next - right) < std::fabs(next - left) ? right - margin : left + margin;
+      slow = false;
+    } else {
+      slow = near;
+    }
+    now = attempt(next);
+    if (too_high(now) || now.loss >= pair[low].loss) {
+      pair[1 - low] = now;
+      low = pair[0].loss <= pair[1].loss ? 0 : 1;
+      continue;
+    }
+    const bool done = is_flat(now);
+    if (!done && now.slope * (pair[1 - low].length - pair[low].length) >= 0) pair[1 - low] = pair[low];
+    pair[low] = now;
+    if (done) break;
+  }
+  return pair[low].length;
+}
+
+}  // namespace
+
+void lbfgs(std::span<const Member> tensors) {
+  double slope = 0;
+  if (find_direction(tensors, slope)) move(tensors, tensors[0].step->scalars[kLength]);
+}
+
+void lbfgs_search(std::span<const Member> tensors, double loss, const std::function<double()>& again) {
+  Trial start{0, loss, 0};
+  if (!find_direction(tensors, start.slope)) return;
+  double* scalars = tensors[0].step->scalars;
+  const size_t free = static_cast<size_t>(scalars[kNext]);  // the place of the next pair keeps the weights until then
+  double largest = 0;
+  each_tensor(tensors, [&]<class T>(const VectorLoops<T>&, T, const Member& tensor) {
+    std::copy_n(static_cast<const T*>(tensor.w), tensor.count, at<T>(tensor, kS, free));
+    for (size_t i = 0; i < tensor.count; ++i) largest = std::max(largest, static_cast<double>(std::fabs(at<T>(tensor, kDirection)[i])));
+  });
+  const auto go = [&](double length) {
+    each_tensor(tensors, [&]<class T>(const VectorLoops<T>&, T, const Member& tensor) {
+      std::copy_n(at<T>(tensor, kS, free), tensor.count, static_cast<T*>(tensor.w));
+    });
+    move(tensors, length);
+  };
+  const double first = std::exchange(scalars[kLength], 0.0);  // of the step, if a loss fails
+  const double found = strong_wolfe(start, first, largest, [&](double length) {
+    go(length);
+    Trial trial{length, 0, 0};
+    try {
+      trial.loss = again();
+    } catch (...) {
+      go(0);
+      throw;
+    }
+    each_tensor(tensors, [&]<class T>(const VectorLoops<T>& loops, T, const Member& tensor) {
+      trial.slope += loops.dot(static_cast<const T*>(tensor.g), at<T>(tensor, kDirection), tensor.count);
+    });
+    return trial;
+  });
+  go(found);
+  scalars[kLength] = found;
 }
 
 }  // namespace minnow::train

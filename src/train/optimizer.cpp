@@ -35,6 +35,11 @@ Optimizer::Parameters& Optimizer::Parameters::operator=(Parameters&& other) noex
   return *this;
 }
 
+double Optimizer::on_minimize(std::span<const Trainable> tensors, const std::function<double()>& loss) {
+  const double value = loss();
+  on_execute(tensors);
+  return value;
+}
 double Optimizer::gradient_norm() const noexcept { return std::nan(""); }
 void Optimizer::evaluate(std::span<const Trainable>, bool) {}
 void Optimizer::begin(std::span<const Trainable>) { throw Unsupported("this optimizer takes all gradients together; call on_execute()"); }

@@ -154,6 +154,8 @@ struct Rule {
   std::string_view whole = {};
   // In place of both: one call for all tensors.
   void (*together)(std::span<const Member> tensors) = nullptr;
+  // ... for on_minimize(), where the row's setting "line_search" is on.
+  void (*search)(std::span<const Member> tensors, double loss, const std::function<double()>& again) = nullptr;
   double (*whole_operations)(const Shape& shape) = nullptr;
   size_t (*scratch)(const Shape& shape) = nullptr;  // elements; null: none
   bool joint = false;                               // coefficients depend on sums over all tensors

@@ -84,6 +84,21 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, const Config& config) : rule_(rul
       throw InvalidArgument("{}: its formula says what weight_decay does; leave decoupled_weight_decay away", place);
   };
   check(config.settings, where());
+  for (size_t i = kCommonSettings; i < rows_.size(); ++i) {
+    if (rows_[i].name == "momentum" || (rows_[i].name == "beta1" && momentum_ == 0)) momentum_ = i;
+    if (rows_[i].name == "line_search") is_searching_ = settings_for("")[i] != 0;
+  }
+  if (momentum_ == 0 && !std::isnan(config.schedule.momentum_at(0)))
+    throw Unsupported("{}: has no momentum that the schedule could cycle; leave cycle_momentum away", where());
+  if (is_searching_) {
+    const std::vector<double> values = settings_for("");
+    if (values[kWeightDecay] != 0 || values[kMaximize] != 0 || config.accumulate > 1 || config.clip_value > 0 || config.clip_norm > 0 ||
+        config.clip_adaptive > 0 || config.sharpness > 0 || !config.groups.empty())
+      throw Unsupported(
+          "{}: line_search compares losses, so gradients have to be theirs: without groups, weight_decay, maximize, accumulate, "
+          "clipping and sharpness",
+          where());
+  }
   for (const Group& group : config.groups) check(group.settings, format("{}, group \"{}\"", where(), group.pattern));
 }
 
@@ -96,6 +111,7 @@ std::vector<double> RuleOptimizer::settings_for(std::string_view name) const {
       read_settings(rows_, group.settings, where(), values);
       break;
     }
+  if (const double momentum = config_.schedule.momentum_at(0); !std::isnan(momentum)) values[momentum_] = momentum;
   return values;
 }
 

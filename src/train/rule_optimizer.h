@@ -73,6 +73,7 @@ class RuleOptimizer final : public Optimizer {
   const Parameters& on_get_parameters(std::span<const Trainable> tensors) override;
   Cost on_measure(std::span<const Trainable> tensors) const override;
   void on_execute(std::span<const Trainable> tensors) override;
+  double on_minimize(std::span<const Trainable> tensors, const std::function<double()>& loss) override;
   std::vector<NamedTensor> state() const override;
   void set_state(std::span<const NamedTensor> state) override;
   int64_t steps() const noexcept override { return steps_; }
@@ -99,6 +100,7 @@ class RuleOptimizer final : public Optimizer {
   void run(const Loop* loop, size_t phase, void* Slot::*state);
   double norm();
   bool accumulate();
+  void execute(std::span<const Trainable> tensors);
   void clip_adaptively();
   bool climb();
   void update_now();
@@ -119,8 +121,12 @@ class RuleOptimizer final : public Optimizer {
   std::vector<Tensor> typed_;
   std::vector<NamedTensor> pending_;  // a state that came before the tensors
   double all_sums_[kMostSums] = {};
-  double scale_ = 1;                   // by which the norm is clipped
-  std::vector<Member> members_;        // of the present step
+  double scale_ = 1;                               // by which the norm is clipped
+  std::vector<Member> members_;                    // of the present step
+  const std::function<double()>* loss_ = nullptr;  // of on_minimize(), where there is a line search
+  double first_loss_ = 0;
+  bool is_searching_ = false;
+  size_t momentum_ = 0;                // the setting that a schedule may cycle; 0: there is none
   std::vector<std::string> failures_;  // of the tasks of custom optimizers
   double norm_ = std::nan("");
   int64_t steps_ = 0, calls_ = 0;

@@ -255,15 +255,16 @@ std::vector<Rule> table() {
            }},
       {.name = "lbfgs",
        .formula = "w -= a H g, where H follows from the last changes of w and g; the first step is min(1, 1 / |g|_1) as long. One "
-                  "iteration for each step, "
-                  "without a line search. Liu, Nocedal 1989, as torch has it with max_iter=1",
+                  "iteration for each step. Liu, Nocedal 1989, as torch has it with max_iter=1",
        .lr = 1,
        .settings = {integer("history", 10, "changes that are kept", 1, kMostHistory),
-                    number("least_gradient", 1e-7, "no step below this size"), number("least_slope", 1e-9, "no step along a smaller one")},
+                    number("least_gradient", 1e-7, "no step below this size"), number("least_slope", 1e-9, "no step along a smaller one"),
+                    flag("line_search", false, "on_minimize() looks for a point of the strong Wolfe conditions, as torch's strong_wolfe")},
        .states =
            {{"y", "", "", Size::histories}, {"s", "", "", Size::histories}, {"rho", "", "", Size::history}, {"gradient"}, {"direction"}},
        .scalars = {"pairs", "next", "scale", "length"},
        .together = lbfgs,
+       .search = lbfgs_search,
        .whole_operations = [](const Shape& shape) { return 90.0 * static_cast<double>(shape.elements()); }},
       {.name = "muon",
        .formula = "matrices (axes after the first are one): m += (1 - momentum) (g - m), made orthogonal by Newton-Schulz steps, times "

@@ -35,30 +35,37 @@ double warm_restarts(int64_t t, Values v) {
   return half_cosine(1, v[2], (now - begin) / length);
 }
 
-double cyclic(int64_t t, Values v) {
+/// How far up a cycle is: 0 to 1, less in later cycles where `mode` says so.
+double cyclic_height(int64_t t, Values v) {
   const double up = v[0], down = v[1] > 0 ? v[1] : up, now = static_cast<double>(t), total = up + down, share = up / total;
   const double cycle = std::floor(1 + now / total), x = 1 + now / total - cycle, height = x <= share ? x / share : (x - 1) / (share - 1);
-  double size = 1 - v[2];
-  if (v[3] == 1) size /= std::pow(2.0, cycle - 1);
-  if (v[3] == 2) size *= std::pow(v[4], now);
-  return v[2] + size * height;
+  if (v[3] == 1) return height / std::pow(2.0, cycle - 1);
+  if (v[3] == 2) return height * std::pow(v[4], now);
+  return height;
 }
+double cyclic(int64_t t, Values v) { return v[2] + (1 - v[2]) * cyclic_height(t, v); }
+double cyclic_momentum(int64_t t, Values v) { return v[7] - (v[7] - v[6]) * cyclic_height(t, v); }
 
-double one_cycle(int64_t t, Values v) {
-  const double steps = v[0], top = v[1] * steps - 1, last = steps - 1, now = static_cast<double>(t), begin = 1 / v[2], end = begin / v[3];
+/// From `begin` to `top`, and down to `end`.
+double one_cycle_way(int64_t t, Values v, double begin, double top, double end) {
+  const double steps = v[0], rise = v[1] * steps - 1, last = steps - 1, now = static_cast<double>(t);
   const bool linear = v[4] != 0, three = v[5] != 0;
   const auto way = [&](double from, double to, double x) { return linear ? between(from, to, x) : half_cosine(from, to, x); };
-  if (now <= top) return way(begin, 1, now / top);
-  if (!three) return way(1, end, std::min((now - top) / (last - top), 1.0));
-  const double middle = 2 * top;
-  if (now <= middle) return way(1, begin, (now - top) / (middle - top));
+  if (now <= rise) return way(begin, top, now / rise);
+  if (!three) return way(top, end, std::min((now - rise) / (last - rise), 1.0));
+  const double middle = 2 * rise;
+  if (now <= middle) return way(top, begin, (now - rise) / (middle - rise));
   return way(begin, end, std::min((now - middle) / (last - middle), 1.0));
 }
+double one_cycle(int64_t t, Values v) { return one_cycle_way(t, v, 1 / v[2], 1, 1 / v[2] / v[3]); }
+double one_cycle_momentum(int64_t t, Values v) { return one_cycle_way(t, v, v[8], v[7], v[8]); }
 
 struct ScheduleRow {
   std::string name;
   std::vector<SettingRow> settings;
   double (*at)(int64_t t, Values v);
+  size_t cycles_momentum = 0;  // the setting that says so; 0: the schedule cannot
+  double (*momentum)(int64_t t, Values v) = nullptr;
 };
 
 const std::vector<ScheduleRow>& schedule_rows() {
@@ -90,13 +97,21 @@ const std::vector<ScheduleRow>& schedule_rows() {
        warm_restarts},
       {"cyclic",
        {integer("up", 2000, "steps upwards"), integer("down", 0, "steps downwards; 0: as many", 0), number("base", 0.1, "lowest factor"),
-        integer("mode", 0, "0: triangular, 1: triangular2, 2: exp_range", 0, 2), number("gamma", 1, "exp_range: factor of a step")},
-       cyclic},
+        integer("mode", 0, "0: triangular, 1: triangular2, 2: exp_range", 0, 2), number("gamma", 1, "exp_range: factor of a step"),
+        flag("cycle_momentum", false, "the momentum goes the other way"), fraction("base_momentum", 0.8, "where the rate is highest"),
+        fraction("max_momentum", 0.9, "where the rate is lowest")},
+       cyclic,
+       5,
+       cyclic_momentum},
       {"one_cycle",
        {integer("steps", 1000, "in all", 2), fraction("rise", 0.3, "share of steps upwards"),
         number("div", 25, "1 / the first factor", 1e-300), number("final_div", 1e4, "first factor / last factor", 1e-300),
-        flag("linear", false, "lines, not cosines"), flag("three_phases", false, "down to the first factor as fast as up")},
-       one_cycle},
+        flag("linear", false, "lines, not cosines"), flag("three_phases", false, "down to the first factor as fast as up"),
+        flag("cycle_momentum", false, "the momentum goes the other way"), fraction("base_momentum", 0.85, "where the rate is highest"),
+        fraction("max_momentum", 0.95, "where the rate is lowest")},
+       one_cycle,
+       6,
+       one_cycle_momentum},
       {"inverse",
        {number("gamma", 1e-4, "of a step"), number("power", 0.75, "of the fall")},
        [](int64_t t, Values v) { return std::pow(1 + v[0] * static_cast<double>(t), -v[1]); }},
@@ -125,6 +140,11 @@ struct Schedule::Rule {
   int64_t bad = 0, resting = 0;
 
   bool is_plateau() const { return row && row->name == "plateau"; }
+  /// Milestones passed after t steps, and the last of them.
+  std::pair<size_t, int64_t> part_at(int64_t t) const {
+    const auto next = std::upper_bound(milestones.begin(), milestones.end(), static_cast<double>(t));
+    return {static_cast<size_t>(next - milestones.begin()), next == milestones.begin() ? 0 : static_cast<int64_t>(next[-1])};
+  }
 };
 
 Schedule::Schedule() = default;
@@ -200,14 +220,26 @@ double Schedule::at(int64_t t) const {
     for (const Schedule& schedule : rule.parts) product *= schedule.at(t);
     return product;
   }
-  const auto passed = std::upper_bound(rule.milestones.begin(), rule.milestones.end(), static_cast<double>(t)) - rule.milestones.begin();
-  if (!rule.parts.empty()) {
-    const size_t i = static_cast<size_t>(passed);
-    return rule.parts[i].at(i == 0 ? t : t - static_cast<int64_t>(rule.milestones[i - 1]));
-  }
+  const auto [part, begin] = rule.part_at(t);
+  if (!rule.parts.empty()) return rule.parts[part].at(t - begin);
   if (rule.is_plateau()) return rule.factor;
-  if (!rule.row->at) return std::pow(rule.values[0], static_cast<double>(passed));
+  if (!rule.row->at) return std::pow(rule.values[0], static_cast<double>(part));
   return rule.row->at(t, rule.values);
+}
+
+double Schedule::momentum_at(int64_t t) const {
+  if (!rule_) return std::nan("");
+  const Rule& rule = *rule_;
+  if (rule.product) {
+    for (const Schedule& schedule : rule.parts)
+      if (const double momentum = schedule.momentum_at(t); !std::isnan(momentum)) return momentum;
+  } else if (!rule.parts.empty()) {
+    const auto [part, begin] = rule.part_at(t);
+    return rule.parts[part].momentum_at(t - begin);
+  } else if (rule.row && rule.row->momentum && rule.values[rule.row->cycles_momentum] != 0) {
+    return rule.row->momentum(t, rule.values);
+  }
+  return std::nan("");
 }
 
 void Schedule::observe(double metric) {

@@ -70,6 +70,7 @@ void RuleOptimizer::set_state(std::span<const NamedTensor> state) try {
 void RuleOptimizer::set(std::string_view setting, const Setting& value) try {
   std::vector<double> values(rows_.size());
   read_settings(rows_, {{std::string(setting), value}}, where(), values);
+  if (setting == "line_search") throw InvalidArgument("{}: line_search is set when the optimizer is made", where());
   Config config = config_;
   const auto found = std::find_if(config.settings.begin(), config.settings.end(), [&](const auto& pair) { return pair.first == setting; });
   if (found != config.settings.end())

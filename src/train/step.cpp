@@ -148,10 +148,11 @@ bool RuleOptimizer::climb() {
 }
 
 void RuleOptimizer::update_now() {
-  const double factor = config_.schedule.at(steps_);
+  const double factor = config_.schedule.at(steps_), momentum = config_.schedule.momentum_at(steps_);
   for (Slot& slot : now_) {
     if (!slot.active) continue;
     ++*slot.t;
+    if (!std::isnan(momentum)) slot.settings[momentum_] = momentum;
     slot.step = {.settings = std::span(slot.settings).subspan(kCommonSettings),
                  .t = *slot.t,
                  .lr = slot.settings[kLr] * factor,
@@ -172,7 +173,11 @@ void RuleOptimizer::update_now() {
       Member& member = members_.emplace_back(Member{&slot.step, slot.dtype, slot.count, slot.w, slot.g, {}});
       for (size_t k = 0; k < slot.states.size(); ++k) member.s[k] = slot.states[k].memory;
     }
-    if (!members_.empty()) rule_.together(members_);
+    if (members_.empty()) return;
+    if (loss_)
+      rule_.search(members_, first_loss_, *loss_);
+    else
+      rule_.together(members_);
     return;
   }
   for (size_t phase = 0; phase < rule_.phases.size(); ++phase) {
@@ -226,12 +231,30 @@ bool RuleOptimizer::step() {
   return true;
 }
 
+double RuleOptimizer::on_minimize(std::span<const Trainable> tensors, const std::function<double()>& loss) try {
+  first_loss_ = loss();
+  loss_ = is_searching_ ? &loss : nullptr;
+  struct Forget {
+    const std::function<double()>*& loss;
+    ~Forget() { loss = nullptr; }
+  } forget{loss_};
+  execute(tensors);
+  return first_loss_;
+} catch (...) {
+  throw_as_error();
+}
+
 void RuleOptimizer::on_execute(std::span<const Trainable> tensors) try {
+  if (is_searching_) throw InvalidArgument("{}: line_search computes the loss several times; call on_minimize", where());
+  execute(tensors);
+} catch (...) {
+  throw_as_error();
+}
+
+void RuleOptimizer::execute(std::span<const Trainable> tensors) {
   begin(tensors);
   now_ = slots_, tasks_now_ = tasks_, threads_now_ = threads_;
   if (step()) ++steps_;
-} catch (...) {
-  throw_as_error();
 }
 
 bool RuleOptimizer::takes_one_at_a_time() const noexcept {

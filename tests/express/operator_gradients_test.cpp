@@ -333,6 +333,43 @@ std::vector<Case> cases() {
   all.push_back({"TensorScatter",
                  {reals({2, 4, 2}), reals({2, 3, 2}, -2, 2, 7), ints({2}, {2, 3})},
                  {{"axis", int64_t{1}}, {"mode", string("circular")}}});
+  all.push_back({"DeformConv",
+                 {reals({2, 4, 4, 3}), reals({4, 2, 2, 2}), reals({2, 16, 3, 2}, -0.93, 0.91, 4), reals({4}), positive({2, 8, 3, 2})},
+                 {{"group", int64_t{2}}, {"offset_group", int64_t{2}}}});
+  all.push_back(
+      {"DeformConv",
+       {reals({1, 2, 5, 4}), reals({3, 2, 3, 2}), reals({1, 12, 2, 5}, -1.93, 1.91, 4)},
+       {{"pads", std::vector<int64_t>{1, 2, 0, 1}}, {"strides", std::vector<int64_t>{2, 1}}, {"dilations", std::vector<int64_t>{1, 2}}}});
+  all.push_back({"DeformConv", {reals({1, 2, 5}), reals({1, 2, 2}), reals({1, 2, 4}, -0.93, 0.91, 4), kNone, positive({1, 2, 4})}});
+  for (const char* mode : {"avg", "max"})
+    for (const int64_t samples : {0, 2})
+      for (const char* transformation : {"half_pixel", "output_half_pixel"})
+        all.push_back(
+            {"RoiAlign",
+             {reals({2, 2, 5, 6}), tensor(DType::f64, {3, 4}, {0.31, 0.42, 4.13, 3.57, -1.7, 1.21, 5.63, 6.42, 2.11, 2.23, 2.64, 2.87}),
+              ints({3}, {1, 0, 1})},
+             {{"mode", string(mode)},
+              {"sampling_ratio", samples},
+              {"coordinate_transformation_mode", string(transformation)},
+              {"output_height", int64_t{2}},
+              {"output_width", int64_t{3}},
+              {"spatial_scale", 0.75f}}});
+  all.push_back({"MaxRoiPool",
+                 {reals({2, 2, 5, 6}), tensor(DType::f64, {3, 5}, {1, 0.2, 0.3, 4.1, 3.2, 0, -2.2, 1.1, 5.2, 6.3, 1, 3.3, 7.1, 4.2, 9.4})},
+                 {{"pooled_shape", std::vector<int64_t>{2, 3}}, {"spatial_scale", 0.75f}},
+                 1,
+                 {1}});
+  for (const char* rule : {"linear", "gated", "delta", "gated_delta"})
+    for (const bool shared : {false, true}) {  // a decay for each head and a beta for all, and a state that is given
+      const string name = rule;
+      const int64_t decays = shared ? 2 : 4, betas = shared ? 1 : 2;
+      all.push_back({"LinearAttention",
+                     {reals({2, 3, 8}), reals({2, 3, 4}, -1, 1, 3), reals({2, 3, 6}, -2, 2, 4), shared ? reals({2, 2, 2, 3}) : kNone,
+                      name.starts_with("gated") ? reals({2, 3, decays}, -1, 0.1, 5) : kNone,
+                      name.ends_with("delta") ? reals({2, 3, betas}, 0.1, 0.9, 6) : kNone},
+                     {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}, {"update_rule", name}, {"scale", shared ? 0.5f : 0.0f}},
+                     shared ? size_t{2} : size_t{1}});
+    }
   all.push_back({"minnow.After", {reals({3}), reals({2})}, {}, 1, {1}});
   all.push_back({"Attention", {reals({1, 2, 3, 4}), reals({1, 2, 5, 4}, -2, 2, 3), reals({1, 2, 5, 4}, -2, 2, 4)}});
   return all;
@@ -428,14 +465,13 @@ const std::map<std::string_view, std::string_view> kWithoutGradient = {
     {"ai.onnx.preview.training.Adagrad", "an optimizer"},
     {"ai.onnx.preview.training.Adam", "an optimizer"},
     {"ai.onnx.preview.training.Momentum", "an optimizer"},
-    {"DeformConv", "not written yet"},
     {"DequantizeLinear", "integers have no derivative; quantization-aware training brings rules"},
     {"If", "control flow: control_flow_gradient_test.cpp"},
-    {"LinearAttention", "not written yet"},
     {"Loop", "control flow: control_flow_gradient_test.cpp"},
-    {"MaxRoiPool", "not written yet"},
     {"MelWeightMatrix", "made of integers"},
-    {"RoiAlign", "not written yet"},
+    {"minnow.LinearAttentionGradient", "a gradient, of first order alone"},
+    {"minnow.MaxRoiPoolGradient", "a gradient, of first order alone"},
+    {"minnow.RoiAlignGradient", "a gradient, of first order alone"},
     {"Scan", "control flow: control_flow_gradient_test.cpp"},
     {"TfIdfVectorizer", "integers have no derivative"},
     {"Unique", "the shape of the output depends on data"},

@@ -151,6 +151,12 @@ constexpr std::string_view kNodes[] = {
     "input x: f32[2, 4, 9, 8]; input s: f32[4]; input g: f32[2, 4, 9, 8]; y, t, b = minnow.BatchNormalizationGradient(x, s, g)",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 6, 7, 6]; y = minnow.ConvWeightGradient(x, g) {kernel_shape = [3, 3]}",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 4, 4, 4]; y = minnow.MaxPoolGradient(x, g) {kernel_shape = [3, 2], strides = [2, 2]}",
+    "input q: f32[2, 3, 8]; input k: f32[2, 3, 8]; input v: f32[2, 3, 4]; input g: f32[2, 3, 4]; "
+    "y, b, c = minnow.LinearAttentionGradient(q, k, v, _, _, _, g) {update_rule = \"linear\", q_num_heads = 2, kv_num_heads = 2}",
+    "input x: f32[1, 3, 8, 9]; const r = f32[2, 5] [0, 0, 0, 3, 3, 0, 1, 1, 4, 4]; input g: f32[2, 3, 2, 2]; "
+    "y = minnow.MaxRoiPoolGradient(x, r, g) {pooled_shape = [2, 2]}",
+    "input x: f32[1, 3, 8, 9]; input r: f32[2, 4]; const b = i64[2] [0, 0]; input g: f32[2, 3, 2, 3]; "
+    "y, z = minnow.RoiAlignGradient(x, r, b, g) {output_height = 2, output_width = 3}",
 #endif
     "input x: f32[2, 4, 3]; y = minnow.ChannelShuffle(x) {groups = 2}",
     "input x: f32[2, 4, 9, 8]; input w: f32[6, 4, 3, 3]; y = minnow.FusedConv(x, w)",

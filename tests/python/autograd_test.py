@@ -91,6 +91,31 @@ class Autograd(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "Unique has no gradient"):
             minnow.grad(lambda v: expr.op("Unique", [v]))(minnow.Var([[1.0, 2.0], [3.0, 4.0]]))
 
+    def test_regions_and_deformed_convolutions_have_torchvisions_gradients(self):
+        """Answers of torchvision 0.29.2: sums of output and gradients by cosines, and of their sizes."""
+        def array(shape, seed, size=1.0):
+            return (np.sin(np.arange(np.prod(shape)) * 1.7 + seed) * size).reshape(shape)
+
+        def check(y, seed, parameters, answers):
+            gradients = expr.gradients((y * minnow.Var(array(y.shape, seed))).sum(), parameters)
+            for found, answer in zip([y, *gradients], answers, strict=True):
+                values = np.asarray(found)
+                np.testing.assert_allclose([(values.ravel() * np.cos(np.arange(values.size))).sum(), np.abs(values).sum()], answer, rtol=1e-5)
+
+        x, w, offset, bias, mask = (expr.trainable(array(*one)) for one in
+                                    (((2, 4, 6, 5), 1), ((6, 2, 3, 3), 2), ((2, 36, 3, 5), 3, 1.3), ((6,), 4), ((2, 18, 3, 5), 5)))
+        check(expr.deform_conv(x, w, offset, bias, mask, group=2, offset_group=2, strides=[2, 1], pads=[1, 1, 1, 1]), 6, [x, w, offset, bias, mask],
+              [[2.824125126593, 117.3516731055], [2.861876054874, 140.4869191888], [2.433343528451, 76.1205021397], [6.501236182896, 329.3904856671],
+               [-0.2717834563557, 0.9417484602595], [-1.623470134565, 115.7295564907]])
+        regions = np.array([[0, 0.4, 0.7, 8.3, 7.2], [1, 2.2, 1.1, 9.7, 9.9], [0, -1.5, 3.3, 4.4, 12.5]])
+        x = expr.trainable(array((2, 3, 6, 7), 7))
+        for samples, answers in ((0, [[0.07834720003287, 14.75938267371], [-2.418249333113, 23.82801610936]]),
+                                 (2, [[0.2070657049548, 16.65581888522], [-2.213351097277, 26.21120126625]])):
+            check(expr.roi_align(x, minnow.Var(regions[:, 1:]), minnow.Var(regions[:, 0].astype("int64")), output_height=2, output_width=3,
+                                 spatial_scale=0.7, sampling_ratio=samples), 8, [x], answers)
+        check(expr.max_roi_pool(x, minnow.Var(np.abs(regions)), pooled_shape=[2, 3], spatial_scale=0.7), 8, [x],
+              [[5.000518984149, 38.13657765715], [2.895526311493, 28.47447093508]])
+
 
 if __name__ == "__main__":
     unittest.main()

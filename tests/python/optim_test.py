@@ -203,6 +203,34 @@ class Optimizers(unittest.TestCase):
         with self.assertRaisesRegex(minnow.InvalidArgument, "is an optimizer of Minnow"):
             optim.register("adam")(wrong)
 
+    def test_a_line_search_computes_the_loss_again(self):
+        w, v = expr.trainable(np.array([3.0, -2.0])), expr.trainable(np.array([0.5]))
+        calls = []
+
+        def loss():
+            calls.append(None)
+            if len(calls) == 40:
+                raise KeyError("enough")
+            return ((w - 1) ** 4).sum() + (w * v).sum() ** 2
+
+        optimizer = optim.LBFGS({"w": w, "v": v}, line_search=True)
+        found = [optimizer.minimize(loss) for _ in range(5)]
+        self.assertEqual(found, sorted(found, reverse=True))
+        self.assertLess(found[-1], found[0] / 50)
+        self.assertEqual(optimizer.steps, 5)
+        self.assertGreater(len(calls), 9)
+        with self.assertRaisesRegex(ValueError, "call on_minimize"):
+            optimizer.step([np.zeros(2), np.zeros(1)])
+        with self.assertRaises(KeyError):
+            for _ in range(40):
+                before = w.tolist()
+                optimizer.minimize(loss)
+        self.assertEqual(w.tolist(), before)
+        plain = optim.SGD([w], lr=0.1)
+        at = w.tolist()
+        plain.minimize(lambda: (w * 2).sum())
+        np.testing.assert_allclose(w.tolist(), np.array(at) - 0.2)
+
     def test_errors(self):
         w = np.zeros((2, 3), "float32")
         with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no optimizer "adamm"; the nearest are "adam"'):

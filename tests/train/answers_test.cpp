@@ -16,7 +16,7 @@ class OptimizerAnswers : public testing::TestWithParam<size_t> {
   static std::map<std::string, std::vector<double>> trained(const Case& c, DType dtype) {
     Model model(dtype);
     const auto optimizer = Optimizer::create(c.config);
-    for (int step = 0; step < c.steps; ++step) optimizer->on_execute(model.gradients(step, c.kind, c.curvature));
+    for (int step = 0; step < c.steps; ++step) model.step(*optimizer, step, c);
     if (c.evaluate) optimizer->evaluate(model.tensors(), true);
     std::map<std::string, std::vector<double>> result;
     for (size_t i = 0; i < model.tensors().size(); ++i) result[model.tensors()[i].name] = model.values(i);
@@ -52,13 +52,13 @@ TEST_P(OptimizerAnswers, a_state_that_is_saved_goes_on_to_the_bit) {
   const Case& c = cases()[GetParam()];
   Model whole(DType::f32), parts(DType::f32);
   const auto optimizer = Optimizer::create(c.config);
-  for (int step = 0; step < c.steps; ++step) optimizer->on_execute(whole.gradients(step, c.kind, c.curvature));
+  for (int step = 0; step < c.steps; ++step) whole.step(*optimizer, step, c);
   std::vector<NamedTensor> state;
   int step = 0;
   for (const int end : {c.steps / 2 - 1, c.steps}) {
     const auto next = Optimizer::create(c.config);
     if (step > 0) next->set_state(state);
-    for (; step < end; ++step) next->on_execute(parts.gradients(step, c.kind, c.curvature));
+    for (; step < end; ++step) parts.step(*next, step, c);
     state = next->state();
   }
   for (size_t i = 0; i < whole.tensors().size(); ++i) EXPECT_EQ(whole.values(i), parts.values(i)) << whole.tensors()[i].name;

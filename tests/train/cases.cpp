@@ -117,14 +117,34 @@ std::span<const Trainable> Model::gradients(int step, const std::string& kind, b
   const uint32_t t = static_cast<uint32_t>(step);
   for (uint32_t i = 0; i < weights_.size(); ++i) {
     for (uint32_t j = 0; j < weights_[i].elements(); ++j) {
-      const double x = kind == "squares" ? (1 + 0.5 * noise(i, 3000, j)) * (get(weights_[i], j) - 0.25 * noise(i, 2000, j))
-                                         : 0.5 * noise(i, t, j) + 0.25 * noise(i, 2000, j);
+      const double away = get(weights_[i], j) - 0.25 * noise(i, 2000, j);
+      const double x = kind == "valley"    ? (1 + 0.5 * noise(i, 3000, j)) * away + 8 * away * away * away
+                       : kind == "squares" ? (1 + 0.5 * noise(i, 3000, j)) * (get(weights_[i], j) - 0.25 * noise(i, 2000, j))
+                                           : 0.5 * noise(i, t, j) + 0.25 * noise(i, 2000, j);
       put(gradients_[i], j, x);
       put(curvatures_[i], j, std::fabs(noise(i, t + 5000, j)));
     }
     tensors_[i].curvature = curvature ? curvatures_[i].view() : TensorView();
   }
   return tensors_;
+}
+
+void Model::step(Optimizer& optimizer, int step, const Case& by) {
+  if (by.kind != "valley") return optimizer.on_execute(gradients(step, by.kind, by.curvature));
+  optimizer.on_minimize(tensors_, [&] {
+    gradients(step, by.kind);
+    return loss();
+  });
+}
+
+double Model::loss() const {
+  double sum = 0;
+  for (uint32_t i = 0; i < weights_.size(); ++i)
+    for (uint32_t j = 0; j < weights_[i].elements(); ++j) {
+      const double away = get(weights_[i], j) - 0.25 * noise(i, 2000, j);
+      sum += (1 + 0.5 * noise(i, 3000, j)) * away * away / 2 + 2 * away * away * away * away;
+    }
+  return sum;
 }
 
 std::vector<double> Model::values(size_t i) const {

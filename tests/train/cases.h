@@ -26,6 +26,9 @@ class Model {
   explicit Model(DType dtype);
   /// Those of a step, from 0.
   std::span<const Trainable> gradients(int step, const std::string& kind, bool curvature = false);
+  double loss() const;  // of kind "valley"
+  /// One step with them.
+  void step(Optimizer& optimizer, int step, const Case& by);
   std::span<const Trainable> tensors() const { return tensors_; }
   std::vector<double> values(size_t i) const;
 

@@ -322,5 +322,32 @@ TEST(Optimizer, a_library_that_is_none_is_an_error) {
   EXPECT_THAT(sentence_of([] { load_optimizers("/nowhere.so"); }), HasSubstr("/nowhere.so"));
 }
 
+TEST(Optimizer, line_search_is_refused_where_losses_and_gradients_do_not_belong_together) {
+  const Optimizer::Config searching{.name = "lbfgs", .settings = {{"line_search", true}}};
+  Model model(DType::f64);
+  EXPECT_THAT(sentence_of([&] { Optimizer::create(searching)->on_execute(model.gradients(0, "valley")); }), HasSubstr("call on_minimize"));
+  Optimizer::Config clipped = searching;
+  clipped.clip_norm = 1;
+  EXPECT_THAT(sentence_of([&] { Optimizer::create(clipped); }), HasSubstr("line_search compares losses"));
+  const std::vector<double> before = model.values(0);
+  int calls = 0;
+  const auto optimizer = Optimizer::create(searching);
+  const std::function<double()> loss = [&] {
+    if (++calls == 2) throw std::runtime_error("no loss");
+    return model.loss();
+  };
+  EXPECT_ANY_THROW(optimizer->on_minimize(model.gradients(0, "valley"), loss));
+  EXPECT_EQ(model.values(0), before);
+}
+
+TEST(Optimizer, a_cycled_momentum_needs_one) {
+  const Schedule schedule = Schedule::create("one_cycle", {{"steps", 10}, {"cycle_momentum", true}});
+  EXPECT_THAT(sentence_of([&] { Optimizer::create({.name = "adagrad", .schedule = schedule}); }), HasSubstr("leave cycle_momentum away"));
+  EXPECT_DOUBLE_EQ(schedule.momentum_at(0), 0.95);
+  EXPECT_DOUBLE_EQ(schedule.momentum_at(2), 0.85);
+  EXPECT_TRUE(std::isnan(Schedule::create("one_cycle", {{"steps", 10}}).momentum_at(0)));
+  EXPECT_DOUBLE_EQ(Schedule::sequential({Schedule(), schedule}, {5}).momentum_at(7), 0.85);
+}
+
 }  // namespace
 }  // namespace minnow::train
