@@ -15,6 +15,13 @@ namespace minnow {
 #define MINNOW_GRADIENT_FAMILIES(X)
 #endif
 
+// Operators that small builds leave out.
+#if MINNOW_SMALL
+#define MINNOW_LARGE_FAMILIES(X)
+#else
+#define MINNOW_LARGE_FAMILIES(X) X(nbits)
+#endif
+
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(activation)                     \
@@ -81,6 +88,7 @@ namespace minnow {
   X(unique)                         \
   X(unpool)                         \
   X(variadic)                       \
+  MINNOW_LARGE_FAMILIES(X)          \
   MINNOW_GRADIENT_FAMILIES(X)
 
 #define MINNOW_DECLARE(family) std::span<const Operator> family##_operators();

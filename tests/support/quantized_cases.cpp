@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backends/backend.h"
+#include "base/numeric.h"
 #include "support/operators.h"
 
 namespace minnow::cpu {
@@ -79,6 +80,27 @@ std::vector<size_t> constants_of(const std::vector<Tensor>& inputs) {
 }
 
 }  // namespace
+
+std::vector<SchemeCase> nbits_cases() {
+  std::vector<SchemeCase> cases;
+  // Rows, K, N, numbers of a block: single rows and few, blocks and groups that are not whole, slices of K.
+  constexpr int64_t kSizes[][4] = {{1, 64, 48, 32}, {1, 100, 37, 16}, {3, 50, 17, 16},   {2, 300, 5, 256},
+                                   {7, 40, 33, 16}, {70, 96, 50, 64}, {90, 1600, 9, 128}};
+  for (int64_t bits = 2; bits <= 8; ++bits)
+    for (const auto& [rows, depth, columns, block] : kSizes) {
+      const int64_t blocks = (depth + block - 1) / block;
+      const Attributes attributes{{"K", depth}, {"N", columns}, {"bits", bits}, {"block_size", block}};
+      const Tensor a = normal({rows, depth}), b = bytes(DType::u8, {columns, blocks, block * bits / 8}, 2);
+      const Tensor zeros = bytes(DType::u8, {columns, (blocks * bits + 7) / 8}, 3);
+      const Tensor exact = scales(columns * blocks, 0.01).reshaped({columns, blocks});
+      Tensor halves = exact.clone();
+      cases.push_back({"minnow.MatMulNBits", {a, b, exact}, attributes, {1, 2}});
+      for (float& scale : std::span(halves.writable().data<float>(), size_t(halves.elements()))) scale = f32_from_f16(f16_from_f32(scale));
+      cases.push_back({"minnow.MatMulNBits", {a, b, halves, zeros, Tensor(), normal({columns}, 4)}, attributes, {1, 2, 3}});
+      cases.push_back({"minnow.MatMulNBits", {a, b, exact, normal({columns, blocks}, 5)}, attributes, {1, 2, 3}});
+    }
+  return cases;
+}
 
 std::vector<SchemeCase> quantized_cases() {
   std::vector<SchemeCase> cases;
@@ -205,6 +227,7 @@ std::vector<SchemeCase> quantized_cases() {
         for (const char* to : {"packed", "plain"})
           cases.push_back({std::string(kReorder), {bytes(dtype, shape, 1)}, {{"to", std::string(to)}}});
     }
+  for (SchemeCase& each : nbits_cases()) cases.push_back(std::move(each));
   return cases;
 }
 

@@ -40,4 +40,7 @@ Builder import_fused_matmul, import_gelu_microsoft, import_bias_gelu, import_fas
     import_simplified_layer_normalization;
 Builder import_fused_activation;  // FusedConv, FusedGemm
 
+// rules_nbits.cpp
+Builder import_matmul_nbits, import_gather_block_quantized;
+
 }  // namespace minnow::onnx

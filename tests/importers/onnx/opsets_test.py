@@ -269,6 +269,19 @@ def cases():
         yield Case("FusedConv", 1, [floats(1, 2, 6, 6)], weights=[floats(3, 2, 3, 3), floats(3)], domain=ms, activation=activation, **more)
     yield Case("FusedConv", 1, [floats(1, 2, 6, 6)], weights=[floats(3, 2, 1, 1), floats(3), floats(1, 3, 6, 6)], domain=ms, activation="Relu")
     yield Case("FusedGemm", 1, [a], weights=[floats(3, 4), c], domain=ms, activation="LeakyRelu", activation_alpha=0.3)
+    # Weights of a few bits, as streams with the lowest bits first.
+    for bits, block, more in ((4, 16, {}), (4, 32, {}), (8, 16, {}), (2, 16, {})):
+        blocks = -(-40 // block)
+        packed, scales = quantized(np.uint8, 6, blocks, block * bits // 8), np.abs(floats(6 * blocks))
+        zeros = quantized(np.uint8, 6 * -(-blocks * bits // 8))
+        yield Case("MatMulNBits", 1, [floats(2, 3, 40)], weights=[packed, scales], domain=ms, K=40, N=6, bits=bits, block_size=block)
+        yield Case("MatMulNBits", 1, [floats(2, 3, 40)], weights=[packed, scales, zeros, None, floats(6)], domain=ms, K=40, N=6, bits=bits, block_size=block)
+    places = np.array([[1, 5, 0]])
+    for bits in (4, 8):
+        table, scales = quantized(np.uint8, 6, 32 * bits // 8), np.abs(floats(6, 2))
+        zeros = quantized(np.uint8, 6, 2 * bits // 8)
+        for weights in ([scales], [scales, zeros]):
+            yield Case("GatherBlockQuantized", 1, [], weights=[table, places, *weights], domain=ms, gather_axis=0, quantize_axis=1, block_size=16, bits=bits, unranked=False)
     yield Case("Gelu", 1, [x], domain=ms)
     yield Case("BiasGelu", 1, [x], weights=[floats(5)], domain=ms)
     yield Case("FastGelu", 1, [x], domain=ms)

@@ -12,6 +12,11 @@
 #else
 #define MINNOW_GRADIENT_TABLES(DO, target)
 #endif
+#if MINNOW_SMALL
+#define MINNOW_LARGE_TABLES(DO, target)
+#else
+#define MINNOW_LARGE_TABLES(DO, target) DO(target, NBitsKernels)
+#endif
 // Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels.
 #define MINNOW_KERNEL_TABLES(DO, target) \
   DO(target, TileKernels)                \
@@ -39,6 +44,7 @@
   DO(target, ArgmaxKernels)              \
   DO(target, Functions32Kernels)         \
   DO(target, Functions64Kernels)         \
+  MINNOW_LARGE_TABLES(DO, target)        \
   MINNOW_GRADIENT_TABLES(DO, target)
 #define MINNOW_DECLARE_ALL(target, isa)              \
   namespace target {                                 \

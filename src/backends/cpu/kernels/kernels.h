@@ -20,6 +20,7 @@
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/matmul_f64_i32.h"
 #include "backends/cpu/kernels/min_max.h"
+#include "backends/cpu/kernels/nbits.h"
 #include "backends/cpu/kernels/pool.h"
 #include "backends/cpu/kernels/pool_gradient.h"
 #include "backends/cpu/kernels/recurrent.h"
@@ -61,6 +62,9 @@ struct Kernels {
   const ArgmaxKernels* argmax;
   const Functions32Kernels* functions32;
   const Functions64Kernels* functions64;
+#if !MINNOW_SMALL
+  const NBitsKernels* nbits;
+#endif
 #if MINNOW_GRADIENTS
   const ChannelKernels* channels;
   const PoolGradientKernels* pool_gradient;

@@ -26,11 +26,14 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
       kernels_(&kernels),
       lanes_(kernels.lanes),
       vectors_(ceil_div(shape.n, kernels.lanes)) {
+#if !MINNOW_SMALL
+  step_ = options.made_step;
+#endif
   if (low_precision_) shape_.k = ceil_div(shape.k, 2);
   // A block of rows stays in half of L2 while all of b streams by. Threads divide rows and panels so that none reads much more of one
   // matrix than of the other. Except for blocks of a single row, the order of sums does not depend on this division.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
-  if (shape.m > 4 * most) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
+  if (shape.m > 4 * most || step_) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
   if (options.depth != SIZE_MAX) slices_ = std::max(slices_, ceil_div(shape_.k, kLongestSum));
   const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, ceil_div(shape_.k, slices_)), 2 * most, size_t{280});
   blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
@@ -40,6 +43,11 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
     chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
   scratch_floats_ = sum_of({product_of({ceil_div(shape.m, blocks_), ceil_div(shape_.k, lanes_), lanes_}),
                             low_precision_ && low_precision_->parts > 1 ? size_t{4} : 0});
+#if !MINNOW_SMALL
+  if (!step_) return;
+  for (size_t slice = 0; slice < slices_; ++slice) made_ = std::max(made_, (slice_begin(slice + 1) - slice_begin(slice)) * kPair * lanes_);
+  scratch_floats_ = sum_of({scratch_floats_, made_});
+#endif
 }
 
 size_t MatMul::panels() const noexcept { return ceil_div(vectors_, kPair); }
@@ -99,6 +107,8 @@ void MatMul::pack_a(size_t first, size_t rows, const float* a, float* out) const
 void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t before) const noexcept {
   const size_t block = unit / chunks_, chunk = unit % chunks_, n = shape_.n;
   const size_t first = share(shape_.m, blocks_, block), rows = share(shape_.m, blocks_, block + 1) - first;
+  float* made = scratch;
+  scratch += made_;
   if (before / chunks_ != block) pack_a(first, rows, arguments.a, scratch);
   float edge[kMostTileRows * kPair * kMostLanes], edge_add[kMostTileRows * kPair * kMostLanes];
   Tile t;
@@ -122,9 +132,10 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
       const size_t vectors = std::min(kPair, vectors_ - panel * kPair), lanes = vectors * lanes_, column = panel * kPair * lanes_;
       const size_t columns = std::min(lanes, n - column);
       if (stop.after(rows * depth * vectors)) return;
-      t.w = arguments.b + begin * vectors_ * lanes_ + column * depth;
+      t.w = made_ ? made : arguments.b + begin * vectors_ * lanes_ + column * depth;
+      if (made_) arguments.make_b.make(arguments.make_b.from, panel, begin, depth, made);
       t.bias = arguments.bias && slice == 0 ? arguments.bias + column : nullptr;
-      const size_t asked = asked_bytes(lanes_), lines = panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
+      const size_t asked = asked_bytes(lanes_), lines = !made_ && panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
       const size_t most = static_cast<size_t>(tile_->rows[vectors]), tiles = ceil_div(rows, most);
       t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * asked) : 0;
       for (size_t i = 0; i < tiles; ++i) {

@@ -23,6 +23,13 @@ class MatMul {
     // The depth of a slice of k, if b is read for several blocks of rows: a panel of b and a block of a then fit L2 (4096x4096x4096: 1.9 s
     // -> 1.2 s). Deeper slices gain nothing, shallower ones access y more often. SIZE_MAX: all of k, for a b that pack_b() has not packed.
     size_t depth = 1024;
+    // Not 0: b is not packed by pack_b() but made panel by panel, by Arguments::make_b, in slices that begin at multiples of this.
+    size_t made_step = 0;
+  };
+  /// Makes `count` rows of a panel of b, from row `begin` on: to[row][lanes of the panel].
+  struct MakeB {
+    void (*make)(const void* from, size_t panel, size_t begin, size_t count, float* to) noexcept;
+    const void* from;
   };
   struct Arguments {
     const float* a;
@@ -31,6 +38,7 @@ class MatMul {
     const float* add;   // like y, or null
     float* y;
     std::atomic<bool>* overflowed = nullptr;  // see Tile
+    MakeB make_b = {};                        // in place of b
   };
   MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue);
 
@@ -51,7 +59,7 @@ class MatMul {
  private:
   void pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept;
   // Where a slice of k begins; slices_ is the end.
-  size_t slice_begin(size_t slice) const noexcept { return std::min(shape_.k, share(ceil_div(shape_.k, lanes_), slices_, slice) * lanes_); }
+  size_t slice_begin(size_t slice) const noexcept { return std::min(shape_.k, share(ceil_div(shape_.k, step()), slices_, slice) * step()); }
   Shape shape_;  // in low precision, k counts pairs
   const LowPrecisionKernels* low_precision_;
   const TileKernels* tile_;
@@ -61,6 +69,13 @@ class MatMul {
   size_t lanes_, vectors_;
   size_t blocks_ = 1, chunks_ = 1;  // of rows; of panels
   size_t slices_ = 1;               // of k, multiplied one after another
+#if MINNOW_SMALL                    // no scheme makes panels
+  static constexpr size_t step_ = 0, made_ = 0;
+#else
+  size_t step_ = 0;  // Options::made_step
+  size_t made_ = 0;  // floats of scratch before those of a, for a panel that is made
+#endif
+  size_t step() const noexcept { return step_ ? step_ : lanes_; }  // slices begin at multiples of it
   size_t scratch_floats_;
 };
 

@@ -43,6 +43,10 @@ std::vector<Scheme> scheme_table() {
                                              pool_gradient_schemes(), scatter_add_schemes()})
     table.insert(table.end(), file.begin(), file.end());
 #endif
+#if !MINNOW_SMALL
+  const std::span<const Scheme> nbits = nbits_schemes();
+  table.insert(table.end(), nbits.begin(), nbits.end());
+#endif
   for (const std::span<const Scheme> file : files) table.insert(table.end(), file.begin(), file.end());
   return table;
 }

@@ -44,6 +44,9 @@ std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> strassen_schemes();
 std::span<const Scheme> matmul_f64_i32_schemes();
 std::span<const Scheme> winograd_schemes();
+#if !MINNOW_SMALL
+std::span<const Scheme> nbits_schemes();
+#endif
 #if MINNOW_GRADIENTS
 std::span<const Scheme> batch_normalization_schemes();
 std::span<const Scheme> conv_gradient_schemes();

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/nbits.h"
+
+#include <utility>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/nbits.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET && !MINNOW_SMALL
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using DI = hn::RebindToSigned<D>;
+using DU = hn::RebindToUnsigned<D>;
+using V = hn::Vec<D>;
+constexpr size_t kLanes = HWY_LANES(float);
+
+#if HWY_TARGET == HWY_AVX3
+// A permutation looks at the lowest four bits of an index alone, so that it replaces a mask, a shift and a conversion.
+constexpr bool kLooksUp = true;
+#else
+constexpr bool kLooksUp = false;
+#endif
+
+template <int kBits>
+struct Reader {
+  HWY_INLINE Reader() {
+#if HWY_TARGET == HWY_AVX3
+    alignas(64) float values[16];
+    for (int i = 0; i < 16; ++i) {
+      const int number = i & ((1 << kBits) - 1), half = 1 << (kBits - 1);
+      values[i] = static_cast<float>(number < half ? number : number - 2 * half);
+    }
+    if constexpr (kBits <= 4) table = hn::Load(D(), values);
+#endif
+  }
+  /// Number i of a group, in each lane.
+  template <size_t i>
+  HWY_INLINE V at(const uint32_t* words) const {
+    const DU du;
+    constexpr size_t kBit = i * kBits, kWord = kBit / 32;
+    constexpr int kShift = kBit % 32;
+    constexpr bool kCut = kShift + kBits > 32;
+    const auto first = hn::LoadU(du, words + kWord * kLanes);
+    if constexpr (kLooksUp && kBits <= 4) {
+#if HWY_TARGET == HWY_AVX3
+      auto index = hn::ShiftRight<kShift>(first);
+      if constexpr (kCut) index = hn::Or(index, hn::ShiftLeft<32 - kShift>(hn::LoadU(du, words + (kWord + 1) * kLanes)));
+      return hn::TableLookupLanes(table, hn::Indices512<float>{index.raw});
+#endif
+    } else {
+      // To the highest bits, and back with the sign.
+      auto high = first;
+      if constexpr (kCut)
+        high = hn::Or(hn::ShiftRight<kShift + kBits - 32>(first),
+                      hn::ShiftLeft<64 - kBits - kShift>(hn::LoadU(du, words + (kWord + 1) * kLanes)));
+      else
+        high = hn::ShiftLeft<32 - kShift - kBits>(first);
+      return hn::ConvertTo(D(), hn::ShiftRight<32 - kBits>(hn::BitCast(DI(), high)));
+    }
+  }
+#if HWY_TARGET == HWY_AVX3
+  V table;
+#endif
+};
+
+HWY_INLINE V scale_of(const NBitsPanel& panel, size_t block) {
+  const D d;
+  if (panel.half_scales) {
+    const hn::Rebind<hwy::float16_t, D> half;
+    return hn::PromoteTo(d, hn::LoadU(half, static_cast<const hwy::float16_t*>(panel.scales) + block * kLanes));
+  }
+  return hn::LoadU(d, static_cast<const float*>(panel.scales) + block * kLanes);
+}
+
+HWY_INLINE V zero_of(const NBitsPanel& panel, size_t block) {
+  const D d;
+  if (panel.zeros) return hn::LoadU(d, panel.zeros + block * kLanes);
+  const hn::Rebind<uint8_t, D> bytes;
+  const DI di;
+  return hn::ConvertTo(d, hn::Sub(hn::PromoteTo(di, hn::LoadU(bytes, panel.bytes + block * kLanes)), hn::Set(di, panel.middle)));
+}
+
+template <int kBits>
+void multiply(const NBitsPanel& panel, const float* a, const float* sums, size_t groups, float* y) {
+  const D d;
+  const Reader<kBits> reader;
+  const bool has_zeros = panel.zeros || panel.bytes;
+  V total = hn::Zero(d), part[4] = {total, total, total, total};
+  size_t block = 0, left = panel.block;
+  const uint32_t* words = panel.words;
+  const auto add_half = [&]<size_t... i>(std::index_sequence<i...>, auto first) HWY_ATTR {
+    constexpr size_t kFirst = decltype(first)::value;
+    ((part[i % 4] = hn::MulAdd(hn::Set(d, a[kFirst + i]), reader.template at<kFirst + i>(words), part[i % 4])), ...);
+  };
+  const auto end_block = [&]() HWY_ATTR {
+    V sum = hn::Add(hn::Add(part[0], part[1]), hn::Add(part[2], part[3]));
+    if (has_zeros) sum = hn::NegMulAdd(zero_of(panel, block), hn::Set(d, sums[block]), sum);
+    total = hn::MulAdd(sum, scale_of(panel, block), total);
+    part[0] = part[1] = part[2] = part[3] = hn::Zero(d);
+    ++block, left = panel.block;
+  };
+  constexpr size_t kHalf = kNBitsGroup / 2;
+  for (size_t group = 0; group < groups; ++group, words += kBits * kLanes, a += kNBitsGroup) {
+    add_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, 0>());
+    if (left == kHalf) end_block(), left += kHalf;
+    add_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, kHalf>());
+    left -= kNBitsGroup;
+    if (left == 0) end_block();
+  }
+  if (left != panel.block) end_block();
+  hn::StoreU(total, d, y);
+}
+
+template <int kBits>
+void unpack(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) {
+  const D d;
+  const Reader<kBits> reader;
+  const bool has_zeros = panel.zeros || panel.bytes;
+  const uint32_t* words = panel.words + begin / kNBitsGroup * kBits * kLanes;
+  constexpr size_t kHalf = kNBitsGroup / 2;
+  for (size_t k = 0; k < count; k += kNBitsGroup, words += kBits * kLanes) {
+    float* rows = to + k * stride;
+    const auto put_half = [&]<size_t... i>(std::index_sequence<i...>, auto first) HWY_ATTR {
+      constexpr size_t kFirst = decltype(first)::value;
+      if (k + kFirst >= count) return;
+      const size_t block = (begin + k + kFirst) / panel.block;
+      const V scale = scale_of(panel, block), shift = has_zeros ? hn::Mul(zero_of(panel, block), scale) : hn::Zero(d);
+      const size_t rest = count - k - kFirst;
+      ((i < rest ? hn::StoreU(hn::MulSub(reader.template at<kFirst + i>(words), scale, shift), d, rows + (kFirst + i) * stride) : void()),
+       ...);
+    };
+    put_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, 0>());
+    put_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, kHalf>());
+  }
+}
+}  // namespace
+
+extern const NBitsKernels kNBitsKernels;
+const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, multiply<7>, multiply<8>},
+                                 {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, unpack<7>, unpack<8>}};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with columns of 2- to 8-bit numbers, computed in f32 from the packed numbers.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+inline constexpr size_t kNBitsGroup = 32;  // numbers of a column that fill whole words: as many words as a number has bits
+inline constexpr int kLeastBits = 2, kMostBits = 8;
+
+/// A panel: as many columns as a vector has lanes, each number less the middle of its range.
+struct NBitsPanel {
+  const uint32_t* words;  // [group][bits][lanes], the words of a column make a stream, the lowest bits first
+  const void* scales;     // [block][lanes], f32 or f16
+  const float* zeros;     // [block][lanes], less the middle of the range; or null
+  const uint8_t* bytes;   // the same as bytes; or null
+  size_t block;           // numbers that share a scale: 16, or a multiple of 32
+  int middle;             // of `bytes`
+  bool half_scales;
+};
+
+struct NBitsKernels {
+  /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
+  /// each block, where there are zero points.
+  void (*multiply[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const float* a, const float* sums, size_t groups, float* y);
+  /// The columns' numbers from `begin` on, which begins a group, `count` of them: to[k * stride + lane].
+  void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride);
+};
+
+}  // namespace minnow::cpu

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// minnow.MatMulNBits in f32 from the packed weights. A few rows are multiplied as the weights come from memory; for more, a panel of
+// weights is unpacked for each block of rows, and the product goes through the tiles of matrix products.
+#if !MINNOW_SMALL
+#include <cstring>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/kernels/stop.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+#include "base/numeric.h"
+#include "graph/nbits.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kA = 0, kB = 1, kScales = 2, kZeros = 3, kIndex = 4, kBias = 5;
+constexpr size_t kFewRows = 4;  // are multiplied one by one
+constexpr size_t kMostLanes = 16;
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (node.input_dtype(kA) != DType::f32) return declined("A is {}, not f32", node.input_dtype(kA));
+  for (const size_t i : {kB, kScales, kZeros})
+    if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
+  if (node.has_input(kIndex)) return declined("the numbers of a block are not neighbours");
+  if (node.output_shape(0).elements() == 0) return declined("a matrix is empty");
+  const double weights = static_cast<double>(node.input_shape(kB).elements()), depth = static_cast<double>(node.require<int64_t>("K"));
+  const double numbers = depth * static_cast<double>(node.require<int64_t>("N"));
+  const double rows = static_cast<double>(node.input_shape(kA).elements()) / depth;
+  const double read = device.weight_time(weights + 4.0 * static_cast<double>(node.input_shape(kScales).elements()));
+  const bool few = rows <= static_cast<double>(kFewRows);
+  const double compute = device.flop_time(2 * rows * numbers, few ? 0.3 : 0.85) + (few ? 0 : device.flop_time(6 * numbers));
+  return Estimate(std::max(read, compute) +
+                  device.byte_time(4.0 * static_cast<double>(node.input_shape(kA).elements() + node.output_shape(0).elements())) + 5e-7);
+}
+
+Numbers<double> reals_of(const TensorView& tensor) {
+  Numbers<double> values(static_cast<size_t>(tensor.elements()));
+  widen(tensor.dtype(), tensor.data(), values.size(), values.data());
+  return values;
+}
+
+/// Whether f16 holds all scales exactly, so that they take half the room.
+bool fit_f16(const TensorView& scales) {
+  const Numbers<double> values = reals_of(scales);
+  return std::all_of(values.begin(), values.end(),
+                     [](double x) { return static_cast<double>(f32_from_f16(f16_from_f32(static_cast<float>(x)))) == x; });
+}
+
+class NBitsKernel final : public Kernel {
+ public:
+  explicit NBitsKernel(PrepareContext& context)
+      : form_(NBits::of(context.node())),
+        kernels_(*cpu_device(context.device()).kernels),
+        k_(static_cast<size_t>(form_.depth)),
+        n_(static_cast<size_t>(context.node().require<int64_t>("N"))),
+        m_(static_cast<size_t>(context.node().input_shape(kA).elements()) / k_),
+        groups_(ceil_div(k_, kNBitsGroup)),
+        panels_(ceil_div(n_, kernels_.lanes)),
+        blocks_(ceil_div(groups_ * kNBitsGroup, static_cast<size_t>(form_.block))),
+        matmul_(kernels_, {m_, k_, n_}, matmul_options(context.device()), {}) {
+    const NodeView& node = context.node();
+    const size_t places = product_of({panels_, blocks_, kernels_.lanes});
+    const PackingParameters parameters = {{"bits", form_.bits}, {"block", form_.block}, {"K", form_.depth}};
+    words_ = context.packed(kB, "nbits", parameters, product_of({panels_, groups_, size_t(form_.bits), kernels_.lanes, sizeof(uint32_t)}),
+                            [&](const TensorView& b, void* out) { pack_numbers(b.data<uint8_t>(), static_cast<uint32_t*>(out)); });
+    panel_.block = static_cast<size_t>(form_.block);
+    panel_.middle = form_.middle();
+    panel_.half_scales = fit_f16(node.contents(kScales));
+    PackingParameters of_scales = parameters;
+    of_scales.push_back({"half", panel_.half_scales});
+    scales_ = context.packed(kScales, "nbits scales", of_scales, product_of({places, scale_bytes()}),
+                             [&](const TensorView& scales, void* out) { pack_scales(scales, out); });
+    if (node.has_input(kZeros)) {
+      zero_bytes_ = node.input_dtype(kZeros) == DType::u8 ? 1 : sizeof(float);
+      zeros_ = context.packed(kZeros, "nbits zero points", parameters, product_of({places, zero_bytes_}),
+                              [&](const TensorView& zeros, void* out) { pack_zeros(zeros, out); });
+    }
+    if (m_ > kFewRows) {
+      units_.reserve(context, matmul_.units(), matmul_.scratch_floats());
+      if (node.has_input(kBias)) bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));
+      return;
+    }
+    tasks_ = std::min(panels_, static_cast<size_t>(context.device().threads) * 4);
+    if (k_ % kNBitsGroup != 0) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
+    if (zero_bytes_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
+  }
+
+  void run(RunContext& context) noexcept override {
+    const float *a = context.in<float>(kA), *bias = context.has_input(kBias) ? context.in<float>(kBias) : nullptr;
+    if (m_ <= kFewRows) return multiply_rows(context, a, bias);
+    float* y = context.out<float>(0);
+    if (bias) {
+      float* packed = context.scratch_at<float>(bias_offset_);
+      matmul_.pack_bias(bias, 1, packed);
+      bias = packed;
+    }
+    units_.run(context, [&](size_t unit, float* scratch, size_t before) {
+      matmul_.run(unit, {a, nullptr, bias, nullptr, y, nullptr, {make_panel, this}}, scratch, before);
+    });
+  }
+
+ private:
+  static MatMul::Options matmul_options(const Device& device) {
+    MatMul::Options options{static_cast<size_t>(device.threads), device.l2};
+    options.made_step = kNBitsGroup;
+    return options;
+  }
+  size_t form_index() const noexcept { return static_cast<size_t>(form_.bits - kLeastBits); }
+  size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
+  size_t scale_bytes() const noexcept { return panel_.half_scales ? 2 : sizeof(float); }
+
+  void pack_numbers(const uint8_t* b, uint32_t* out) const {
+    const size_t lanes = kernels_.lanes, bits = static_cast<size_t>(form_.bits), block = static_cast<size_t>(form_.block);
+    std::memset(out, 0, panels_ * groups_ * bits * lanes * sizeof(uint32_t));
+    const uint32_t mask = (1U << bits) - 1;
+    for (size_t column = 0; column < n_; ++column)
+      for (size_t k = 0; k < k_; ++k) {
+        const uint8_t* from = b + (column * own_blocks() + k / block) * static_cast<size_t>(form_.bytes());
+        // In two's complement, less the middle.
+        const uint32_t number = static_cast<uint32_t>(form_.number(from, k % block) - form_.middle()) & mask;
+        const size_t bit = k % kNBitsGroup * bits, place = bit % 32;
+        uint32_t* to = out + ((column / lanes * groups_ + k / kNBitsGroup) * bits + bit / 32) * lanes + column % lanes;
+        *to |= number << place;
+        if (place + bits > 32) to[lanes] |= number >> (32 - place);
+      }
+  }
+  /// Calls put(place of the file's form, place of the packed form).
+  template <class F>
+  void for_blocks(F put) const {
+    const size_t lanes = kernels_.lanes;
+    for (size_t column = 0; column < n_; ++column)
+      for (size_t block = 0; block < own_blocks(); ++block)
+        put(column * own_blocks() + block, (column / lanes * blocks_ + block) * lanes + column % lanes);
+  }
+  void pack_scales(const TensorView& scales, void* out) const {
+    std::memset(out, 0, panels_ * blocks_ * kernels_.lanes * scale_bytes());
+    const Numbers<double> values = reals_of(scales);
+    for_blocks([&](size_t from, size_t to) {
+      const float scale = static_cast<float>(values[from]);
+      if (panel_.half_scales)
+        static_cast<uint16_t*>(out)[to] = f16_from_f32(scale);
+      else
+        static_cast<float*>(out)[to] = scale;
+    });
+  }
+  void pack_zeros(const TensorView& zeros, void* out) const {
+    std::memset(out, 0, panels_ * blocks_ * kernels_.lanes * zero_bytes_);
+    if (zero_bytes_ == 1) {
+      const uint8_t* packed = zeros.data<uint8_t>();
+      return for_blocks([&](size_t from, size_t to) {
+        const uint8_t* row = packed + from / own_blocks() * static_cast<size_t>(form_.zero_point_bytes());
+        static_cast<uint8_t*>(out)[to] = static_cast<uint8_t>(form_.number(row, from % own_blocks()));
+      });
+    }
+    const Numbers<double> values = reals_of(zeros);
+    for_blocks([&](size_t from, size_t to) { static_cast<float*>(out)[to] = static_cast<float>(values[from] - form_.middle()); });
+  }
+
+  NBitsPanel panel(size_t index) const noexcept {
+    const size_t places = index * blocks_ * kernels_.lanes;
+    NBitsPanel panel = panel_;
+    panel.words = static_cast<const uint32_t*>(words_.get()) + index * groups_ * static_cast<size_t>(form_.bits) * kernels_.lanes;
+    panel.scales = static_cast<const char*>(scales_.get()) + places * scale_bytes();
+    if (zero_bytes_ == 1) panel.bytes = static_cast<const uint8_t*>(zeros_.get()) + places;
+    if (zero_bytes_ > 1) panel.zeros = static_cast<const float*>(zeros_.get()) + places;
+    return panel;
+  }
+
+  static void make_panel(const void* from, size_t pair, size_t begin, size_t count, float* to) noexcept {
+    const NBitsKernel& self = *static_cast<const NBitsKernel*>(from);
+    constexpr size_t kPair = 2;
+    const size_t first = pair * kPair, last = std::min(first + kPair, self.panels_), lanes = self.kernels_.lanes;
+    for (size_t i = first; i < last; ++i)
+      self.kernels_.nbits->unpack[self.form_index()](self.panel(i), begin, count, to + (i - first) * lanes, (last - first) * lanes);
+  }
+
+  void multiply_rows(RunContext& context, const float* a, const float* bias) const noexcept {
+    size_t stride = k_;
+    if (k_ % kNBitsGroup != 0) {
+      float* padded = context.scratch_at<float>(a_offset_);
+      stride = groups_ * kNBitsGroup;
+      for (size_t row = 0; row < m_; ++row) {
+        std::memcpy(padded + row * stride, a + row * k_, k_ * sizeof(float));
+        std::fill(padded + row * stride + k_, padded + (row + 1) * stride, 0.0F);
+      }
+      a = padded;
+    }
+    const float* sums = nullptr;
+    if (zero_bytes_) {
+      float* of_blocks = context.scratch_at<float>(sums_offset_);
+      for (size_t row = 0; row < m_; ++row)
+        for (size_t block = 0; block < blocks_; ++block) {
+          const size_t first = block * panel_.block;
+          of_blocks[row * blocks_ + block] =
+              kernels_.rows->reduce[static_cast<size_t>(Reduction::sum)](a + row * stride + first, std::min(panel_.block, stride - first));
+        }
+      sums = of_blocks;
+    }
+    float* y = context.out<float>(0);
+    context.parallel_for(tasks_, [&](size_t task) {
+      Stop stop;
+      const size_t last = share(panels_, tasks_, task + 1);
+      for (size_t i = share(panels_, tasks_, task); i < last; ++i) {
+        if (stop.after(m_ * k_)) return;
+        const NBitsPanel columns = panel(i);
+        const size_t first = i * kernels_.lanes, count = std::min(kernels_.lanes, n_ - first);
+        for (size_t row = 0; row < m_; ++row) {
+          float result[kMostLanes];
+          kernels_.nbits->multiply[form_index()](columns, a + row * stride, sums ? sums + row * blocks_ : nullptr, groups_, result);
+          for (size_t c = 0; c < count; ++c) y[row * n_ + first + c] = bias ? result[c] + bias[first + c] : result[c];
+        }
+      }
+    });
+  }
+
+  const NBits form_;
+  const Kernels& kernels_;
+  const size_t k_, n_, m_, groups_, panels_, blocks_;  // blocks of whole groups: the last one may be empty
+  const MatMul matmul_;                                // of more rows than a few
+  NBitsPanel panel_{};                                 // less the places
+  size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
+  std::shared_ptr<const void> words_, scales_, zeros_;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<NBitsKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"minnow.MatMulNBits", "matmul_nbits", estimate, prepare},
+};
+
+}  // namespace
+
+std::span<const Scheme> nbits_schemes() { return selected<kSchemes>(); }
+
+}  // namespace minnow::cpu
+#endif
