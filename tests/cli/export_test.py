@@ -106,6 +106,25 @@ class Export(CommandTest):
         self.assertEqual(written().opset_import[0].version, 28)
         self.assertIn("LinearAttention", self.fails("convert", source, "out.onnx", "--opset", 26))
 
+    def test_weights_of_few_bits_stay_packed(self):
+        random = np.random.default_rng(3)
+        for bits, kept in ((2, True), (3, False), (4, True), (6, False), (8, True)):
+            numbers, zeros = random.integers(0, 1 << bits, (6, 3, 16)), random.integers(0, 1 << bits, (6, 3))
+            scales, x = random.random((6, 3), np.float32), random.standard_normal((5, 40)).astype(np.float32)
+            stream = lambda values: np.packbits((values[..., None] >> np.arange(bits) & 1).astype(np.uint8).reshape(6, -1), axis=1, bitorder="little")
+            weights = {"b": stream(numbers).reshape(6, 3, 2 * bits), "s": scales.reshape(-1), "z": stream(zeros).reshape(-1)}
+            node = helper.make_node("MatMulNBits", ["x", "b", "s", "z"], ["y"], domain="com.microsoft", K=40, N=6, bits=bits, block_size=16)
+            graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", F32, ["n", 40])], [helper.make_tensor_value_info("y", F32, ["n", 6])],
+                                      [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()])
+            imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+            onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), self.folder / "in.onnx")
+            self.succeeds("convert", "in.onnx", "out.onnx")
+            operators = {node.op_type for node in onnx.load(self.folder / "out.onnx").graph.node}
+            self.assertEqual("MatMulNBits" in operators, kept, bits)
+            self.assertEqual("DequantizeLinear" in operators, not kept, bits)
+            expected = x @ ((numbers - zeros[..., None]) * scales[..., None]).reshape(6, -1)[:, :40].T
+            np.testing.assert_allclose(runs(self.folder / "out.onnx").run(None, {"x": x})[0], expected, rtol=1e-5, atol=1e-4)
+
     def test_outputs_that_are_inputs_constants_or_given_twice(self):
         source = write_model(self.folder / "in.onnx", [helper.make_node("Identity", ["x"], ["same"]), helper.make_node("Identity", ["c"], ["fixed"]),
                                                        helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Identity", ["r"], ["r2"])],

@@ -49,8 +49,16 @@ constexpr Newer kNewer[] = {
     {"QuantizeLinear", "precision", 23},
 };
 
+/// True for a node that ONNX Runtime has as an operator of its own, and runs.
+bool is_in_runtime(const Node& node) {
+  if (node.op() != kMatMulNBits || !node.input(0) || !node.input(2)) return false;
+  const int64_t bits = int_attribute(node, "bits", 0);
+  return (bits == 2 || bits == 4 || bits == 8) && node.input(0)->type.dtype == node.input(2)->type.dtype;
+}
+
 /// True for nodes that ONNX lacks, or that ONNX Runtime (1.31.1) does not run; they are replaced by standard ones.
 bool is_taken_apart(const Node& node, int64_t opset) {
+  if (is_in_runtime(node)) return false;
   if (node.op().starts_with("minnow.") || node.op() == "Swish") return true;
   // Before 28 only the remainder of the dividend's sign.
   if (node.op() == "Mod" && opset < 28 && contains(kFloats, node.input(0)->type.dtype) && !int_attribute(node, "fmod", 0)) return true;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/numeric.h"
+#include "exporters/onnx/standard_form.h"
 #include "importers/onnx/proto.h"
 
 namespace minnow::onnx {
@@ -152,9 +153,10 @@ class Writer {
     for (size_t i = 0; i < outputs; ++i)
       message.text(field::kNodeOutput, node.output(i) ? std::string_view(names_.of(*node.output(i))) : std::string_view());
     if (!node.name().empty()) message.text(field::kNodeName, node_names_.fresh(node.name()));
-    const size_t dot = node.op().rfind('.');
-    const std::string domain = dot == node.op().npos ? std::string() : node.op().substr(0, dot);
-    message.text(field::kNodeOpType, std::string_view(node.op()).substr(dot == node.op().npos ? 0 : dot + 1));
+    const std::string op = node.op() == kMatMulNBits ? "com.microsoft.MatMulNBits" : node.op();
+    const size_t dot = op.rfind('.');
+    const std::string domain = dot == op.npos ? std::string() : op.substr(0, dot);
+    message.text(field::kNodeOpType, std::string_view(op).substr(dot == op.npos ? 0 : dot + 1));
     if (!domain.empty()) {
       message.text(field::kNodeDomain, domain);
       domains_[domain] = 1;  // custom operators have no versions
