@@ -86,7 +86,7 @@ std::vector<SchemeCase> nbits_cases() {
   // Rows, K, N, numbers of a block: single rows and few, blocks and groups that are not whole, slices of K.
   constexpr int64_t kSizes[][4] = {{1, 64, 48, 32}, {1, 100, 37, 16}, {3, 50, 17, 16},   {2, 300, 5, 256},
                                    {7, 40, 33, 16}, {70, 96, 50, 64}, {90, 1600, 9, 128}};
-  for (int64_t bits = 2; bits <= 8; ++bits)
+  for (const int64_t bits : {2, 3, 4, 5, 6, 8})
     for (const auto& [rows, depth, columns, block] : kSizes) {
       const int64_t blocks = (depth + block - 1) / block;
       const Attributes attributes{{"K", depth}, {"N", columns}, {"bits", bits}, {"block_size", block}};

@@ -45,7 +45,8 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
                             low_precision_ && low_precision_->parts > 1 ? size_t{4} : 0});
 #if !MINNOW_SMALL
   if (!step_) return;
-  for (size_t slice = 0; slice < slices_; ++slice) made_ = std::max(made_, (slice_begin(slice + 1) - slice_begin(slice)) * kPair * lanes_);
+  for (size_t slice = 0; slice < slices_; ++slice)
+    made_ = std::max(made_, ceil_div(slice_begin(slice + 1) - slice_begin(slice), step_) * step_ * kPair * lanes_);
   scratch_floats_ = sum_of({scratch_floats_, made_});
 #endif
 }

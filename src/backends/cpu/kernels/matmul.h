@@ -26,7 +26,7 @@ class MatMul {
     // Not 0: b is not packed by pack_b() but made panel by panel, by Arguments::make_b, in slices that begin at multiples of this.
     size_t made_step = 0;
   };
-  /// Makes `count` rows of a panel of b, from row `begin` on: to[row][lanes of the panel].
+  /// Makes `count` rows of a panel of b, from row `begin` on: to[row][lanes of the panel], which has room for a multiple of made_step.
   struct MakeB {
     void (*make)(const void* from, size_t panel, size_t begin, size_t count, float* to) noexcept;
     const void* from;

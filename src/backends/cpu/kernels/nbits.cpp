@@ -12,6 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET && !MINNOW_SMALL
+#if HWY_TARGET != HWY_SSE4  // where the decomposition serves
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
@@ -128,22 +129,24 @@ void unpack(const NBitsPanel& panel, size_t begin, size_t count, float* to, size
     float* rows = to + k * stride;
     const auto put_half = [&]<size_t... i>(std::index_sequence<i...>, auto first) HWY_ATTR {
       constexpr size_t kFirst = decltype(first)::value;
-      if (k + kFirst >= count) return;
       const size_t block = (begin + k + kFirst) / panel.block;
       const V scale = scale_of(panel, block), shift = has_zeros ? hn::Mul(zero_of(panel, block), scale) : hn::Zero(d);
-      const size_t rest = count - k - kFirst;
-      ((i < rest ? hn::StoreU(hn::MulSub(reader.template at<kFirst + i>(words), scale, shift), d, rows + (kFirst + i) * stride) : void()),
-       ...);
+      (hn::StoreU(hn::MulSub(reader.template at<kFirst + i>(words), scale, shift), d, rows + (kFirst + i) * stride), ...);
     };
     put_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, 0>());
     put_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, kHalf>());
   }
 }
 }  // namespace
+#endif
 
 extern const NBitsKernels kNBitsKernels;
-const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, multiply<7>, multiply<8>},
-                                 {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, unpack<7>, unpack<8>}};
+#if HWY_TARGET == HWY_SSE4
+const NBitsKernels kNBitsKernels{};
+#else
+const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
+                                 {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
+#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -21,10 +21,11 @@ struct NBitsPanel {
 };
 
 struct NBitsKernels {
+  // Null where there are none: for 7 bits, and for SSE4.
   /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
   /// each block, where there are zero points.
   void (*multiply[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const float* a, const float* sums, size_t groups, float* y);
-  /// The columns' numbers from `begin` on, which begins a group, `count` of them: to[k * stride + lane].
+  /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
   void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride);
 };
 

@@ -21,6 +21,10 @@ constexpr size_t kMostLanes = 16;
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (node.input_dtype(kA) != DType::f32) return declined("A is {}, not f32", node.input_dtype(kA));
+  const NBitsKernels& kernels = *cpu_device(device).kernels->nbits;
+  if (!kernels.multiply[0]) return unavailable("SSE4 has no kernel for it");
+  if (const NBits form = NBits::of(node); !kernels.multiply[form.bits - kLeastBits])
+    return declined("there is no kernel for {} bits", form.bits);
   for (const size_t i : {kB, kScales, kZeros})
     if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
   if (node.has_input(kIndex)) return declined("the numbers of a block are not neighbours");
