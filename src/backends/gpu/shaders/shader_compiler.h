@@ -29,7 +29,7 @@ struct ShaderOptions {
   size_t shared_bytes = 0;     // the most shared memory that a group may have; 0: any amount
   bool push_constants = true;  // where the words are; for SPIR-V
   bool group_offsets = false;  // the launch is one part of a larger one
-  // What the device has; for SPIR-V. (GLSL ES has none of it.)
+  // Abilities of the device, for SPIR-V; GLSL ES has none of them.
   bool has_i64 = false;                           // shaderInt64
   bool has_8bit_storage = false;                  // storageBuffer8BitAccess
   bool has_16bit_storage = false;                 // storageBuffer16BitAccess
