@@ -60,6 +60,7 @@ endif()
 # Functions in sections of their own: a library leaves out what only the converter calls.
 set(MINNOW_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
 set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os> "${MINNOW_SECTION_OPTIONS}")
+set(MINNOW_FAST_OPTIONS $<$<CONFIG:Release>:-O2> "${MINNOW_SECTION_OPTIONS}") # behind a target's own options
 set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:MinSizeRel>:-O2>
     -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
@@ -73,6 +74,7 @@ else()
 endif()
 if(MINNOW_COVERAGE) # the options of src/CMakeLists.txt hold
   set(MINNOW_SMALL_OPTIONS)
+  set(MINNOW_FAST_OPTIONS)
   set(MINNOW_KERNEL_OPTIONS -Wno-psabi)
 endif()
 if(MINNOW_ARM AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# Headers that most files of a target include are compiled once for it, which halves the time of a build. They are named in angle brackets,
+# and ccache looks at their contents alone (the launcher in CMakeLists.txt), so that other checkouts find what one has compiled. Files whose
+# options differ from their target's say SKIP_PRECOMPILE_HEADERS: gcc refuses headers that were compiled with other ones.
+function(minnow_precompile target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT MINNOW_OPERATORS AND NOT MINNOW_COVERAGE)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    target_compile_options(${target} PRIVATE -fpch-preprocess) # ccache asks for it
+  endif()
+endfunction()
+set(MINNOW_STANDARD_HEADERS <algorithm> <cmath> <cstring> <functional> <limits> <memory> <numeric> <optional> <span> <string> <string_view>
+                            <unordered_map> <unordered_set> <utility> <vector>)
+set(MINNOW_GRAPH_HEADERS ${MINNOW_STANDARD_HEADERS} <graph/expr.h> <graph/graph.h> <graph/node_view.h> <base/error.h> <base/format.h>
+                         <ops/operator.h>)
