@@ -8,7 +8,8 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr int kDeepest = 256;
+constexpr int kDeepest = 256;  // calls of the parser
+constexpr uint32_t kDeepestTree = 512;
 
 struct BinaryOp {
   std::string_view text;
@@ -241,6 +242,8 @@ Expr* Parser::make(Expr::Kind kind, std::vector<Expr*> operands, Op op) {
   made.op = op;
   made.line = operands.empty() ? token().line : operands[0]->line;
   made.operands = std::move(operands);
+  for (const Expr* operand : made.operands) made.depth = std::max(made.depth, operand->depth + 1);
+  if (made.depth > kDeepestTree) throw InternalError("line {} of a kernel: it is nested too deeply", made.line);
   return &made;
 }
 

@@ -8,7 +8,7 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr size_t kMostTokens = size_t{1} << 22;
+constexpr size_t kMostTokens = size_t{1} << 19;
 constexpr int kDeepest = 64;  // parentheses in conditions
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -56,7 +56,7 @@ struct Expr {
   bool to_pointer = false;     // of cast
   Scalar type = Scalar::none;  // of literals and casts; of all others what was found out
   bool is_typed = false;
-  uint32_t line = 0;
+  uint32_t line = 0, depth = 0;
   std::string_view name = {};  // also of the called function
   uint64_t bits = 0;           // of literals
   std::vector<Expr*> operands = {};

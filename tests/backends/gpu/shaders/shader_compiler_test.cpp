@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources that the compiler accepts and refuses, and the interface of shaders. kernels_test.py validates the kernels of all operators;
+// arithmetic_test.cpp runs shaders.
+#include "backends/gpu/shaders/shader_compiler.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+
+namespace minnow::gpu {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr std::string_view kSource = R"(
+KERNEL(scale)(READ(MEM(f16), x), UPDATE(i64, places), WRITE(float, y), const int n, const float factor) {
+  USE_READ(MEM(f16), x);
+  USE_READ(i64, places);
+  USE_WRITE(float, y);
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= n) return;
+  y[i] = LOAD(f16, x, (int)places[i]) * factor;
+}
+)";
+
+ShaderOptions everything() {
+  ShaderOptions options;
+  options.group = {64, 1, 1};
+  options.has_i64 = options.has_8bit_storage = options.has_16bit_storage = options.has_signed_zero_inf_nan_preserve = true;
+  return options;
+}
+
+// A kernel with this body, which may write floats to y and integers to z.
+std::string with_body(std::string_view body, std::string_view functions = {}) {
+  return std::string(functions) + "\nKERNEL(k)(READ(float, x), WRITE(float, y), WRITE(i32, z), WRITE(u8, b), const int n) {\n" +
+         std::string(body) + "\n}\n";
+}
+
+TEST(ShaderCompiler, tells_the_interface) {
+  const Shader shader = compile_to_spirv(kSource, "scale", everything());
+  using Kind = Argument::Kind;
+  EXPECT_THAT(shader.parameters, testing::ElementsAre(Kind::buffer, Kind::buffer, Kind::buffer, Kind::i32, Kind::f32));
+  EXPECT_THAT(shader.element_bytes, testing::ElementsAre(2u, 8u, 4u, 0u, 0u));
+  EXPECT_THAT(shader.writes, testing::ElementsAre(false, false, true, false, false));
+  ASSERT_GT(shader.spirv.size(), 5u);
+  EXPECT_EQ(shader.spirv[0], 0x07230203u);
+  EXPECT_EQ(shader.spirv[1], 0x00010300u);
+  const GlslShader text = compile_to_glsl_es(kSource, "scale", everything());
+  EXPECT_EQ(text.parameters, shader.parameters);
+  EXPECT_EQ(text.element_bytes, shader.element_bytes);
+  EXPECT_THAT(text.text, HasSubstr("layout(location = 0) uniform highp uint words[5];"));
+  EXPECT_THAT(text.text, HasSubstr("layout(std430, binding = 2)"));
+}
+
+TEST(ShaderCompiler, is_deterministic) {
+  EXPECT_EQ(compile_to_spirv(kSource, "scale", everything()).spirv, compile_to_spirv(kSource, "scale", everything()).spirv);
+  EXPECT_EQ(compile_to_glsl_es(kSource, "scale", everything()).text, compile_to_glsl_es(kSource, "scale", everything()).text);
+}
+
+// The modules that capabilities 4433 (halves), 4448 (bytes) and 11 (integers of 64 bits) are declared in.
+TEST(ShaderCompiler, needs_no_capability_that_the_device_lacks) {
+  const auto capabilities = [](const ShaderOptions& options) {
+    std::vector<uint32_t> found;
+    const std::vector<uint32_t> words = compile_to_spirv(kSource, "scale", options).spirv;
+    for (size_t i = 5; i < words.size(); i += words[i] >> 16)
+      if ((words[i] & 0xffff) == 17) found.push_back(words[i + 1]);
+    return found;
+  };
+  EXPECT_THAT(capabilities(everything()), testing::UnorderedElementsAre(1u, 11u, 4433u, 4466u));
+  ShaderOptions options;
+  EXPECT_THAT(capabilities(options), testing::ElementsAre(1u));
+}
+
+TEST(ShaderCompiler, counts_shared_memory) {
+  ShaderOptions options = everything();
+  options.shared_bytes = 1024;
+  const auto source = [](int count) { return with_body("LOCAL float s[" + std::to_string(count) + "]; s[ITEM(0)] = 0; BARRIER();"); };
+  compile_to_spirv(source(256), "k", options);
+  EXPECT_THAT([&] { compile_to_spirv(source(257), "k", options); }, ThrowsMessage<Unsupported>(HasSubstr("1028 bytes of shared memory")));
+}
+
+TEST(ShaderCompiler, errors_name_the_line_and_the_reason) {
+  const auto error = [](std::string_view body, std::string_view expected, std::string_view functions = {}) {
+    EXPECT_THAT([&] { compile_to_spirv(with_body(body, functions), "k", everything()); },
+                ThrowsMessage<InternalError>(HasSubstr(std::string(expected))))
+        << body;
+  };
+  error("\nint a = ;", "line 4 of a kernel: expected an expression, found ;");
+  error("int a = unknown;", "line 3 of a kernel: there is no unknown");
+  error("y[0] = g(1);", "there is no function g");
+  error("int a = 1", "expected ;");
+  error("if (n) {", "expected }");
+  error("goto a;", "line 3");
+  error("break;", "there is no loop to leave");
+  error("continue;", "there is no loop to leave");
+  error("return 1;", "a result is missing or too much");
+  error("n = 1;", "n is a constant");
+  error("y = 1;", "");
+  error("int a[n];", "an array's size is not a positive constant");
+  error("int a[-1];", "an array's size is not a positive constant");
+  error("int a[2000][2000];", "an array is too large");
+  error("int a[2]; a = 1;", "an array stands where a number is needed");
+  error("int a = 1; a[0] = 2;", "a number is indexed");
+  error("y[0] = x[0] % 2.0f;", "an operation on floats is one for integers");
+  error("z[0] = 1 / 0;", "a constant is divided by 0");
+  error("y[0] = f(1, 2);", "f takes 1 arguments", "float f(float a) { return a; }");
+  error("y[0] = f(1);", "a function calls itself", "float f(float a) { return f(a); }");
+  error("y[0] = f(1);", "ends without a result", "float f(float a) { a = 1; }");
+  error("float a[2]; y[0] = f(a);", "a function's own array is passed on", "float f(float* a) { return a[0]; }");
+  error("GLOBAL u8* p = (GLOBAL u8*)(y + 1);", "elements of another size");
+  error("z[0] = GROUP(3);", "an axis is not 0, 1 or 2");
+  error("z[0] = 12345678901234567890123;", "is not a number");
+  error("z[0] = 1.2.3;", "is not a number");
+  EXPECT_THAT([] { compile_to_spirv(kSource, "other", {}); }, ThrowsMessage<InternalError>(HasSubstr("no kernel other")));
+}
+
+TEST(ShaderCompiler, text_nested_deeply_is_an_error) {
+  const auto deep = [](std::string_view open, std::string_view close) {
+    std::string text;
+    for (int i = 0; i < 20000; ++i) text += open;
+    text += "1";
+    for (int i = 0; i < 20000; ++i) text += close;
+    return with_body("z[0] = " + text + ";");
+  };
+  EXPECT_THROW(compile_to_spirv(deep("(", ")"), "k", {}), InternalError);
+  EXPECT_THROW(compile_to_spirv(deep("-", ""), "k", {}), InternalError);
+  EXPECT_THROW(compile_to_spirv(deep("1 ? 1 : ", ""), "k", {}), InternalError);
+  EXPECT_THROW(compile_to_spirv(with_body(std::string(20000, '{')), "k", {}), InternalError);
+  EXPECT_THROW(compile_to_spirv(deep("1 + ", ""), "k", {}), InternalError);
+}
+
+// Whatever is missing from a source, the compiler gives a shader or an error.
+TEST(ShaderCompiler, damaged_sources_are_errors) {
+  const std::string source =
+      with_body(R"(
+  LOCAL float s[16][17];
+  const int bins[2] = {n, 3};
+  for (int i = 0; i < n; ++i) { if (i == 3) continue; s[i % 16][0] += f(x[i]) * (i ? 1 : -bins[1]); }
+  do { int j = n; j -= 1; if (j < 3 && x[j] != x[j]) break; } while (n > 3);
+  BARRIER();
+  y[n] = s[0][n] + LOAD(f32, x, 1);
+  STORE(i8, b, 3, n >> 2 | 7);
+)",
+                "#define TWICE(a) ((a) + (a))\n#if 1\nfloat f(float a) { return TWICE(a) < 1 ? exp(a) : a; }\n#endif");
+  compile_to_spirv(source, "k", everything());
+  size_t errors = 0;
+  const auto try_source = [&](const std::string& text) {
+    for (const bool is_text : {false, true}) try {
+        is_text ? (void)compile_to_glsl_es(text, "k", everything()) : (void)compile_to_spirv(text, "k", everything());
+      } catch (const Error&) {
+        ++errors;
+      }
+  };
+  for (size_t i = 0; i < source.size(); ++i) {
+    try_source(source.substr(0, i));
+    try_source(source.substr(0, i) + source.substr(i + 1));
+    try_source(source.substr(0, i) + "(" + source.substr(i));
+  }
+  EXPECT_GT(errors, source.size());
+}
+
+}  // namespace
+}  // namespace minnow::gpu
