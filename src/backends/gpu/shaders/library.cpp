@@ -49,19 +49,21 @@ i64 __divide_i64(i64 a, i64 b) {
   const u64 quotient = (u64)(a < 0 ? 0 - a : a) / (u64)(b < 0 ? 0 - b : b);
   return (a < 0) != (b < 0) ? 0 - (i64)quotient : (i64)quotient;
 })"},
+    // Without branches, which neighbouring items would take differently.
     {"f16_to_f32", R"(
 float f16_to_f32(u16 x) {
   const u32 rest = (u32)x & 0x7fffu;
-  const u32 size = rest < 0x400u ? AS_U32((float)rest * AS_F32(0x33800000u)) : rest < 0x7c00u ? (rest << 13) + 0x38000000u : (rest << 13) | 0x7f800000u;
+  const u32 tiny = AS_U32((float)rest * AS_F32(0x33800000u)), normal = (rest << 13) + 0x38000000u;
+  const u32 size = rest < 0x400u ? tiny : rest < 0x7c00u ? normal : normal + 0x38000000u;
   return AS_F32(size | (((u32)x & 0x8000u) << 16));
 })"},
     {"f32_to_f16", R"(
 u16 f32_to_f16(float x) {
-  const u32 bits = AS_U32(x), size = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
-  if (size > 0x7f800000u) return (u16)(sign | 0x7e00u | ((size >> 13) & 0x3ffu));
-  if (size >= 0x477ff000u) return (u16)(sign | 0x7c00u);
-  if (size < 0x38800000u) return (u16)(sign | (u32)rint(AS_F32(size) * 16777216.0f));
-  return (u16)(sign | ((size + 0xfffu + ((size >> 13) & 1u) - 0x38000000u) >> 13));
+  const u32 bits = AS_U32(x), size = bits & 0x7fffffffu;
+  const u32 normal = (size + 0xfffu + ((size >> 13) & 1u) - 0x38000000u) >> 13, nan = 0x7e00u | ((size >> 13) & 0x3ffu);
+  const u32 tiny = (u32)rint(AS_F32(size < 0x38800000u ? size : 0) * 16777216.0f);
+  const u32 rounded = size < 0x38800000u ? tiny : size >= 0x477ff000u ? 0x7c00u : normal;
+  return (u16)((size > 0x7f800000u ? nan : rounded) | ((bits >> 16) & 0x8000u));
 })"},
     // n ln 2 is taken off in two parts, the first of which is exact; 2^n is multiplied in two steps, so that it may be subnormal.
     {"__scaled", R"(

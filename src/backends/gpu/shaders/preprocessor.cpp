@@ -283,7 +283,7 @@ void Preprocessor::expand(std::span<const Token> in, std::vector<Token>& out) {
 
 void Preprocessor::substitute(Macro& macro, std::span<const std::vector<Token>> arguments, std::vector<Token>& out) {
   std::vector<std::vector<Token>> expanded(arguments.size());
-  std::vector<bool> is_expanded(arguments.size(), false);
+  std::vector<uint8_t> is_expanded(arguments.size());
   bool pastes = false;  // the next piece is joined to the last token
   size_t before_paste = 0;
   for (size_t i = 0; i < macro.body.size(); ++i) {
@@ -298,7 +298,7 @@ void Preprocessor::substitute(Macro& macro, std::span<const std::vector<Token>> 
       piece = arguments[index];
       if (!pastes && !pastes_next) {
         if (!is_expanded[index]) expand(arguments[index], expanded[index]);
-        is_expanded[index] = true;
+        is_expanded[index] = 1;
         piece = expanded[index];
       }
     }

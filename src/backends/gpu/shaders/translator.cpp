@@ -23,22 +23,23 @@ ShaderInterface Translator::translate(std::string_view source, std::string_view 
   preprocessor_.add(kShaderPrefix);
   preprocessor_.add(kCommonPrefix);
   preprocessor_.add(source);
-  parsers_.emplace_back(preprocessor_.take());
-  FunctionTree* tree = parsers_.back().find(function);
+  parsers_.push_back(std::make_unique<Parser>(preprocessor_.take()));
+  FunctionTree* tree = parsers_[0]->find(function);
   if (!tree || !tree->is_kernel) throw InternalError("the source of a kernel has no kernel {}", function);
   ShaderInterface interface;
-  kernel(*tree, parsers_.front(), interface);
+  kernel(*tree, *parsers_[0], interface);
   return interface;
 }
 
 // In the source, or in the library, whose functions are parsed when they are needed.
 FunctionTree* Translator::find(std::string_view name, Parser*& parser) {
-  for (Parser& each : parsers_)
-    if (FunctionTree* found = each.find(name)) return parser = &each, found;
+  for (const std::unique_ptr<Parser>& each : parsers_)
+    if (FunctionTree* found = each->find(name)) return parser = each.get(), found;
   const std::string_view text = library_function(name);
   if (text.empty()) return nullptr;
   preprocessor_.add(text);
-  parser = &parsers_.emplace_back(preprocessor_.take());
+  parsers_.push_back(std::make_unique<Parser>(preprocessor_.take()));
+  parser = parsers_.back().get();
   return parser->find(name);
 }
 

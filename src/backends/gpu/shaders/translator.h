@@ -57,8 +57,8 @@ class Translator {
   };
   struct Made {
     FunctionTree* tree;
-    std::vector<Variable*> arrays;  // that pointers point into
-    std::vector<bool> has_index;    // which begin elsewhere than at the first element
+    std::vector<Variable*> arrays;   // that pointers point into
+    std::vector<uint8_t> has_index;  // which begin elsewhere than at the first element
     Id id;
   };
 
@@ -110,7 +110,7 @@ class Translator {
   const ShaderOptions& options_;
   Abilities abilities_;
   Preprocessor preprocessor_;
-  std::deque<Parser> parsers_;
+  std::vector<std::unique_ptr<Parser>> parsers_;
   std::deque<Variable> variables_;
   std::vector<Name> names_;
   size_t function_names_ = 0;  // where the names of the function begin; those of the kernel are hidden within others
