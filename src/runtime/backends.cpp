@@ -27,6 +27,7 @@ constexpr Row kBackends[] = {
 #if MINNOW_GPU
     {"cuda", gpu::make_cuda_backend, gpu::cuda_devices},
     {"opencl", gpu::make_opencl_backend, gpu::opencl_devices},
+    {"vulkan", gpu::make_vulkan_backend, gpu::vulkan_devices},
 #endif
     {"reference", make_reference_backend, nullptr},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver (CUDA, OpenCL) as backends see it: memory, compiled functions and a queue. The schemes (schemes/) are written once,
+// A driver (CUDA, OpenCL, Vulkan) as backends see it: memory, compiled functions and a queue. The schemes (schemes/) are written once,
 // in a C-like dialect (dialect.h), and know nothing of the driver.
 #pragma once
 #include <array>
@@ -49,11 +49,15 @@ class Queue {
   virtual const Device& device() const = 0;
   /// Throws OutOfMemory.
   virtual std::shared_ptr<void> allocate(size_t bytes) = 0;
+  /// The same in memory that the host reads quickly; for a few bytes that kernels seldom touch.
+  virtual std::shared_ptr<void> allocate_visible(size_t bytes) { return allocate(bytes); }
   virtual void copy_from_host(void* to, const void* from, size_t bytes) = 0;
   virtual void copy_to_host(void* to, const void* from, size_t bytes) = 0;
   /// The function `name` of the program `source`, in the dialect's form. The programs of a device are compiled once in a process.
-  /// `shared_bytes`: of a group's shared memory whose size the kernel leaves open.
-  virtual std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes) = 0;
+  /// `shared_bytes`: of a group's shared memory whose size the kernel leaves open. `group` and `groups`: the group of its launches, and the
+  /// most groups of one.
+  virtual std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes, const Extent& group,
+                                             const Extent& groups) = 0;
   /// The compute capability of NVIDIA's tensor cores, as in 90; 0: there are none.
   virtual int tensor_cores() const { return 0; }
   /// Enqueues groups * group work items. False: the driver refused.

@@ -13,4 +13,9 @@ std::vector<DeviceRow> cuda_devices();
 std::shared_ptr<Backend> make_opencl_backend(const BackendOptions& options);
 std::vector<DeviceRow> opencl_devices();
 
+/// "vulkan", on the first GPU, else the first device that a driver offers; MINNOW_VULKAN_DEVICE, a part of its name, chooses one. Throws
+/// Unsupported, with the reason, where there is none.
+std::shared_ptr<Backend> make_vulkan_backend(const BackendOptions& options);
+std::vector<DeviceRow> vulkan_devices();
+
 }  // namespace minnow::gpu

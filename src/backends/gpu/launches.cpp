@@ -16,7 +16,7 @@ void Launches::add(const std::string& source, const std::string& name, Extent gr
                    size_t shared_bytes) {
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
   MINNOW_CHECK(arguments.size() <= kMostArguments, "a launch has too many arguments");
-  Launch launch{queue_.function(source, name, shared_bytes), name, groups, group, std::move(arguments), {}};
+  Launch launch{queue_.function(source, name, shared_bytes, group, groups), name, groups, group, std::move(arguments), {}};
   const NodeView& node = context_->node();
   for (Given& given : launch.given) {
     Argument argument;
@@ -72,7 +72,7 @@ int32_t Launches::add_fault(std::string_view pattern) {
   Faults& faults = queue_.faults;
   if (!faults.memory) {
     const int32_t none[3] = {};
-    faults.memory = queue_.allocate(sizeof none);
+    faults.memory = queue_.allocate_visible(sizeof none);
     queue_.copy_from_host(faults.memory.get(), none, sizeof none);
   }
   faults.sentences.push_back({where_, std::string(pattern)});

@@ -179,7 +179,8 @@ class CudaQueue final : public Queue {
     }
   }
 
-  std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes) override {
+  std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes, const Extent&,
+                                     const Extent&) override {
     Handle function = nullptr;
     const Handle module = machine_->module_of(source);
     machine_->check(api_.cuModuleGetFunction(&function, module, name.c_str()), "finding a kernel");

@@ -183,7 +183,7 @@ class OpenClQueue final : public Queue {
     check(api_.clEnqueueReadBuffer(queue_, place.buffer, 1, place.offset, bytes, to, 0, nullptr, nullptr), "copying from the device");
   }
 
-  std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t) override {
+  std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t, const Extent&, const Extent&) override {
     Int status = 0;
     const Handle kernel = api_.clCreateKernel(machine_->program(source), name.c_str(), &status);
     if (!kernel) throw InternalError("OpenCL: there is no kernel {}: error {}\n{}", name, status, source);
