@@ -81,7 +81,7 @@ struct SessionOptions {
   /// pool is the process's: the session that was made last decides. InvalidArgument for a core that the process may not use.
   std::vector<int> cores = {};
   double active_wait = -1;  // seconds, at most 1, for which the pool's threads wait actively before they sleep; -1: unchanged
-  /// "cpu", "cuda", "opencl" or "reference", as far as the build and the machine have them. Each operator gets the one of them that is
+  /// "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", as far as build and machine have them. Each operator gets the one that is
   /// estimated to be fastest, copies included. Behind a device, the processor serves what these cannot; the reference serves the rest.
   std::vector<std::string> backends = {"cpu"};
   std::string isa = {};  // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"

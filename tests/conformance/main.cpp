@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of cases: the corner cases, the onnx package's, and the models of the corpus.
 //
-//   conformance_tests [--suite node]... [--backend reference|cpu|cuda|opencl|cpu-low|cuda-low|evaluate|express] [--optimize]
-//   [--constants|--weights] [--export]
+//   conformance_tests [--suite node]... [--optimize] [--constants|--weights] [--export]
+//                     [--backend reference|cpu|cuda|opencl|vulkan|gles|cpu-low|cuda-low|evaluate|express]
 //                     [--filter substring] [--compile] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
@@ -169,7 +169,7 @@ int run_damage(const Options& options) {
 // Why this machine or build cannot run a backend; empty: it can.
 std::string missing(const std::string& name) {
   const std::string backend = backend_of(name);
-  if (backend != "opencl" && backend != "cuda") return {};
+  if (backend != "cuda" && backend != "opencl" && backend != "vulkan" && backend != "gles") return {};
   try {
     make_backend(backend, {});
     return {};

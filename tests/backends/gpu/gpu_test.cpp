@@ -174,7 +174,7 @@ TEST_P(Gpu, an_index_out_of_range_fails_the_run_and_not_the_next) {
   expect_close(run(4), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Drivers, Gpu, testing::Values("cuda", "opencl"));
+INSTANTIATE_TEST_SUITE_P(Drivers, Gpu, testing::Values("cuda", "opencl", "vulkan", "gles"));
 
 }  // namespace
 }  // namespace minnow

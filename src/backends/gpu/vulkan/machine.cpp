@@ -149,18 +149,11 @@ Machine::Machine(const Api& instance, const Found& given, std::string name) : na
   check(instance.vkCreateDevice(found.physical, &info, nullptr, &device), "opening the device");
   if (!load_device_api(instance, device, api)) throw Unsupported("Vulkan: the driver of {} lacks functions of version 1.1", this->name);
   for (uint32_t i = 0; i < found.queues; ++i) api.vkGetDeviceQueue(device, found.family, i, &lanes_.emplace_back().queue);
-  memory = std::make_unique<DeviceMemory>(api, device, found.memory, found.properties, found.max_allocation);
+  memory = std::make_unique<VulkanMemory>(api, device, found.memory, found.properties, found.max_allocation);
+  const uintptr_t address = memory->allocate(1, DeviceMemory::Use::device);
+  if (!address) throw out_of_memory("Vulkan: {} has no memory left", name);
+  nothing = memory->find(reinterpret_cast<const void*>(address));
   load_cache();
-}
-
-std::shared_ptr<Machine> Machine::open(const Api& instance, const Found& found, std::string name) {
-  auto machine = std::make_shared<Machine>(instance, found, std::move(name));
-  // Without a reference of its own to the machine, which would keep itself.
-  const size_t bytes = 256;
-  const uintptr_t address = machine->memory->allocate(bytes, DeviceMemory::Use::device);
-  if (!address) throw out_of_memory("Vulkan: {} has no {} bytes left", machine->name, bytes);
-  machine->nothing = {reinterpret_cast<void*>(address), [](void*) {}};
-  return machine;
 }
 
 Machine::~Machine() {

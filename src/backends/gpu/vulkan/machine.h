@@ -7,8 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/gpu/driver.h"
-#include "backends/gpu/shaders/shader_compiler.h"
 #include "backends/gpu/vulkan/memory.h"
 
 namespace minnow::gpu::vulkan {
@@ -53,7 +51,6 @@ class Pipeline {
 class Machine : public std::enable_shared_from_this<Machine> {
  public:
   /// Throws Unsupported, OutOfMemory.
-  static std::shared_ptr<Machine> open(const Api& instance, const Found& found, std::string name);
   Machine(const Api& instance, const Found& found, std::string name);
   ~Machine();
   Machine(const Machine&) = delete;
@@ -77,8 +74,8 @@ class Machine : public std::enable_shared_from_this<Machine> {
   const std::string name;
   const Found found;
   std::atomic<bool> lost{false};
-  std::unique_ptr<DeviceMemory> memory;
-  std::shared_ptr<void> nothing;  // a few bytes in place of empty tensors
+  std::unique_ptr<VulkanMemory> memory;
+  const Buffer* nothing = nullptr;  // a few bytes in place of empty tensors
 
  private:
   struct Layout {

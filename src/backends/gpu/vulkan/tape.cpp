@@ -90,7 +90,7 @@ bool Tape::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint
   if (!begin()) return false;
   order();
   const BufferCopy region{from_offset, to_offset, bytes};
-  api_.vkCmdCopyBuffer(open_, from.buffer, to.buffer, 1, &region);
+  api_.vkCmdCopyBuffer(open_, from.object, to.object, 1, &region);
   return true;
 }
 
@@ -153,77 +153,45 @@ Tape::Words& Tape::words_for(size_t bytes) {
 }
 
 bool Tape::launch(Pipeline& pipeline, const Extent& groups, std::span<const Argument> arguments) noexcept try {
-  if (arguments.size() != pipeline.interface.parameters.size() || !pipeline.wait() || !begin()) return false;
   const Limits& limits = machine_->found.properties.limits;
-  uint32_t words[kMostArguments + 6];
+  BoundArguments bound;
+  if (!bound.set(*machine_->memory, *machine_->nothing, pipeline.interface, arguments, limits.max_storage_buffer_range)) return false;
+  if (!pipeline.wait() || !begin()) return false;
   DescriptorBuffer buffers[kMostArguments + 1];
-  uint64_t key[2 * (kMostArguments + 1) + 1];
-  size_t count = 0;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].kind != Argument::Kind::buffer) {
-      words[i] = static_cast<uint32_t>(arguments[i].i32);  // or the bits of an f32
-      continue;
-    }
-    const Buffer* buffer = machine_->memory->find(arguments[i].address);
-    uint64_t offset = buffer ? reinterpret_cast<uintptr_t>(arguments[i].address) - buffer->first : 0;
-    if (!buffer || offset >= buffer->bytes) {  // an empty tensor, which the kernel does not touch
-      buffer = machine_->memory->find(machine_->nothing.get());
-      offset = 0;
-    }
-    // Whole buffers, where the device takes them, so that few sets serve all launches.
-    const uint64_t first = buffer->bytes <= limits.max_storage_buffer_range ? 0 : offset / kOffsetAlign * kOffsetAlign;
-    const uint32_t size = pipeline.interface.element_bytes[i];
-    if ((offset - first) % size) return false;
-    words[i] = static_cast<uint32_t>((offset - first) / size);
-    buffers[count] = {buffer->buffer, first, std::min<uint64_t>(buffer->bytes - first, limits.max_storage_buffer_range / 4 * 4)};
-    key[2 * count] = buffer->serial;
-    key[2 * count + 1] = first;
-    ++count;
+  uint64_t key[2 * kMostArguments + 3];
+  for (size_t i = 0; i < bound.count; ++i) {
+    buffers[i] = {bound.buffers[i].buffer->object, bound.buffers[i].first, bound.buffers[i].bytes};
+    key[2 * i] = bound.buffers[i].buffer->serial;
+    key[2 * i + 1] = bound.buffers[i].first;
   }
-  const size_t words_bytes = align_up(pipeline.words * sizeof(uint32_t), kOffsetAlign);
-  Words* memory = nullptr;
-  const auto descriptors = [&]() -> Object {
-    if (pipeline.pushes) return set_for(pipeline, {buffers, count}, {key, 2 * count});
-    memory = &words_for(words_bytes);
-    buffers[count] = {memory->buffer->buffer, memory->first, words_bytes};
-    key[2 * count] = memory->buffer->serial;
-    key[2 * count + 1] = memory->first;
-    key[2 * count + 2] = pipeline.words;  // sets of other layouts have other lengths
-    return set_for(pipeline, {buffers, count + 1}, {key, 2 * count + 3});
-  };
   order();
   api_.vkCmdBindPipeline(open_, kBindCompute, pipeline.pipeline);
-  Object bound = 0;
+  if (pipeline.pushes) {
+    const Object set = set_for(pipeline, {buffers, bound.count}, {key, 2 * bound.count});
+    if (!set) return false;
+    api_.vkCmdBindDescriptorSets(open_, kBindCompute, pipeline.layout, 0, 1, &set, 0, nullptr);
+  }
   const auto dispatch = [&](const Extent& part) {
     if (pipeline.pushes) {
-      if (!bound) {
-        bound = descriptors();
-        if (!bound) return false;
-        api_.vkCmdBindDescriptorSets(open_, kBindCompute, pipeline.layout, 0, 1, &bound, 0, nullptr);
-      }
-      if (pipeline.words > 0) api_.vkCmdPushConstants(open_, pipeline.layout, kShaderStageCompute, 0, pipeline.words * 4, words);
+      if (pipeline.words > 0) api_.vkCmdPushConstants(open_, pipeline.layout, kShaderStageCompute, 0, pipeline.words * 4, bound.words);
     } else {
-      bound = descriptors();
-      if (!bound) return false;
-      std::memcpy(memory->buffer->mapped + memory->first + memory->used, words, pipeline.words * 4);
-      const uint32_t offset = static_cast<uint32_t>(memory->used);
-      memory->used += words_bytes;
-      api_.vkCmdBindDescriptorSets(open_, kBindCompute, pipeline.layout, 0, 1, &bound, 1, &offset);
+      const size_t bytes = align_up(pipeline.words * sizeof(uint32_t), kOffsetAlign);
+      Words& memory = words_for(bytes);
+      buffers[bound.count] = {memory.buffer->object, memory.first, bytes};
+      key[2 * bound.count] = memory.buffer->serial;
+      key[2 * bound.count + 1] = memory.first;
+      key[2 * bound.count + 2] = bytes;  // keys of pipelines without words are shorter
+      const Object set = set_for(pipeline, {buffers, bound.count + 1}, {key, 2 * bound.count + 3});
+      if (!set) return false;
+      std::memcpy(memory.buffer->mapped + memory.first + memory.used, bound.words, pipeline.words * sizeof(uint32_t));
+      const uint32_t offset = static_cast<uint32_t>(memory.used);
+      memory.used += bytes;
+      api_.vkCmdBindDescriptorSets(open_, kBindCompute, pipeline.layout, 0, 1, &set, 1, &offset);
     }
     api_.vkCmdDispatch(open_, part[0], part[1], part[2]);
     return true;
   };
-  if (!pipeline.offsets) return dispatch(groups);
-  uint32_t* const place = words + arguments.size();  // first group, and groups in all
-  std::copy(groups.begin(), groups.end(), place + 3);
-  const uint32_t* const most = limits.max_groups;
-  for (place[2] = 0; place[2] < groups[2]; place[2] += most[2])
-    for (place[1] = 0; place[1] < groups[1]; place[1] += most[1])
-      for (place[0] = 0; place[0] < groups[0]; place[0] += most[0])
-        if (!dispatch({std::min(most[0], groups[0] - place[0]), std::min(most[1], groups[1] - place[1]),
-                       std::min(most[2], groups[2] - place[2])}))
-          return false;
-  return true;
+  return pipeline.offsets ? for_parts(groups, limits.max_groups, bound.words + arguments.size(), dispatch) : dispatch(groups);
 } catch (...) {
   return false;
 }

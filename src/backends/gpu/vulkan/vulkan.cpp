@@ -286,7 +286,7 @@ std::shared_ptr<Backend> make_vulkan_backend(const BackendOptions& options) {
     // A name of its own after a loss: weights are known by it, and those of the lost device are gone.
     std::string name = best.properties.name;
     if (opened > 0) name += format(" ({})", opened + 1);
-    machine = Machine::open(*api, best, std::move(name));
+    machine = std::make_shared<Machine>(*api, best, std::move(name));
     ++opened;
   }
   return make_gpu_backend("vulkan", std::make_unique<VulkanQueue>(machine, options));
