@@ -28,6 +28,7 @@ constexpr Row kBackends[] = {
     {"cuda", gpu::make_cuda_backend, gpu::cuda_devices},
     {"opencl", gpu::make_opencl_backend, gpu::opencl_devices},
     {"vulkan", gpu::make_vulkan_backend, gpu::vulkan_devices},
+    {"gles", gpu::make_gles_backend, gpu::gles_devices},
 #endif
     {"reference", make_reference_backend, nullptr},
 };

@@ -18,4 +18,9 @@ std::vector<DeviceRow> opencl_devices();
 std::shared_ptr<Backend> make_vulkan_backend(const BackendOptions& options);
 std::vector<DeviceRow> vulkan_devices();
 
+/// "gles", on the first GPU with OpenGL ES 3.1, else the first device; MINNOW_GLES_DEVICE, a part of its name, chooses one. Throws
+/// Unsupported, with the reason, where there is none.
+std::shared_ptr<Backend> make_gles_backend(const BackendOptions& options);
+std::vector<DeviceRow> gles_devices();
+
 }  // namespace minnow::gpu

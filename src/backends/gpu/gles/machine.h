@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device of OpenGL ES that sessions share: one context, in which one thread at a time works, its memory and its programs.
+#pragma once
+#include <string>
+#include <unordered_map>
+
+#include "backends/gpu/device_memory.h"
+#include "backends/gpu/gles/api.h"
+
+namespace minnow::gpu::gles {
+
+/// What a context tells of its device.
+struct Found {
+  Handle display = nullptr;
+  std::string name, version;
+  int max_groups[3] = {}, max_group[3] = {}, max_group_items = 0, max_shared_bytes = 0, max_buffers = 0, max_uniforms = 0;
+  int64_t max_buffer_bytes = 0;
+  std::string problem;
+
+  bool is_processor() const;
+  std::string details() const;
+};
+
+/// The best device first, unusable ones last. MINNOW_GLES_DEVICE, a part of a name, leaves only devices whose name has it.
+std::vector<Found> find_devices(const Api& api);
+
+struct Program {
+  ShaderInterface interface;
+  unsigned id = 0;
+  uint32_t words = 0;
+  bool offsets = false;  // six words more
+};
+
+class Machine;
+
+class GlesMemory final : public DeviceMemory {
+ public:
+  GlesMemory(Machine& machine, size_t shared_bytes) : DeviceMemory(shared_bytes), machine_(machine) {}
+  ~GlesMemory() override { destroy_all(); }
+
+ private:
+  bool create(Buffer& buffer, Use use) noexcept override;
+  void destroy(Buffer& buffer) noexcept override;
+  Machine& machine_;
+};
+
+class Machine : public std::enable_shared_from_this<Machine> {
+ public:
+  /// Throws Unsupported, OutOfMemory.
+  Machine(const Api& api, const Found& found, std::string name);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// While it lives the thread works in the context, and no other does. Whoever holds it asks the memory for nothing.
+  class Entered {
+   public:
+    explicit Entered(Machine& machine) noexcept;
+    ~Entered();
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    Machine& machine_;
+    std::lock_guard<std::mutex> lock_;
+  };
+
+  /// Throws for the errors since the last call: OutOfMemory, and for others Unsupported, with `what` the device was doing.
+  void check(std::string_view what);
+  std::shared_ptr<void> allocate(size_t bytes);
+  /// Compiles at the first call.
+  const Program& program(const std::string& source, const std::string& name, const Extent& group, const Extent& groups);
+
+  const Api& api;
+  const std::string name;
+  const Found found;
+  std::atomic<bool> lost{false};
+  std::unique_ptr<GlesMemory> memory;
+  const Buffer* nothing = nullptr;  // a few bytes in place of empty tensors
+
+ private:
+  unsigned compile(const std::string& text, const std::string& function);
+  Handle context_ = nullptr;
+  std::mutex context_mutex_, programs_mutex_;
+  std::unordered_map<std::string, std::unique_ptr<Program>> programs_;
+};
+
+}  // namespace minnow::gpu::gles
