@@ -18,7 +18,8 @@ void devices_command(bool json) {
   }
   for (const DeviceRow& device : devices)
     std::cout << std::left << std::setw(10) << device.backend
-              << (device.problem.empty() ? device.name + ": " + device.details : "cannot be used: " + device.problem) << '\n';
+              << (device.name.empty() ? "" : device.name + ": ")
+              << (device.problem.empty() ? device.details : "cannot be used: " + device.problem) << '\n';
 }
 
 }  // namespace

@@ -65,8 +65,9 @@ uintptr_t DeviceMemory::allocate(size_t bytes, Use use) {
   };
   for (auto& buffer : shared_[static_cast<size_t>(use)])
     if (const uintptr_t address = take(*buffer)) return address;
-  Buffer* buffer = make(shared_bytes_, use);
-  return buffer ? take(*buffer) : 0;
+  if (Buffer* const buffer = make(shared_bytes_, use)) return take(*buffer);
+  Buffer* const buffer = make(bytes, use);  // the last of the memory
+  return buffer ? buffer->first : 0;
 }
 
 void DeviceMemory::release(uintptr_t address, size_t bytes) noexcept try {

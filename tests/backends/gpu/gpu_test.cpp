@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks on the devices that this machine has, compared with the processor. tests/conformance runs operators (--backend opencl).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <thread>
@@ -172,6 +174,67 @@ TEST_P(Gpu, an_index_out_of_range_fails_the_run_and_not_the_next) {
     EXPECT_NE(std::string(error.what()).find("index 7 is out of range for an axis of 5"), std::string::npos) << error.what();
   }
   expect_close(run(4), expected);
+}
+
+// With the stand-in for Vulkan's loader (vulkan_driver.cpp) alone, which makes faults; its kernels do nothing.
+class VulkanFaults : public testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv(kFault);
+    options.backends = {"vulkan"};
+    try {
+      if (make_backend("vulkan", {})->device().name.find("stand-in") == std::string::npos) GTEST_SKIP() << "not on the stand-in";
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  void TearDown() override { unsetenv(kFault); }
+  void run(const Model& model, int64_t n = 1) {
+    Session session(model, options);
+    const Tensor x = random_tensor({n, 3, 17, 19}, 7);
+    for (int i = 0; i < 3; ++i) session.run(std::vector<TensorView>{x});
+  }
+  // The sentence of the error that a run ends with.
+  template <class E>
+  std::string failure(const Model& model, int64_t n = 1) {
+    try {
+      run(model, n);
+      return "no error";
+    } catch (const E& error) {
+      return error.what();
+    }
+  }
+  static constexpr const char* kFault = "MINNOW_STUB_FAULT";
+  SessionOptions options;
+};
+
+TEST_F(VulkanFaults, a_lost_device_is_an_error_and_opens_again) {
+  const Model model = network();
+  for (const char* when : {"lost:0", "lost:1", "lost:3", "lost:10", "lost:20"}) {
+    run(model);
+    setenv(kFault, when, 1);
+    EXPECT_THAT(failure<Unsupported>(model), testing::HasSubstr("was lost")) << when;
+    unsetenv(kFault);
+    EXPECT_NO_THROW(run(model));
+  }
+}
+
+TEST_F(VulkanFaults, exhausted_memory_is_an_error_and_the_next_run_works) {
+  const Model model = network();
+  setenv(kFault, "memory:200000000", 1);
+  EXPECT_THAT(failure<OutOfMemory>(model, 20000), testing::HasSubstr("stand-in has no"));
+  EXPECT_NO_THROW(run(model, 2));
+}
+
+TEST_F(VulkanFaults, a_refused_kernel_is_an_error) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  ValueType type = ValueType::tensor(DType::f32);
+  type.dims = std::vector<Dim>{Dim{-1, "n"}, Dim{3, ""}, Dim{17, ""}, Dim{19, ""}};
+  graph->add_output(*b.op("Sin", {b.wrap(&graph->add_input("x", type))}).value());
+  const Model model = Model::from_graph(std::move(graph));
+  setenv(kFault, "kernel", 1);
+  EXPECT_THAT(failure<Error>(model), testing::HasSubstr("did not accept the kernel"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Gpu, testing::Values("cuda", "opencl", "vulkan", "gles"));

@@ -151,7 +151,7 @@ Machine::Machine(const Api& instance, const Found& given, std::string name) : na
   for (uint32_t i = 0; i < found.queues; ++i) api.vkGetDeviceQueue(device, found.family, i, &lanes_.emplace_back().queue);
   memory = std::make_unique<VulkanMemory>(api, device, found.memory, found.properties, found.max_allocation);
   const uintptr_t address = memory->allocate(1, DeviceMemory::Use::device);
-  if (!address) throw out_of_memory("Vulkan: {} has no memory left", name);
+  if (!address) throw out_of_memory("Vulkan: {} has no memory left", this->name);
   nothing = memory->find(reinterpret_cast<const void*>(address));
   load_cache();
 }
