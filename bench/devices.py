@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks on a device beside PyTorch on the same device, in one run.
 
-usage: bench/devices.py MINNOW [--backend cuda] [--precision low] [--networks resnet18 ...] [--batch 1 32]
+usage: bench/devices.py MINNOW [--backend cuda vulkan opencl] [--precision low] [--networks resnet18 ...] [--batch 1 32] [--seconds 0.5]
 
 MINNOW is the command. Needs torch, torchvision and onnx. Networks have random weights. Both sides compute in f32 (torch also with TF32); with
 --precision low both compute in f16 (torch with channels last).
@@ -84,8 +84,8 @@ def settled(network):
     return network.eval()
 
 
-def minnow_seconds(command, model, backend, precision, shape):
-    out = subprocess.run([command, "bench", model, "--backend", backend, "--precision", precision, "--json", "-n", "0.5", "--shape", "x".join(map(str, shape))],
+def minnow_seconds(command, model, backend, precision, shape, seconds):
+    out = subprocess.run([command, "bench", model, "--backend", backend, "--precision", precision, "--json", "-n", str(seconds), "--shape", "x".join(map(str, shape))],
                          check=True, capture_output=True, text=True).stdout
     return json.loads(out)["min_ms"] / 1e3
 
@@ -100,16 +100,17 @@ def minnow_result(command, model, backend, precision, x, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("minnow")
-    parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--backend", nargs="+", default=["cuda"])
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement of Minnow")
     parser.add_argument("--precision", default="normal", choices=["normal", "low"])
     parser.add_argument("--networks", nargs="+", default=["squeezenet1_1", "mobilenet_v2", "resnet18", "resnet50"])
     parser.add_argument("--batch", nargs="+", type=int, default=[1, 32])
     arguments = parser.parse_args()
     low = arguments.precision == "low"
     torch.backends.cudnn.benchmark = True
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, backend {arguments.backend}\n")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     ours_name, names = ("f16", ["f16", "f32"]) if low else ("f32", ["f32", "TF32"])
-    print(f"| network | batch | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |\n|---|---|---|---|---|---|---|---|")
+    print(f"| network | batch | backend | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |\n|---|---|---|---|---|---|---|---|---|")
     for name in arguments.networks:
         network = settled(getattr(torchvision.models, name)(weights=None))
         for batch in arguments.batch:
@@ -121,15 +122,17 @@ def main():
                 subprocess.run([arguments.minnow, "convert", str(folder / "model.onnx"), model], check=True, capture_output=True)
                 network.cuda()
                 sides = [Graph(network, x, half=True), Graph(network, x)] if low else [Graph(network, x), Graph(network, x, tf32=True)]
-                ours, torchs = float("inf"), [float("inf")] * 2
+                ours, torchs = {backend: float("inf") for backend in arguments.backend}, [float("inf")] * 2
                 for _ in range(3):
-                    ours = min(ours, minnow_seconds(arguments.minnow, model, arguments.backend, arguments.precision, x.shape))
+                    for backend in ours:
+                        ours[backend] = min(ours[backend], minnow_seconds(arguments.minnow, model, backend, arguments.precision, x.shape, arguments.seconds))
                     torchs = [min(best, side.seconds(30)) for best, side in zip(torchs, sides)]
                 expected = sides[1 if low else 0].run().numpy()
-                found = minnow_result(arguments.minnow, model, arguments.backend, arguments.precision, x, folder)
-                difference = np.abs(found - expected).max() / np.abs(expected).max()
-                print(f"| {name} | {batch} | {ours * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / ours:.2f} | {sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |",
-                      flush=True)
+                for backend, seconds in ours.items():
+                    found = minnow_result(arguments.minnow, model, backend, arguments.precision, x, folder)
+                    difference = np.abs(found - expected).max() / np.abs(expected).max()
+                    print(f"| {name} | {batch} | {backend} | {seconds * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / seconds:.2f} | "
+                          f"{sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ struct Scratch {
 
 }  // namespace
 
-std::filesystem::path source_dir() { return MINNOW_SOURCE_DIR; }
+std::filesystem::path source_dir() { return from_environment("MINNOW_SOURCE_DIR", MINNOW_SOURCE_DIR); }
 std::filesystem::path binary_dir() { return MINNOW_BINARY_DIR; }
 
 std::filesystem::path scratch_dir() {
