@@ -3,13 +3,13 @@
 //
 //   conformance_tests [--suite node]... [--optimize] [--constants|--weights] [--export]
 //                     [--backend reference|cpu|cuda|opencl|vulkan|gles|cpu-low|cuda-low|evaluate|express]
-//                     [--filter substring] [--compile] [--verbose] [--list-failures] [--xml FILE]
+//                     [--filter substring] [--every N] [--compile] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
 // Cases that are expected to fail are listed in expected_failures.txt with a reason. The run fails if an unlisted case fails or a listed
 // one passes. With --export the graph is written as ONNX and read again before it runs. With --damage the cases' model files are cut off
 // and changed instead (damage.h). With --compile nothing is compared: a case fails where a kernel does not compile, which a stand-in for a
-// driver shows too (backends/gpu/cuda_driver.cpp).
+// driver shows too (backends/gpu/cuda_driver.cpp). With --every N one of N cases runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -52,6 +52,7 @@ struct Options {
   bool constants = false;  // the inputs are constants of the model, so passes and plans compute as much as they can
   bool weights = false;    // so are all but the first, as in networks
   size_t truncations = 0, flips = 0;
+  size_t every = 1;  // of how many cases one runs
 };
 
 /// A line of expected_failures.txt: "suite/case backend|* reason". If the reason begins with "random", only dtypes and shapes of the
@@ -205,8 +206,9 @@ int run(const Options& options) {
       std::printf("%s: %zu cases are skipped, whose files are not there (../shared/corpus, or MINNOW_CORPUS; scripts/fetch_models.py)\n",
                   suite.c_str(), missing);
     skipped += missing;
+    size_t number = 0;
     for (const Case& one : cases) {
-      if (one.id().find(options.filter) == std::string::npos) continue;
+      if (one.id().find(options.filter) == std::string::npos || number++ % options.every != 0) continue;
       auto found = expectations.find(one.id());
       if (found == expectations.end() && suite.starts_with("node")) found = expectations.find("node*/" + one.name);
       Expectation* expected = found == expectations.end() ? nullptr : &found->second;
@@ -238,7 +240,7 @@ int run(const Options& options) {
         report(one, failure, random && failure.empty());
       }
     }
-    if (options.filter.empty())
+    if (options.filter.empty() && options.every == 1)
       for (const auto& [id, expectation] : expectations)
         if (!expectation.used && (id.starts_with(suite + "/") || id.starts_with(suite + "*/")) && !missing) {
           std::printf("FAILED %s: stands in expected_failures.txt, but there is no such case\n", id.c_str());
@@ -285,6 +287,8 @@ int main(int argc, char** argv) {
       options.by_export = true;
     else if (name == "--damage")
       options.truncations = std::stoull(value()), options.flips = std::stoull(value());
+    else if (name == "--every")
+      options.every = std::max<size_t>(1, std::stoull(value()));
     else if (name == "--verbose")
       options.verbose = true;
     else if (name == "--list-failures")
