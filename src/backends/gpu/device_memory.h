@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of devices whose buffers have no addresses, as in Vulkan and OpenGL. Each buffer gets a range of numbers that nothing else uses;
-// schemes may add to them. Small allocations share a buffer. What launches need of it is here too: which buffer an argument means.
+// schemes may add to them. Small allocations share a buffer. Drivers look up here which buffer an argument of a launch means.
 #pragma once
 #include <algorithm>
 #include <array>

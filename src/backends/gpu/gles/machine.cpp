@@ -8,7 +8,7 @@
 namespace minnow::gpu::gles {
 namespace {
 
-// What kernels need: groups of 256 items, and shared memory for two tiles of 16 x 132 floats.
+// Kernels need groups of 256 items, and shared memory for two tiles of 16 x 132 floats.
 constexpr int kGroupItems = 256, kSharedBytes = 2 * 16 * 132 * 4;
 
 Handle make_context(const Api& api, Handle display) {

@@ -9,7 +9,7 @@
 
 namespace minnow::gpu::gles {
 
-/// What a context tells of its device.
+/// A device as a context describes it.
 struct Found {
   Handle display = nullptr;
   std::string name, version;

@@ -11,7 +11,7 @@
 namespace minnow::gpu::vulkan {
 namespace {
 
-// What kernels need: groups of 256 items, and shared memory for two tiles of 16 x 132 floats.
+// Kernels need groups of 256 items, and shared memory for two tiles of 16 x 132 floats.
 constexpr uint32_t kGroupItems = 256, kSharedBytes = 2 * 16 * 132 * 4;
 constexpr size_t kMostBuilders = 8;
 

@@ -48,7 +48,7 @@ Handle Tape::begin() noexcept try {
   return nullptr;
 }
 
-// What follows sees what was written before, and does not write where it is still being read.
+// Later commands see the results of earlier ones, and do not write where those still read.
 void Tape::order() noexcept {
   if (needs_barrier_) {
     MemoryBarrier barrier;
