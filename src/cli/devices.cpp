@@ -17,8 +17,7 @@ void devices_command(bool json) {
     return print_json({{"devices", rows}});
   }
   for (const DeviceRow& device : devices)
-    std::cout << std::left << std::setw(10) << device.backend
-              << (device.name.empty() ? "" : device.name + ": ")
+    std::cout << std::left << std::setw(10) << device.backend << (device.name.empty() ? "" : device.name + ": ")
               << (device.problem.empty() ? device.details : "cannot be used: " + device.problem) << '\n';
 }
 
