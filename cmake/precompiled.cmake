@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Headers that most files of a target include are compiled once for it, which halves the time of a build. They are named in angle brackets,
 # and ccache looks at their contents alone (the launcher in CMakeLists.txt), so that other checkouts find what one has compiled. Files whose
-# options differ from their target's say SKIP_PRECOMPILE_HEADERS: gcc refuses headers that were compiled with other ones.
+# options differ from their target's say SKIP_PRECOMPILE_HEADERS: gcc refuses headers that were compiled with other ones. Headers that change
+# often do not belong here: each change compiles the whole target anew.
 function(minnow_precompile target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT MINNOW_OPERATORS AND NOT MINNOW_COVERAGE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
