@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: scripts/install_deps.sh [build|python|cross|format|test|check|wasm|demo|demo-train|bench|owners|array-api|docs]...   (default: build)
+# usage: scripts/install_deps.sh [build|python|wheel|cross|format|test|check|wasm|demo|demo-train|bench|owners|array-api|docs]...   (default: build)
 # Installs what the named groups need and is missing: Debian packages (as root or by sudo), for `python` the packages of
 # scripts/requirements.txt in build/venv, for `bench` those of bench/requirements.txt in build/venv-bench, and for `owners` those of
 # scripts/requirements-owners.txt in build/venv-owners, for `array-api` those of scripts/requirements-array-api.txt in build/venv-array-api, and
@@ -15,6 +15,7 @@ packages() {
     build) echo cmake ninja-build g++ ccache libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
       libgtest-dev libgmock-dev binutils python3 ;;
     python) echo python3-venv python3-dev ca-certificates libjpeg62-turbo-dev libpng-dev libwebp-dev zlib1g-dev ;;
+    wheel) echo advancecomp ;;
     cross) echo g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user-static googletest clang-19 lld-19 ;;
     format) echo clang-format-14 ;;
     test) echo clang-14 ;; # the other compiler, which custom operators are built with
