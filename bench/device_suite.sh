@@ -3,7 +3,7 @@
 # Cases and timings of all GPU backends on a machine that has a GPU but no build.
 #
 # usage: bench/device_suite.sh pack [FOLDER]        here, after a build: makes FOLDER (default: build/device)
-#        bench/device_suite.sh run [FOLDER] [OUT]   there: runs it, about 150 s; writes logs to OUT (default: FOLDER/out) and prints a summary
+#        bench/device_suite.sh run [FOLDER] [OUT]   there: runs it, about 150 s; logs go to OUT (default: FOLDER/out), a summary to stdout
 #
 # `pack` strips the programs and adds ONNX's cases of operators and the loaders of Vulkan, EGL and OpenCL, as Debian packages. `run` uses the
 # machine's loaders where it has them, runs the suite `node` on each backend at the same time, each for at most NODE_SECONDS (default: 70), then
@@ -22,6 +22,8 @@ pack() {
     [ -x "$build/bin/$program" ] || { echo "$build/bin/$program is not built" >&2; return 1; }
     strip -o "$folder/$program" "$build/bin/$program" || return 1
   done
+  # Libraries for pictures, which a bare machine may lack.
+  ldd "$build/bin/minnow" | awk '/lib(jpeg|png16|webp|sharpyuv|z)[.]/ {print $3}' | xargs -r cp -L -t "$folder/loaders" || return 1
   tar -C "$cases" -cJf "$folder/cases.tar.xz" node light || return 1
   (cd "$folder/loaders" && apt-get download libvulkan1 libegl1 libglvnd0 libgles2 ocl-icd-libopencl1 > /dev/null 2>&1) ||
     echo "apt-get could not download the loaders; the machine's own are used" >&2
@@ -36,9 +38,11 @@ run() {
   tar -C "$work/models/onnx_conformance" -xJf "$folder/cases.tar.xz" || return 1
   chmod +x "$folder/minnow" "$folder/conformance_tests"
   for package in "$folder"/loaders/*.deb; do
-    [ -e "$package" ] && { dpkg-deb -x "$package" "$work/loaders" || python3 -c "print('no dpkg-deb')"; }
+    [ -e "$package" ] && { dpkg-deb -x "$package" "$work/loaders" || echo "$package could not be unpacked"; }
   done
-  # The machine's libraries first, then those that came along.
+  cp "$folder"/loaders/*.so.* "$work/loaders/" 2> /dev/null
+  export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$work/loaders"
+  # The machine's loaders first, then those that came along.
   local own="$work/loaders/usr/lib/x86_64-linux-gnu"
   for library in libvulkan.so.1 libEGL.so.1 libGLESv2.so.2 libOpenCL.so.1; do
     ldconfig -p | grep -q "$library" || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$own"
