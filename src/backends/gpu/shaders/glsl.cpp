@@ -162,7 +162,7 @@ void GlslTarget::barrier() { line("memoryBarrierShared();\nbarrier();"); }
 void GlslTarget::begin_if(Id condition) { line(format("if ({}) {{", text(condition))); }
 void GlslTarget::begin_else() { line("} else {"); }
 void GlslTarget::end_if() { line("}"); }
-void GlslTarget::begin_loop(bool) { line("for (;;) {"); }
+void GlslTarget::begin_loop() { line("for (;;) {"); }
 void GlslTarget::leave_unless(Id condition) { line(format("if (!{}) break;", text(condition))); }
 void GlslTarget::leave_loop() { line("break;"); }
 void GlslTarget::next_round() { line("continue;"); }

@@ -37,7 +37,7 @@ class GlslTarget final : public Target {
   void begin_if(Id condition) override;
   void begin_else() override;
   void end_if() override;
-  void begin_loop(bool unrolls) override;
+  void begin_loop() override;
   void leave_unless(Id condition) override;
   void leave_loop() override;
   void next_round() override;

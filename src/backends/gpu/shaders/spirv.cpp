@@ -340,13 +340,13 @@ void SpirvTarget::end_if() {
   bodies_.back().has_ended = true;
 }
 
-void SpirvTarget::begin_loop(bool unrolls) {
+void SpirvTarget::begin_loop() {
   const Loop loop{fresh(), fresh(), fresh()};
   const Id test = fresh();
   code();
   jump(loop.begin);
   label(loop.begin);
-  emit(code(), op::kLoopMerge, {loop.end, loop.steps, unrolls ? 1u : 0u});
+  emit(code(), op::kLoopMerge, {loop.end, loop.steps, 0});
   jump(test);
   label(test);
   bodies_.back().loops.push_back(loop);

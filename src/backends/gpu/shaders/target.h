@@ -53,7 +53,7 @@ class Target {
   virtual void begin_if(Id condition) = 0;
   virtual void begin_else() = 0;
   virtual void end_if() = 0;
-  virtual void begin_loop(bool unrolls) = 0;
+  virtual void begin_loop() = 0;
   virtual void leave_unless(Id condition) = 0;  // the innermost loop
   virtual void leave_loop() = 0;
   virtual void next_round() = 0;

@@ -12,6 +12,34 @@ namespace {
 
 constexpr uint64_t kMostElements = 1 << 20;  // of an array
 
+bool is_constant(const Expr& e) {
+  if (e.kind == Expr::Kind::integer) return true;
+  if (e.kind != Expr::Kind::binary && e.kind != Expr::Kind::unary) return false;
+  for (const Expr* operand : e.operands)
+    if (!is_constant(*operand)) return false;
+  return e.op != Op::dereference;
+}
+
+bool changes(const Expr& e, std::string_view name) {
+  if ((e.kind == Expr::Kind::assign || e.kind == Expr::Kind::step) && e.operands[0]->name == name) return true;
+  for (const Expr* operand : e.operands)
+    if (changes(*operand, name)) return true;
+  return false;
+}
+
+// Whether a loop's body neither changes its counter nor leaves the round; within inner loops it may leave theirs.
+bool runs_through(const Stmt& s, std::string_view counter, bool is_inner) {
+  if (!is_inner && (s.kind == Stmt::Kind::leave || s.kind == Stmt::Kind::next)) return false;
+  is_inner = is_inner || s.kind == Stmt::Kind::loop || s.kind == Stmt::Kind::loop_after;
+  for (const Expr* e : {s.condition, s.step})
+    if (e && changes(*e, counter)) return false;
+  for (const Declarator& each : s.declarators)
+    if (each.start && changes(*each.start, counter)) return false;
+  for (const Stmt* each : s.body)
+    if (!runs_through(*each, counter, is_inner)) return false;
+  return !s.first || runs_through(*s.first, counter, is_inner);
+}
+
 }  // namespace
 
 Translator::Translator(Target& target, const ShaderOptions& options, const Abilities& abilities)
@@ -198,8 +226,7 @@ bool Translator::statement(const Stmt& s) {
       return branch(s);
     case Stmt::Kind::loop:
     case Stmt::Kind::loop_after:
-      loop(s);
-      return true;
+      return loop(s);
     case Stmt::Kind::leave:
     case Stmt::Kind::next:
       if (loops_.empty()) fail(s.line, "there is no loop to leave");
@@ -231,7 +258,39 @@ bool Translator::branch(const Stmt& s) {
   return goes_on || !has_else;
 }
 
-void Translator::loop(const Stmt& s) {
+// Rounds of short loops are written one after the other, so that their indices into arrays are constants: drivers keep such arrays in
+// registers, and not all of them unroll loops.
+bool Translator::unrolled(const Stmt& s, bool& goes_on) {
+  constexpr int64_t kMostRounds = 8, kMostCopies = 128;
+  if (!s.unrolls || !s.first || s.first->kind != Stmt::Kind::declaration || s.first->declarators.size() != 1 || !s.condition || !s.step)
+    return false;
+  const Declarator& counter = s.first->declarators[0];
+  const auto is_counter = [&](const Expr& e) { return e.kind == Expr::Kind::name && e.name == counter.name; };
+  if (!counter.start || !is_constant(*counter.start) || s.condition->kind != Expr::Kind::binary || s.condition->op != Op::less ||
+      !is_counter(*s.condition->operands[0]) || !is_constant(*s.condition->operands[1]) || s.step->op != Op::add ||
+      !is_counter(*s.step->operands[0]))
+    return false;
+  if (s.step->kind == Expr::Kind::assign ? !is_constant(*s.step->operands[1]) : s.step->kind != Expr::Kind::step) return false;
+  const auto number = [&](Expr& e) { return static_cast<int64_t>(convert(value(e), Scalar::i32).bits); };
+  const int64_t begin = number(*counter.start), end = number(*s.condition->operands[1]);
+  const int64_t by = s.step->kind == Expr::Kind::assign ? number(*s.step->operands[1]) : 1;
+  if (by <= 0 || end - begin > kMostRounds * by || !runs_through(*s.body[0], counter.name, false)) return false;
+  const uint64_t rounds = static_cast<uint64_t>(std::max<int64_t>((end - begin + by - 1) / by, 0)), outer = copies_;
+  if (rounds * copies_ > kMostCopies) return false;
+  copies_ *= std::max<uint64_t>(rounds, 1);
+  goes_on = true;
+  for (int64_t i = begin; i < end && goes_on; i += by) {
+    names_.push_back({counter.name, known(Scalar::i32, static_cast<uint64_t>(i)), {}});
+    goes_on = statement(*s.body[0]);
+    names_.pop_back();
+  }
+  copies_ = outer;
+  return true;
+}
+
+bool Translator::loop(const Stmt& s) {
+  bool goes_on_behind = true;
+  if (unrolled(s, goes_on_behind)) return goes_on_behind;
   const size_t outer = names_.size();
   if (s.first) {  // its names are those of the loop
     if (s.first->kind == Stmt::Kind::declaration)
@@ -241,7 +300,7 @@ void Translator::loop(const Stmt& s) {
   }
   const bool tests_after = s.kind == Stmt::Kind::loop_after;
   loops_.push_back({s.step, tests_after ? s.condition : nullptr});
-  target_.begin_loop(s.unrolls);
+  target_.begin_loop();
   if (!tests_after && s.condition)
     if (const Value goes_on = condition(*s.condition); !goes_on.is_known() || goes_on.bits == 0) target_.leave_unless(id_of(goes_on));
   const bool reaches_end = statement(*s.body[0]);
@@ -254,6 +313,7 @@ void Translator::loop(const Stmt& s) {
   target_.end_loop(goes_on);
   loops_.pop_back();
   names_.resize(outer);
+  return true;
 }
 
 Translator::Value Translator::boundary(const Expr& expr) {

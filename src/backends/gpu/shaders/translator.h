@@ -70,7 +70,8 @@ class Translator {
   void make_function(Made& made, Parser& parser);
   bool statement(const Stmt& s);  // false: what follows is not reached
   bool branch(const Stmt& s);
-  void loop(const Stmt& s);
+  bool loop(const Stmt& s);
+  bool unrolled(const Stmt& s, bool& goes_on);
   void declaration(const Stmt& s);
   void assign_list(const Expr& list, Variable& variable);
   const Name* lookup(std::string_view name) const;
@@ -116,6 +117,7 @@ class Translator {
   size_t function_names_ = 0;  // where the names of the function begin; those of the kernel are hidden within others
   std::vector<Loop> loops_;
   std::vector<Made> made_;
+  uint64_t copies_ = 1;  // of the statement, by loops around it that are unrolled
   std::vector<FunctionTree*> active_;
   Scalar result_ = Scalar::none;  // of the function
   bool in_kernel_ = true;
