@@ -280,9 +280,10 @@ bool Translator::unrolled(const Stmt& s, bool& goes_on) {
   copies_ *= std::max<uint64_t>(rounds, 1);
   goes_on = true;
   for (int64_t i = begin; i < end && goes_on; i += by) {
+    const size_t names = names_.size();
     names_.push_back({counter.name, known(Scalar::i32, static_cast<uint64_t>(i)), {}});
     goes_on = statement(*s.body[0]);
-    names_.pop_back();
+    names_.resize(names);
   }
   copies_ = outer;
   return true;
