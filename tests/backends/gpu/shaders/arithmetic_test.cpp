@@ -304,11 +304,12 @@ TEST_P(Arithmetic, functions_are_accurate) {
 }
 
 // The same text as the dialect and as C++.
-#define MINNOW_FLOW(...)                 \
-  int flow(int a, int b) { __VA_ARGS__ } \
-  const char* const kFlow = #__VA_ARGS__;
+#define UNROLL
+#define MINNOW_FLOW(name, text, ...)     \
+  int name(int a, int b) { __VA_ARGS__ } \
+  const char* const text = #__VA_ARGS__;
 MINNOW_FLOW(
-    int sum = 0, table[3][4], last = -1; for (int r = 0; r < 3; ++r) for (int c = 0; c < 4; ++c) table[r][c] = r * a + c * b;
+    flow, kFlow, int sum = 0, table[3][4], last = -1; for (int r = 0; r < 3; ++r) for (int c = 0; c < 4; ++c) table[r][c] = r * a + c * b;
     const int bias[2] = {a - b, 7}; for (int k = 0; k < 20; ++k) {
       if (k == b) continue;
       if (sum > 1000) break;
@@ -342,6 +343,27 @@ MINNOW_FLOW(
     : (a > 4 && sum / (a - 4) > 2) || last == 3 ? sum + last
                                                 : chained - sum;)
 
+MINNOW_FLOW(
+    written_out, kWrittenOut, int t[3][4], sum = b;
+    UNROLL for (int r = 0; r < 3; ++r) UNROLL for (int c = 0; c < 4; c += 1) t[r][c] = a * r + c; UNROLL for (int k = 0; k < 20; k += 3) {
+      if (k == 6) continue;
+      sum += k;
+    } UNROLL for (int k = 1; k < 6; k += 2) {
+      for (int j = 0; j < 9; ++j) {
+        if (j == k) break;
+        sum += j * a;
+      }
+      if (sum > 150) return k;
+    } UNROLL for (int k = 0; k < 5; ++k) {
+      if (a == k) ++k;
+      sum += k;
+    } UNROLL for (int k = 0; k < 0; ++k) sum = 0;
+    UNROLL for (int k = -2; k < 2 + 2; k += 4) {
+      const int twice = 2 * k;
+      sum += twice;
+    } UNROLL for (int k = 3; k > 0; --k) sum -= k;
+    return sum + t[a & 1][a & 3];)
+
 TEST_P(Arithmetic, control_flow_is_that_of_c) {
   std::vector<int32_t> a, b, expected;
   for (int x = -6; x < 12; ++x)
@@ -349,6 +371,15 @@ TEST_P(Arithmetic, control_flow_is_that_of_c) {
   EXPECT_EQ(
       map<int32_t>("i32", "i32", "i32", "  y[i] = flow(a[i], b[i]);", a, b, std::string("INLINE int flow(int a, int b) {") + kFlow + "}"),
       expected);
+}
+
+TEST_P(Arithmetic, loops_may_be_written_out) {
+  std::vector<int32_t> a, b, expected;
+  for (int x = -3; x < 9; ++x)
+    for (int y = -6; y < 12; ++y) a.push_back(x), b.push_back(y), expected.push_back(written_out(x, y));
+  EXPECT_EQ(map<int32_t>("i32", "i32", "i32", "  y[i] = written_out(a[i], b[i]);", a, b,
+                         std::string("INLINE int written_out(int a, int b) {") + kWrittenOut + "}"),
+            expected);
 }
 
 TEST_P(Arithmetic, sides_of_a_choice_are_computed_only_where_they_are_needed) {
