@@ -19,7 +19,7 @@ namespace minnow {
 #if MINNOW_SMALL
 #define MINNOW_LARGE_FAMILIES(X)
 #else
-#define MINNOW_LARGE_FAMILIES(X) X(nbits)
+#define MINNOW_LARGE_FAMILIES(X) X(fixed_point_lstm) X(nbits)
 #endif
 
 // Each gives the operator, or the family, that its file defines.

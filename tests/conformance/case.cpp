@@ -97,6 +97,7 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
     }
     // Where activations are quantized while running, an engine that keeps more digits differs by parts of a step.
     one.tolerance = row.at("ops").contains("com.microsoft.DynamicQuantizeLSTM") ? 1e-3 : 1e-4;
+    one.exact = row.value("exact", false);
     const auto spread = row.find("engine_spread");
     if (spread == row.end() || spread->is_null()) one.tolerance *= 2;  // one answer of one mode of the reference engine
     one.spread = spread == row.end() || spread->is_null() ? 0.0 : spread->get<double>();

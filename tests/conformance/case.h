@@ -25,6 +25,7 @@ struct Case {
   std::filesystem::path second_file;                   // of formats whose models are two files
   std::vector<std::string> input_names, output_names;  // of the .npz's arrays, in its order
   double tolerance = 0;                                // corpus: of max |a - b|, times max(1, max |b|)
+  bool exact = false;                                  // corpus: integers are equal, not a step apart
   double spread = 0;                                   // corpus: how far two modes of the reference engine are apart
   std::map<std::string, std::vector<int64_t>> hints;   // shapes of inputs that the importer is told (-1: open)
   // corner: everything in memory, parts of one tensor of bytes.

@@ -218,7 +218,7 @@ int run(const Options& options) {
       if (one.tolerance > 0) {
         // Integer models: one step of the output's scale, or as much as the reference engine's own kernels are apart.
         rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread, 0};
-        if (one.suite == "corpus-tflite") rule.steps = std::max<int64_t>(1, static_cast<int64_t>(one.spread));
+        if (one.suite == "corpus-tflite") rule.steps = one.exact ? 0 : std::max<int64_t>(1, static_cast<int64_t>(one.spread));
       }
       if (is_low(options.backend) && !random) rule.kind = Rule::Kind::largest, rule.tolerance = std::max(rule.tolerance, kLowTolerance);
       rule.ties = ties;

@@ -161,6 +161,8 @@ constexpr std::string_view kNodes[] = {
     "input x: f32[2, 4, 3]; y = minnow.ChannelShuffle(x) {groups = 2}",
     "input x: f32[2, 4, 9, 8]; input w: f32[6, 4, 3, 3]; y = minnow.FusedConv(x, w)",
     "input a: f32[2, 3, 4]; input b: f32[4, 5]; y = minnow.FusedMatMul(a, b)",
+    "input x: i8[5, 2, 3]; input w: i8[4, 6, 3]; input r: i8[4, 6, 6]; input h: i8[2, 6]; input c: i16[2, 6]; "
+    "y, g, d = minnow.FixedPointLstm(x, w, r, _, h, c) {x_scales = [1.0, 1.0, 1.0, 1.0], h_scales = [1.0, 1.0, 1.0, 1.0]}",
     "input b: u8[5, 2, 8]; input s: f32[5, 2]; y = minnow.DequantizeNBits(b, s) {K = 20, bits = 4, block_size = 16}",
     "input a: f32[2, 3, 20]; input b: u8[5, 2, 8]; input s: f32[5, 2]; y = minnow.MatMulNBits(a, b, s) {K = 20, N = 5, bits = 4, "
     "block_size = 16}",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "exporters/onnx/fixed_point_lstm.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "passes/compare.h"
@@ -121,7 +122,8 @@ bool names_open_dimension(const Graph& graph, size_t first_constant) {
 
 bool decompose(const OperatorSet& operators, Node& node) {
   const Operator* op = operators.find(node.op());
-  if (!op || !op->decompose) return false;
+  const bool has_own_form = node.op() == "minnow.FixedPointLstm";  // which kernels would not profit from
+  if (!op || !(op->decompose || has_own_form)) return false;
   Graph& graph = node.graph();
   std::vector<ValueInfo> infos(node.input_count());
   std::vector<const ValueInfo*> inputs(node.input_count());
@@ -138,7 +140,8 @@ bool decompose(const OperatorSet& operators, Node& node) {
   const size_t constants = graph.constants().size();
   Exprs made;
   try {
-    made = op->decompose(NodeView(node, inputs, {}, op), builder, arguments);
+    made =
+        has_own_form ? fixed_point_lstm_parts(node, builder, arguments) : op->decompose(NodeView(node, inputs, {}, op), builder, arguments);
   } catch (const NeedsContents&) {}
   if (made.empty() || (open && names_open_dimension(graph, constants))) return false;
   for (size_t i = 0; i < node.output_count(); ++i)

@@ -33,6 +33,10 @@ Builder import_unsorted_segment;       // target: "add", "mul", "max" or "min"
 // rules_recurrent.cpp
 Builder import_lstm, import_sequence_lstm, import_bidirectional_lstm, import_rnn, import_sequence_rnn, import_bidirectional_rnn,
     import_svdf;
+// fixed_point_lstm.cpp
+/// An LSTM layer in LiteRT's integers: Y, Y_h and Y_c as stored, for `x` [steps, batch, input] as stored. Empty where the layer has other
+/// dtypes or scales than LiteRT's kernel of 8-bit data and 16-bit cells takes.
+Exprs fixed_point_lstm(TfliteNode& node, TypedBuilder& p, const Expr& x);
 
 // rules_control.cpp
 Builder import_assign_variable, import_call, import_call_once, import_complex_abs, import_composite, import_imag, import_if,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent layers. One function computes a step, for single steps and for sequences (a Scan); plain LSTMs in single precision become
-// LSTM. Integer layers round at the same points as the format's kernels: gates and their activations to 16 bits, the cell and the hidden
-// state to the dtypes of their tensors.
+// LSTM, and those of 8-bit data with 16-bit cells FixedPointLstm (fixed_point_lstm.cpp). Other integer layers round where the format's
+// kernels do: gates and their activations to 16 bits, the cell and the hidden state to the dtypes of their tensors.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -187,12 +187,17 @@ Exprs import_sequence_lstm(TfliteNode& node, TypedBuilder& p) {
   Lstm lstm = read_lstm(node, 1, 20, 18, 19, 4);
   if (lstm.integers && lstm.projection && node.intermediates.size() > 4) lstm.hidden = node.intermediates[4];
   const bool time_major = node.flag(3);
-  const Expr x = time_major ? node.real(0) : turned(p, node.real(0));
+  const auto steps_first = [&](const Expr& x) { return time_major ? x : turned(p, x); };
+  if (const Exprs made = lstm.integers ? fixed_point_lstm(node, p, steps_first(node.raw[0])) : Exprs(); !made.empty()) {
+    node.host.set_variable(node, 18, made[1]);
+    node.host.set_variable(node, 19, made[2]);
+    return {steps_first(made[0])};
+  }
+  const Expr x = steps_first(node.real(0));
   const LstmResult result = run_lstm(node, p, lstm, x, node.real(18), node.real(19), false);
   node.host.set_variable(node, 18, stored(p, result.h, node.input_info(18)));
   node.host.set_variable(node, 19, stored(p, result.c, node.input_info(19)));
-  const Expr y = time_major ? result.y : turned(p, result.y);
-  return {stored(p, y, node.output_info(0))};
+  return {stored(p, steps_first(result.y), node.output_info(0))};
 }
 
 Exprs import_bidirectional_lstm(TfliteNode& node, TypedBuilder& p) {
@@ -231,6 +236,11 @@ Exprs import_lstm(TfliteNode& node, TypedBuilder& p) {
     return outputs;
   }
   const Lstm lstm = read_lstm(node, 1, 20, 18, 19, 4);
+  if (const Exprs made = lstm.integers ? fixed_point_lstm(node, p, p.unsqueeze(node.raw[0], {0})) : Exprs(); !made.empty()) {
+    node.host.set_variable(node, 18, made[1]);
+    node.host.set_variable(node, 19, made[2]);
+    return {p.squeeze(made[0], {0})};
+  }
   const Exprs made = lstm.step(node, p, node.real(0), node.real(18), node.real(19));
   node.host.set_variable(node, 18, stored(p, made[0], node.input_info(18)));
   node.host.set_variable(node, 19, stored(p, made[1], node.input_info(19)));

@@ -71,10 +71,11 @@ def q8(low, high, *shape, scale=0.05, zero=3, dtype=np.int8):
 
 
 class Case:
-    def __init__(self, op, inputs, outputs=1, options=None, custom=None, name=None, also=(), spread=0, intermediates=(), **fields):
+    def __init__(self, op, inputs, outputs=1, options=None, custom=None, name=None, also=(), spread=0, exact=False, intermediates=(), **fields):
         """inputs: arrays, Tensors, None (absent). outputs: a number of f32 tensors, or dtypes, or Tensors. also: further operators that are
-        applied to output 0, each its last. options: name of the options' table, with its fields."""
-        self.op, self.custom, self.spread = op, custom, spread
+        applied to output 0, each its last. exact: integers are equal, not a step apart. options: name of the options' table, with its
+        fields."""
+        self.op, self.custom, self.spread, self.exact = op, custom, spread, exact
         self.inputs = [x if isinstance(x, Tensor) or x is None else Tensor(x) for x in inputs]
         self.outputs = [Tensor() for _ in range(outputs)] if isinstance(outputs, int) else [
             x if isinstance(x, Tensor) else Tensor(dtype=x) for x in outputs]
@@ -172,7 +173,7 @@ class Case:
         arrays = {f"in_{i}": x for i, x in enumerate(given)} | {f"out_{i}": y for i, y in enumerate(outputs)}
         np.savez(folder / "ref.npz", **arrays)
         inputs = [f"x{i}" for i, x in enumerate(self.inputs) if x is not None and not x.constant and not x.variable]
-        return {"format": "tflite", "name": name, "ops": {self.op: 1}, "engine_spread": self.spread,
+        return {"format": "tflite", "name": name, "ops": {self.op: 1}, "engine_spread": self.spread, "exact": self.exact,
                 "inputs": [{"name": n} for n in inputs], "outputs": [{"name": n} for n in names]}
 
 
@@ -511,6 +512,38 @@ anchors = random.random((12, 4)).astype(np.float32)
 for name, more in [("", {}), ("_regular", dict(use_regular_nms=True, detections_per_class=4)), ("_classes", dict(max_classes_per_detection=2))]:
     classes = random.permutation(48).reshape(1, 12, 4).astype(np.float32) / 48
     add("TFLite_Detection_PostProcess", [floats(1, 12, 4), classes, const(anchors)], 4, custom=flex(**(detection | more)), name="TFLite_Detection_PostProcess" + name)
+
+
+def integer_lstm(steps, inputs, cells, projected=0, coupled=False, peephole=False, norm=False, first=0, hidden_zero=9):
+    """The inputs and intermediate tensors of an LSTM of 8-bit data and 16-bit cells."""
+    batch, out = 3, projected or cells
+    gates = range(1 if coupled else 0, 4)
+    each = lambda make: [make(g) if g in gates else None for g in range(4)]
+    weights = each(lambda g: const(ints(-127, 128, cells, inputs, dtype=np.int8), scale=0.004 + 0.001 * g))
+    weights += each(lambda g: const(ints(-127, 128, cells, out, dtype=np.int8), scale=0.006 - 0.001 * g))
+    peepholes = [const(ints(-32767, 32768, cells, dtype=np.int16), scale=3e-5 + 1e-5 * g) for g in range(3)] if peephole else [None] * 3
+    if coupled:
+        peepholes[0] = None
+    biases = each(lambda g: const(ints(-9000, 9000, cells), scale=4e-5))
+    projection = [const(ints(-127, 128, out, cells, dtype=np.int8), scale=0.005), const(ints(-9000, 9000, out), scale=4e-5)] if projected else [None, None]
+    hidden = Tensor(dtype=np.int8, scale=0.0071, zero=hidden_zero)
+    state = Tensor(variable=True, shape=(batch, out), dtype=np.int8, scale=0.011 if projected else hidden.scale, zero=-4 if projected else hidden.zero)
+    cell = Tensor(variable=True, shape=(batch, cells), dtype=np.int16, scale=2.0 ** (-11 + first))
+    norms = each(lambda g: const(ints(-32767, 32768, cells, dtype=np.int16), scale=3e-5)) if norm else [None] * 4
+    shape = (batch, steps, inputs) if steps else (batch, inputs)
+    x = Tensor(ints(-128, 128, *shape, dtype=np.int8), scale=0.02, zero=7)
+    between = [Tensor(dtype=np.int16 if norm else np.float32, scale=3e-4 if norm else None) for _ in range(4)] + [hidden]
+    return [x] + weights + peepholes + biases + projection + [state, cell] + norms, between, [Tensor(dtype=np.int8, scale=state.scale, zero=state.zero)]
+
+
+for steps, name, fields, clips in [(7, "plain", {}, {}), (7, "cells", dict(first=-4), {}), (7, "coupled", dict(coupled=True), {}), (7, "peephole", dict(peephole=True), {}),
+                                   (7, "norm", dict(norm=True), {}), (7, "projection", dict(projected=3), {}), (7, "clips", dict(projected=3), dict(cellClip=0.7, projClip=0.5)),
+                                   (7, "coupled_peephole_norm", dict(coupled=True, peephole=True, norm=True), {}),
+                                   (7, "norm_projection", dict(norm=True, projected=11), {}), (0, "plain", {}, {})]:
+    given, between, made = integer_lstm(steps, 5, 11, **fields)
+    kind = "UnidirectionalSequenceLSTM" if steps else "LSTM"
+    add("UNIDIRECTIONAL_SEQUENCE_LSTM" if steps else "LSTM", given, made, options=kind + "Options", fusedActivationFunction=4, intermediates=between, exact=True,
+        name=("UNIDIRECTIONAL_SEQUENCE_LSTM" if steps else "LSTM") + "_int8_" + name, **clips)
 
 
 class Graphs:
