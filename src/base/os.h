@@ -30,8 +30,8 @@ class MappedFile {
 };
 
 /// A file that gets its name when it is complete. On Linux with most file systems it has no name until publish(), so a killed process
-/// leaves nothing behind. Elsewhere it is "PATH.XXXXXX" until then, which only a killed process leaves behind. If the path is neither a
-/// file nor a folder (/dev/stdout), it is written directly.
+/// leaves nothing behind. Elsewhere it is "PATH.minnow-XXXXXX" until then. A killed process leaves that behind, and the next NewFile of
+/// the path removes it. If the path is neither a file nor a folder (/dev/stdout), it is written directly.
 class NewFile {
  public:
   explicit NewFile(std::string path);  // throws IoError

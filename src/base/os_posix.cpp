@@ -3,10 +3,12 @@
 #if !defined(_FILE_OFFSET_BITS)
 #define _FILE_OFFSET_BITS 64  // so that systems of 32 bits tell the size of large files
 #endif
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <vector>
@@ -143,6 +146,38 @@ void release_mapped(const void* data, size_t bytes) noexcept {
   ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
+namespace {
+
+// A file that is being written is named PATH.minnow-XXXXXX, and its writer holds a lock on it.
+constexpr std::string_view kUnfinished = ".minnow-";
+constexpr size_t kRandomLetters = 6;
+
+/// Removes what killed writers of that path have left: such names that nobody holds a lock on. Where the file system has no locks, they
+/// stay.
+void remove_leftovers([[maybe_unused]] const std::string& path) noexcept {
+#if !MINNOW_SMALL
+  const size_t slash = path.rfind('/');
+  const std::string_view name = std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1);
+  try {
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
+    while (const dirent* entry = listing ? ::readdir(listing.get()) : nullptr) {
+      const std::string_view found = entry->d_name;
+      if (found.size() != name.size() + kUnfinished.size() + kRandomLetters || !found.starts_with(name) ||
+          !found.substr(name.size()).starts_with(kUnfinished))
+        continue;
+      const FileDescriptor file{::openat(::dirfd(listing.get()), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+      struct stat info {};
+      if (file.fd >= 0 && ::fstat(file.fd, &info) == 0 && S_ISREG(info.st_mode) && ::flock(file.fd, LOCK_EX | LOCK_NB) == 0)
+        ::unlinkat(::dirfd(listing.get()), entry->d_name, 0);
+    }
+  } catch (const std::bad_alloc&) {  // another time
+  }
+#endif
+}
+
+}  // namespace
+
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -158,9 +193,15 @@ NewFile::NewFile(std::string path) : path_(std::move(path)) {
   if (::access("/proc/self/fd", X_OK) == 0) fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (fd_ >= 0) return;
 #endif
-  temporary_ = path_ + ".XXXXXX";
-  fd_ = ::mkstemp(temporary_.data());
-  if (fd_ < 0) throw file_error(path_, "cannot be written", errno);
+  remove_leftovers(path_);
+  for (;;) {
+    temporary_ = path_ + std::string(kUnfinished) + std::string(kRandomLetters, 'X');
+    fd_ = ::mkstemp(temporary_.data());
+    if (fd_ < 0) throw file_error(path_, "cannot be written", errno);
+    ::flock(fd_, LOCK_EX | LOCK_NB);
+    if (::fstat(fd_, &info) != 0 || info.st_nlink > 0) break;
+    ::close(fd_);  // another writer took it for a leftover before it was locked
+  }
   const mode_t mask = ::umask(0);  // mkstemp makes private files; give this one the mode an ordinary new file has
   ::umask(mask);
   ::fchmod(fd_, 0666 & ~mask);
@@ -192,11 +233,13 @@ void NewFile::publish() {
     };
     if (link_to(path_)) return;
     // A link replaces nothing: another name first, then that is renamed.
+    if (errno == EEXIST) remove_leftovers(path_), errno = EEXIST;
+    ::flock(fd_, LOCK_EX | LOCK_NB);
     std::random_device random;
     for (int attempt = 0; temporary_.empty() && errno == EEXIST && attempt < 100; ++attempt) {
       constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz012345";
-      std::string name = path_ + ".";
-      for (int i = 0; i < 6; ++i) name += kLetters[random() % kLetters.size()];
+      std::string name = path_ + std::string(kUnfinished);
+      for (size_t i = 0; i < kRandomLetters; ++i) name += kLetters[random() % kLetters.size()];
       if (link_to(name)) temporary_ = name;
     }
     if (temporary_.empty()) throw file_error(path_, "cannot be written", errno);

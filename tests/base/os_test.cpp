@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/os.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -88,6 +92,23 @@ TEST(NewFile, a_failed_one_leaves_what_was_there) {
   EXPECT_EQ(files_in(folder), 1u);
   EXPECT_THROW(os::NewFile((folder / "no" / "a").string()), FileError);
   EXPECT_THROW(os::NewFile(folder.string()), FileError);
+}
+
+// Files that killed writers left: unlocked ones go, those of living writers and of other names stay.
+TEST(NewFile, removes_what_killed_writers_left) {
+  const fs::path folder = scratch_dir() / "left_behind";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  for (const char* name : {"a", "a.minnow-aB3xyz", "a.minnow-living", "a.minnow-toolong", "a.backup", "b.minnow-aB3xyz"})
+    write(folder / name, "old");
+  const int living = ::open((folder / "a.minnow-living").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(living, LOCK_EX), 0);
+  os::write_file_atomically((folder / "a").string(), [](const os::ByteSink& sink) { sink(bytes_of("new")); });
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{"a", "a.minnow-living", "a.minnow-toolong", "a.backup", "b.minnow-aB3xyz"}));
+  EXPECT_EQ(contents(folder / "a"), "new");
+  ::close(living);
 }
 
 TEST(NewFile, devices_are_written_to) {
