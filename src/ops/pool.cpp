@@ -194,7 +194,22 @@ Ints ints_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 Expr spread(const GradientContext& c, const Expr& windows, const PoolGeometry& pool) {
   GraphBuilder& b = c.builder;
   const WindowGeometry& w = pool.window;
-  Ints kernel{1, 1}, planes{1, pool.planes()}, reads;
+  // Windows side by side: each number is repeated.
+  bool apart = true;
+  for (size_t i = 0; i < w.rank(); ++i)
+    apart = apart && w.stride[i] == w.kernel[i] && w.dilation[i] == 1 && w.pad_begin[i] == 0 && w.output[i] * w.kernel[i] <= w.input[i];
+  if (apart) {
+    Ints narrow{pool.planes()}, wide{pool.planes()}, covered{pool.planes()}, ends(2 * (w.rank() + 1));
+    for (size_t i = 0; i < w.rank(); ++i) {
+      narrow.insert(narrow.end(), {w.output[i], 1});
+      wide.insert(wide.end(), {w.output[i], w.kernel[i]});
+      covered.push_back(w.output[i] * w.kernel[i]);
+      ends[w.rank() + 2 + i] = w.input[i] - covered.back();
+    }
+    const Expr repeated = b.op("Expand", {b.op("Reshape", {windows, b.constant(narrow)}), b.constant(wide)});
+    return c.shaped_like(b.op("Pad", {b.op("Reshape", {repeated, b.constant(covered)}), b.constant(ends)}), 0);
+  }
+  Ints kernel{1, 1}, planes{1, pool.planes()};
   for (const int64_t size : w.kernel) kernel.push_back(size);
   for (const int64_t size : w.output) planes.push_back(size);
   const Expr ones = b.op("Expand", {b.scalar(1, c.node.input_dtype(0)), b.constant(kernel)});
