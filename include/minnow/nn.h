@@ -13,6 +13,7 @@
 #pragma once
 #include <minnow/train.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace minnow::nn {
+
+using Named = std::vector<std::pair<std::string, Var>>;
 
 /// A number for each spatial axis, or one for all of them.
 using PerAxis = std::vector<int64_t>;
@@ -36,8 +39,21 @@ class MINNOW_API Layer : public Module {
   std::map<std::string, Tensor> state_dict() const;
   /// Throws InvalidArgument, and changes nothing, for names that are missing or too many and for other dtypes and shapes.
   void load_state_dict(const std::map<std::string, Tensor>& state);
+  /// state_dict() as a .safetensors file, and such a file into this layer. Throw as save_safetensors, load_safetensors and
+  /// load_state_dict do.
+  void save(const std::string& path, const std::map<std::string, std::string>& metadata = {}) const;
+  void load(const std::string& path);
+
+  /// The weight that lora() may adapt, as so many parts one after the other; null where there is none.
+  struct Adaptable {
+    const Var* weight = nullptr;
+    int64_t parts = 1;
+  };
+  virtual Adaptable adaptable() const { return {}; }
 
  protected:
+  /// adaptable().weight with the change by an adapter, where lora() has given this layer one.
+  Var adapted(const Var& weight) const;
   /// A parameter of numbers of equal chance between -bound and bound.
   Var uniform(std::string name, const Shape& shape, double bound);
   Var filled(std::string name, const Shape& shape, float value);
@@ -49,9 +65,21 @@ class MINNOW_API Layer : public Module {
   }
 
  private:
-  std::vector<std::pair<std::string, Var>> buffers_;
+  friend struct Adapters;
+  struct Adapter;
+  void for_each(const std::function<void(const std::string& name, Layer& layer)>& f, const std::string& name);
+  Named buffers_;
   std::vector<std::pair<std::string, std::shared_ptr<Layer>>> layers_;
+  std::shared_ptr<Adapter> adapter_;
 };
+
+/// Arrays by name as a .safetensors file; a file of that name is replaced when all bytes are written. Throws Unsupported for dtypes that
+/// the format does not have, and FileError.
+MINNOW_API void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                                 const std::map<std::string, std::string>& metadata = {});
+/// The arrays of a .safetensors file by name, such as torch's weights in this format; `metadata`, if given, gets its texts. Throws
+/// FileError, and InvalidModel for a wrong file.
+MINNOW_API std::map<std::string, Tensor> load_safetensors(const std::string& path, std::map<std::string, std::string>* metadata = nullptr);
 
 template <class L, class... Arguments>
 std::shared_ptr<L> make(Arguments&&... arguments) {
@@ -72,7 +100,8 @@ class MINNOW_API Linear : public Layer {
  public:
   Linear(int64_t in, int64_t out, bool bias = true);
   Vars forward(const Vars& x) override;  // [..., in]
-  Var weight, bias;                      // [out, in], [out]
+  Adaptable adaptable() const override { return {&weight}; }
+  Var weight, bias;  // [out, in], [out]
 };
 
 class MINNOW_API Embedding : public Layer {
@@ -104,7 +133,8 @@ class MINNOW_API Convolution : public Layer {
  public:
   Convolution(size_t axes, bool transposed, int64_t in, int64_t out, PerAxis kernel, ConvOptions options);
   Vars forward(const Vars& x) override;  // [N, in, ...]
-  Var weight, bias;                      // [out, in / groups, ...], transposed [in, out / groups, ...]
+  Adaptable adaptable() const override { return {&weight}; }
+  Var weight, bias;  // [out, in / groups, ...], transposed [in, out / groups, ...]
 
  private:
   std::string op_;
@@ -326,6 +356,7 @@ class MINNOW_API MultiheadAttention : public Layer {
  public:
   MultiheadAttention(int64_t size, int64_t heads, double dropout = 0, bool batch_first = false);
   Vars forward(const Vars& x) override;
+  Adaptable adaptable() const override { return {&in_weight_, 3}; }  // query, key and value each have an adapter of their own
 
  private:
   int64_t size_, heads_;
@@ -384,6 +415,8 @@ struct LossOptions {
   double label_smoothing = 0;
   std::optional<double> margin = {}, delta = {}, beta = {}, p = {}, eps = {}, alpha = {}, gamma = {}, temperature = {}, smooth = {};
   bool full = false, log_input = true, log_target = false, swap = false;
+  int64_t blank = 0;           // ctc_loss: the class between labels
+  bool zero_infinity = false;  // ctc_loss: sequences that are too short for their target count 0
 };
 /// A loss of {input, target}, or of the inputs that the comments below name.
 class MINNOW_API Loss : public Layer {
@@ -424,6 +457,61 @@ MINNOW_LOSS(TripletMarginLoss, triplet_margin_loss)      // anchor, positive, ne
 MINNOW_LOSS(MarginRankingLoss, margin_ranking_loss)      // x1, x2, 1 or -1
 MINNOW_LOSS(CosineEmbeddingLoss, cosine_embedding_loss)  // x1, x2 [N, D], 1 or -1
 MINNOW_LOSS(InfoNCELoss, info_nce_loss)                  // queries, their positives [N, D]
+MINNOW_LOSS(CTCLoss, ctc_loss)                           // logarithms of shares [T, N, C], targets [N, S], the lengths of both [N]
 #undef MINNOW_LOSS
+
+// Low-rank adapters: weight + alpha / rank B A, where B begins with zeros (Hu et al. 2021, arXiv:2106.09685). Files are those of minnow.nn.
+
+/// Freezes the network and adds adapters to its Linear, convolution and attention layers whose names fit the pattern ("*": any characters).
+/// Returns A and B of each, "0.lora.a", which are to be trained. Throws InvalidArgument for a rank below 1, if no layer fits and where
+/// there are adapters already.
+MINNOW_API Named lora(Layer& net, std::string_view pattern = "*", int64_t rank = 8, double alpha = 16);
+/// Adds adapters to the weights, so that layers cost what they cost without, and takes them out again, exactly. Throw InvalidArgument if
+/// there are none.
+MINNOW_API void merge_lora(Layer& net);
+MINNOW_API void unmerge_lora(Layer& net);
+/// The adapters alone as a .safetensors file, and such a file into a network, whose own adapters it replaces. Throw FileError, InvalidModel
+/// for a wrong file, InvalidArgument for one of another network or without adapters.
+MINNOW_API void save_lora(Layer& net, const std::string& path);
+MINNOW_API Named load_lora(Layer& net, const std::string& path);
+
+/// Initial values, with torch's names: each function changes a parameter in place, and each call draws from a stream of its own; nn::seed()
+/// decides which. They throw InvalidArgument for shapes that do not fit.
+namespace init {
+
+struct Fans {
+  int64_t in, out;
+};
+/// How many inputs an output has, and how many outputs an input, of a matrix [out, in] or filters [out, in, ...].
+MINNOW_API Fans fans(const Var& parameter);
+/// The factor that keeps variances through an activation ("relu", "tanh", "leaky_relu" with that slope ...).
+MINNOW_API double calculate_gain(std::string_view nonlinearity, double slope = 0.01);
+
+MINNOW_API void uniform_(const Var& parameter, double a = 0, double b = 1);
+MINNOW_API void normal_(const Var& parameter, double mean = 0, double deviation = 1);
+/// Normal numbers between a and b: those outside are drawn again. Throws InvalidArgument if a to b is more than two deviations away from
+/// the mean.
+MINNOW_API void trunc_normal_(const Var& parameter, double mean = 0, double deviation = 1, double a = -2, double b = 2);
+MINNOW_API void constant_(const Var& parameter, double value);
+MINNOW_API void zeros_(const Var& parameter);
+MINNOW_API void ones_(const Var& parameter);
+MINNOW_API void eye_(const Var& parameter);                        // of a matrix
+MINNOW_API void dirac_(const Var& parameter, int64_t groups = 1);  // filters that give their input back
+/// Glorot, Bengio 2010: the deviation is gain sqrt(2 / (inputs + outputs)).
+MINNOW_API void xavier_uniform_(const Var& parameter, double gain = 1);
+MINNOW_API void xavier_normal_(const Var& parameter, double gain = 1);
+/// He et al. 2015: the deviation is gain / sqrt(inputs), or outputs. `a`: the slope of "leaky_relu".
+enum class Fan : uint8_t { in, out };
+struct Kaiming {
+  double a = 0;
+  Fan mode = Fan::in;
+  std::string_view nonlinearity = "leaky_relu";
+};
+MINNOW_API void kaiming_uniform_(const Var& parameter, const Kaiming& how = {});
+MINNOW_API void kaiming_normal_(const Var& parameter, const Kaiming& how = {});
+/// Saxe et al. 2014: orthonormal rows, or columns, of [out, in * ...], times gain.
+MINNOW_API void orthogonal_(const Var& parameter, double gain = 1);
+
+}  // namespace init
 
 }  // namespace minnow::nn

@@ -16,6 +16,7 @@
 #include <minnow/tensor.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,6 +92,11 @@ class MINNOW_API Optimizer {
 
   /// Never null. An unknown name or setting is an error that names the nearest ones.
   static std::unique_ptr<Optimizer> create(const Config& config);
+  /// The place of the configuration (device, threads, rule ...) whose step over these tensors is estimated to take the least time, among
+  /// those whose state takes at most `most_memory` MB and whose device has updates in this build. Throws InvalidArgument if none fits, and
+  /// the errors of create() but Unsupported.
+  static size_t choose(std::span<const Config> candidates, std::span<const Trainable> tensors,
+                       double most_memory = std::numeric_limits<double>::infinity());
   virtual ~Optimizer() = default;
 
   /// The f32 state for these tensors, made now where there is none yet. Steps that follow take the same names, shapes and dtypes in the

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/memory.h"
+#include "base/os.h"
 #include "support/paths.h"
 #include "support/sentence.h"
 #include "train/cases.h"
@@ -39,6 +40,29 @@ TEST(OptimizerParameters, are_zero_aligned_and_movable) {
   for (const int64_t n : {int64_t{0}, int64_t{-1}})
     EXPECT_THAT(sentence_of([&] { Optimizer::Parameters{n}; }), HasSubstr("positive number"));
   EXPECT_NE(sentence_of([&] { Optimizer::Parameters{int64_t{1} << 62}; }), "no error");
+}
+
+TEST(Optimizer, choose_takes_the_cheapest_that_fits_and_can_run) {
+  const Tensor few(DType::f32, {1000}), many(DType::f32, {1 << 22});
+  const auto of = [](const Tensor& tensor) {
+    return std::vector<Trainable>{{"w", MutableTensorView(tensor.dtype(), tensor.shape(), const_cast<void*>(tensor.data())), {}}};
+  };
+  const Optimizer::Config adam{.name = "adam", .threads = 1}, sgd{.name = "sgd", .threads = 1},
+      on_gpu{.name = "sgd", .device = Optimizer::Device::gpu};
+  Optimizer::Config bytes = adam;
+  bytes.settings = {{"bytes", true}};
+  EXPECT_EQ(Optimizer::choose(std::vector{on_gpu, adam, sgd}, of(many)), 2u) << "less state to move";
+  EXPECT_EQ(Optimizer::choose(std::vector{adam, bytes}, of(many), 20), 1u) << "8-bit state fits 20 MB";
+  Optimizer::Config two = sgd;
+  two.threads = 2;
+  EXPECT_EQ(Optimizer::choose(std::vector{two, sgd}, of(few)), 1u) << "a second thread takes longer to wake";
+  if (os::available_cores() > 1) {
+    EXPECT_EQ(Optimizer::choose(std::vector{sgd, two}, of(many)), 1u);
+  }
+  EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{adam}, of(many), 1); }), HasSubstr("no configuration fits 1 MB of state"));
+  EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{on_gpu}, of(many)); }), HasSubstr("on the CPU alone"));
+  EXPECT_THAT(sentence_of([&] { Optimizer::choose({}, of(many)); }), HasSubstr("no configurations"));
+  EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{Optimizer::Config{.name = "adamm"}}, of(many)); }), HasSubstr("adamm"));
 }
 
 TEST(Optimizer, errors_suggest_what_there_is) {

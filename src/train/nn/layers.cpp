@@ -123,21 +123,17 @@ Linear::Linear(int64_t in, int64_t out, bool has_bias) {
   if (has_bias) bias = uniform("bias", {out}, bound);
 }
 Vars Linear::forward(const Vars& x) {
+  const Var w = adapted(weight);
   if (first_of(x).rank() == 2) {
-    Vars inputs{x[0], weight};
+    Vars inputs{x[0], w};
     if (bias.has_value()) inputs.push_back(bias);
     return {op("Gemm", std::move(inputs), {{"transB", int64_t{1}}})};
   }
-  const Var product = op("MatMul", {x[0], op("Transpose", {weight})});
+  const Var product = op("MatMul", {x[0], op("Transpose", {w})});
   return {bias.has_value() ? product + bias : product};
 }
 
-Embedding::Embedding(int64_t count, int64_t size) {
-  // Box, Muller 1958
-  const Var u = op("minnow.KeyedUniform", {random_key(), ints({2, count, size})});
-  const Var radius = op("Sqrt", {op("Log", {1 - u[0]}) * -2.0});
-  weight = parameter("weight", (radius * op("Cos", {u[1] * 6.283185307179586})).tensor());
-}
+Embedding::Embedding(int64_t count, int64_t size) { weight = parameter("weight", normal_numbers({count, size}).tensor()); }
 Vars Embedding::forward(const Vars& x) { return {op("Gather", {weight, first_of(x)})}; }
 
 Activation::Activation(std::string_view name, Attributes settings) : attributes_(std::move(settings)) {
@@ -169,7 +165,7 @@ Convolution::Convolution(size_t axes, bool transposed, int64_t in, int64_t out, 
   if (transposed) attributes_.emplace_back("output_padding", per_axis(o.output_padding, axes));
 }
 Vars Convolution::forward(const Vars& x) {
-  Vars inputs{first_of(x), weight};
+  Vars inputs{first_of(x), adapted(weight)};
   if (bias.has_value()) inputs.push_back(bias);
   return {op(op_, std::move(inputs), attributes_)};
 }

@@ -98,7 +98,7 @@ MultiheadAttention::MultiheadAttention(int64_t size, int64_t heads, double dropo
 Vars MultiheadAttention::forward(const Vars& x) {
   if (x.size() < 3 || x.size() > 4)
     throw InvalidArgument("attention takes a query, keys, values and a mask, {} inputs are given", x.size());
-  const Vars weights = parts_of(in_weight_, 3, 0), biases = parts_of(in_bias_, 3, 0);
+  const Vars weights = parts_of(adapted(in_weight_), 3, 0), biases = parts_of(in_bias_, 3, 0);
   std::array<Var, 3> heads;
   int64_t batch = 0, length = 0;
   for (size_t i = 0; i < 3; ++i) {
