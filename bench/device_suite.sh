@@ -53,7 +53,7 @@ run() {
     icd=$(find / -xdev -name nvidia_icd.json -not -path '/proc/*' 2> /dev/null | head -n 1)
     [ -z "$icd" ] || export VK_DRIVER_FILES="$icd" VK_ICD_FILENAMES="$icd"
   fi
-  if [ ! -e /etc/OpenCL/vendors/nvidia.icd ]; then
+  if [ ! -e /etc/OpenCL/vendors/nvidia.icd ] && command -v nvidia-smi > /dev/null; then
     echo libnvidia-opencl.so.1 > "$work/vendors/nvidia.icd"
     export OCL_ICD_VENDORS="$work/vendors"
   fi
