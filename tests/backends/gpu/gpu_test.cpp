@@ -210,10 +210,12 @@ class VulkanFaults : public testing::Test {
 
 TEST_F(VulkanFaults, a_lost_device_is_an_error_and_opens_again) {
   const Model model = network();
-  for (const char* when : {"lost:0", "lost:1", "lost:3", "lost:10", "lost:20"}) {
+  for (const char* when : {"lost:0", "lost:1", "lost:2", "lost:4", "lost:7"}) {
     run(model);
     setenv(kFault, when, 1);
-    EXPECT_THAT(failure<Unsupported>(model), testing::HasSubstr("was lost")) << when;
+    // The model's weights are there already, those of a new one are lost on their way.
+    const bool is_late = when > std::string_view("lost:2");
+    EXPECT_THAT(failure<Unsupported>(is_late ? network() : model), testing::HasSubstr("was lost")) << when;
     unsetenv(kFault);
     EXPECT_NO_THROW(run(model));
   }
@@ -222,7 +224,7 @@ TEST_F(VulkanFaults, a_lost_device_is_an_error_and_opens_again) {
 TEST_F(VulkanFaults, exhausted_memory_is_an_error_and_the_next_run_works) {
   const Model model = network();
   setenv(kFault, "memory:200000000", 1);
-  EXPECT_THAT(failure<OutOfMemory>(model, 20000), testing::HasSubstr("stand-in has no"));
+  EXPECT_THAT(failure<OutOfMemory>(model, 20000), testing::HasSubstr("bytes left"));
   EXPECT_NO_THROW(run(model, 2));
 }
 
