@@ -14,7 +14,8 @@ packages() {
   case "$1" in
     build) echo cmake ninja-build g++ ccache libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
       libgtest-dev libgmock-dev binutils python3 ;;
-    python) echo python3-venv python3-dev ca-certificates libjpeg62-turbo-dev libpng-dev libwebp-dev zlib1g-dev ;;
+    python) echo python3-venv python3-dev ca-certificates libjpeg62-turbo-dev libpng-dev libwebp-dev zlib1g-dev \
+      libfreetype-dev fonts-dejavu-core ;;
     wheel) echo advancecomp ;;
     cross) echo g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user-static googletest clang-19 lld-19 ;;
     format) echo clang-format-14 ;;

@@ -37,7 +37,7 @@ for name in ("YUV2BGR_NV12", "YUV2RGB_NV21"):
 add("YUV2BGR_I420", frame)
 add("YUV2BGR_YUYV", lambda p: p.color[..., :2])
 add("BGR5652BGR", lambda p: p.color[..., :2])
-for name in ("BayerBG2BGR", "BayerBG2GRAY", "BayerBG2BGR_EA"):
+for name in ("BayerBG2BGR", "BayerBG2GRAY", "BayerBG2BGR_EA", "BayerBG2BGR_VNG"):
     add(name, lambda p: p.gray)
 for name in ("BGR2RGB f32", "BGR2GRAY f32", "BGR2HSV f32", "HSV2BGR f32", "BGR2Lab f32", "Lab2BGR f32", "BGR2Luv f32", "BGR2YCrCb f32"):
     add(name, lambda p: p.floats)

@@ -17,3 +17,4 @@
 #include <minnow/vision/model_input.h>
 #include <minnow/vision/preprocess.h>
 #include <minnow/vision/structure.h>
+#include <minnow/vision/truetype.h>

@@ -27,6 +27,74 @@ int element_index(std::string_view function, DType dtype) {
   }
 }
 
+void in_tiles_of_threads(const MutableImageView& view, const ImageView& mask, size_t tile,
+                         FunctionRef<void(FunctionRef<void(TileStep)> run)> thread) {
+  const size_t size = size_of(view.dtype()), row = static_cast<size_t>(view.width() * view.channels()),
+               channels = static_cast<size_t>(view.channels());
+  for_light_rows(view.height(), 3 * view.row_bytes(), [&](int64_t first_row, int64_t last_row) {
+    std::vector<double> buffer(mask ? (tile * size + 7) / 8 : 0);
+    thread([&](TileStep step) {
+      for (int64_t y = first_row; y < last_row; ++y)
+        for (size_t x = 0; x < row; x += tile) {
+          const size_t count = std::min(tile, row - x);
+          std::byte* out = view.row<std::byte>(y) + x * size;
+          if (!mask) {
+            step(y, x, count, out);
+          } else {
+            step(y, x, count, buffer.data());
+            arithmetic_loops().masked(buffer.data(), mask.row<uint8_t>(y) + x / channels, out, count / channels, channels * size, false);
+          }
+        }
+    });
+  });
+}
+
+template <class W>
+void through(const Sides& sides, const MutableImageView& view, const ImageView& mask, BinaryStep<W> step) {
+  const Walk walk(sides, view, mask);
+  const size_t tile = tile_of(view.channels());
+  const int index = element_index("", view.dtype());
+  const Rows<W> rows_a(walk.sides.a, tile), rows_b(walk.sides.b, tile);
+  in_tiles(walk.view, walk.mask, tile, [&] {
+    return [&, a = rows_a, b = rows_b, made = std::vector<W>(tile + 16)](int64_t y, size_t first, size_t count, void* out) mutable {
+      const bool direct = index == (sizeof(W) == 4 ? kF32 : kF64);
+      W* to = direct ? static_cast<W*>(out) : made.data();
+      step(a.at(y, first, count), b.at(y, first, count), to, count);
+      if (!direct) store(index, to, out, count);
+    };
+  });
+}
+template void through(const Sides&, const MutableImageView&, const ImageView&, BinaryStep<float>);
+template void through(const Sides&, const MutableImageView&, const ImageView&, BinaryStep<double>);
+
+template <class W>
+Tensor mapped(std::string_view function, const ImageView& image, DType dtype, const ImageView& mask, const Output& output,
+              MapStep<W> step) {
+  check_not_empty(function, image);
+  Sides sides;
+  sides.a = sides.b = side_of(function, image);
+  Elements elements(function, output, dtype, image.height(), image.width(), image.channels(), mask, image);
+  sides.b.numbers = {0};
+  through<W>(sides, elements.view(), mask, [&](const W* a, const W*, W* out, size_t n) { step(a, out, n); });
+  return elements.finish();
+}
+template Tensor mapped(std::string_view, const ImageView&, DType, const ImageView&, const Output&, MapStep<float>);
+template Tensor mapped(std::string_view, const ImageView&, DType, const ImageView&, const Output&, MapStep<double>);
+
+Tensor of_floats(std::string_view function, const ImageView& x, const ImageView& y, const Output& output, BinaryStep<float> floats,
+                 BinaryStep<double> doubles) {
+  check_not_empty(function, x);
+  check_floats(function, x);
+  check_same(function, x, y);
+  const Sides sides{side_of(function, x), side_of(function, y)};
+  Elements elements(function, output, x.dtype(), x.height(), x.width(), x.channels(), {}, x, y);
+  if (x.dtype() == DType::f32)
+    through<float>(sides, elements.view(), {}, floats);
+  else
+    through<double>(sides, elements.view(), {}, doubles);
+  return elements.finish();
+}
+
 namespace {
 
 bool could_be_numbers(const ImageView& image) {
@@ -229,15 +297,19 @@ Tensor unary(std::string_view function, UnaryOp op, const ImageView& image, DTyp
              const Output& output) {
   check_not_empty(function, image);
   if (op == UnaryOp::scale && p[0] == 1 && p[1] == 0 && dtype == image.dtype()) return copy_to(image, mask, output);
-  if ((op == UnaryOp::scale || op == UnaryOp::scale_abs) && image.dtype() == DType::u8 && dtype == DType::u8) {
+  const bool floats = image.dtype() == DType::f32;
+  if ((op == UnaryOp::scale || op == UnaryOp::scale_abs) && (image.dtype() == DType::u8 || floats) && dtype == DType::u8) {
     Elements elements(function, output, dtype, image.height(), image.width(), image.channels(), mask, image);
     const std::array<double, 3> weights{p[0], 0, p[1]};
     const Walk walk({side_of(function, image), {}}, elements.view(), mask);
     const ImageView& rows = walk.sides.a.image;
     in_tiles(walk.view, walk.mask, static_cast<size_t>(rows.width() * rows.channels()), [&] {
       return [&](int64_t y, size_t, size_t count, void* out) {
-        arithmetic_loops().weighted_u8(rows.row<uint8_t>(y), nullptr, static_cast<uint8_t*>(out), count, weights.data(),
-                                       op == UnaryOp::scale_abs);
+        auto* const to = static_cast<uint8_t*>(out);
+        if (floats)
+          arithmetic_loops().scale_to_u8(rows.row<float>(y), to, count, p.data(), op == UnaryOp::scale_abs);
+        else
+          arithmetic_loops().weighted_u8(rows.row<uint8_t>(y), nullptr, to, count, weights.data(), op == UnaryOp::scale_abs);
       };
     });
     return elements.finish();
@@ -388,7 +460,7 @@ Tensor in_range(const ImageView& image, const Operand& lower, const Operand& upp
     }
     const Walk walk({main, {}}, elements.view(), {});
     const ImageView& rows = walk.sides.a.image;
-    for_rows(rows.height(), rows.width() * (rows.channels() + 1), [&](int64_t first, int64_t last) {
+    for_light_rows(rows.height(), rows.row_bytes() + rows.width(), [&](int64_t first, int64_t last) {
       for (int64_t y = first; y < last; ++y) {
         uint8_t* const out = walk.view.row<uint8_t>(y);
         if (none)
@@ -449,7 +521,7 @@ Tensor normalize(const ImageView& image, double alpha, double beta, Norm kind, D
     const double low = std::min(alpha, beta), high = std::max(alpha, beta);
     const ImageView plane(image.dtype(), image.height(), image.width() * image.channels(), 1, image.data(), image.stride());
     if (image.channels() > 1 && mask) throw InvalidArgument("normalize: a mask with Norm::minmax goes with a picture of one channel");
-    const Extremes found = min_max(plane, mask);
+    const Extremes found = values_of_extremes(kName, plane, mask);
     scale = (high - low) * (found.most - found.least > std::numeric_limits<double>::epsilon() ? 1 / (found.most - found.least) : 0);
     shift = low - found.least * scale;
   } else if (kind == Norm::inf || kind == Norm::l1 || kind == Norm::l2) {

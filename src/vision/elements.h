@@ -6,7 +6,7 @@
 #include <memory>
 #include <numeric>
 
-#include "vision/image.h"
+#include "vision/light_rows.h"
 #include "vision/loops/arithmetic.h"
 
 namespace minnow::vision {
@@ -91,25 +91,18 @@ struct Walk {
   ImageView mask;
 };
 
-/// Calls step(y, first, count, out) for tiles of elements of all rows; with a mask `out` is a buffer, copied where the mask is.
+/// A step on `count` elements of row y, from element `first` on.
+using TileStep = FunctionRef<void(int64_t y, size_t first, size_t count, void* out)>;
+/// Calls a step for tiles of elements of all rows; with a mask `out` is a buffer, copied where the mask is. Each thread calls `thread` with
+/// a function that takes its step.
+void in_tiles_of_threads(const MutableImageView& view, const ImageView& mask, size_t tile,
+                         FunctionRef<void(FunctionRef<void(TileStep)> run)> thread);
+/// The same with the step that make_step() gives.
 template <class Step>
 void in_tiles(const MutableImageView& view, const ImageView& mask, size_t tile, Step make_step) {
-  const size_t size = size_of(view.dtype()), row = static_cast<size_t>(view.width() * view.channels()),
-               channels = static_cast<size_t>(view.channels());
-  for_rows(view.height(), view.width() * view.channels() * 3, [&](int64_t first_row, int64_t last_row) {
+  in_tiles_of_threads(view, mask, tile, [&](FunctionRef<void(TileStep)> run) {
     auto step = make_step();
-    std::vector<double> buffer(mask ? (tile * size + 7) / 8 : 0);
-    for (int64_t y = first_row; y < last_row; ++y)
-      for (size_t x = 0; x < row; x += tile) {
-        const size_t count = std::min(tile, row - x);
-        std::byte* out = view.row<std::byte>(y) + x * size;
-        if (!mask) {
-          step(y, x, count, static_cast<void*>(out));
-        } else {
-          step(y, x, count, static_cast<void*>(buffer.data()));
-          arithmetic_loops().masked(buffer.data(), mask.row<uint8_t>(y) + x / channels, out, count / channels, channels * size);
-        }
-      }
+    run(step);
   });
 }
 
@@ -158,54 +151,34 @@ void store(int index, const W* from, void* to, size_t count) {
     arithmetic_loops().from_f64[index](from, to, count);
 }
 
+template <class W>
+using BinaryStep = FunctionRef<void(const W* a, const W* b, W* out, size_t count)>;
+template <class W>
+using MapStep = FunctionRef<void(const W* in, W* out, size_t count)>;
+
 /// step(a, b, out, count) on floats or doubles.
-template <class W, class Step>
-void through(const Sides& sides, const MutableImageView& view, const ImageView& mask, Step step) {
-  const Walk walk(sides, view, mask);
-  const size_t tile = tile_of(view.channels());
-  const int index = element_index("", view.dtype());
-  const Rows<W> rows_a(walk.sides.a, tile), rows_b(walk.sides.b, tile);
-  in_tiles(walk.view, walk.mask, tile, [&] {
-    return [&, a = rows_a, b = rows_b, made = std::vector<W>(tile + 16)](int64_t y, size_t first, size_t count, void* out) mutable {
-      const bool direct = index == (sizeof(W) == 4 ? kF32 : kF64);
-      W* to = direct ? static_cast<W*>(out) : made.data();
-      step(a.at(y, first, count), b.at(y, first, count), to, count);
-      if (!direct) store(index, to, out, count);
-    };
-  });
-}
+template <class W>
+void through(const Sides& sides, const MutableImageView& view, const ImageView& mask, BinaryStep<W> step);
+extern template void through(const Sides&, const MutableImageView&, const ImageView&, BinaryStep<float>);
+extern template void through(const Sides&, const MutableImageView&, const ImageView&, BinaryStep<double>);
 
 /// One picture through floats or doubles: step(in, out, count).
-template <class W, class Step>
-Tensor mapped(std::string_view function, const ImageView& image, DType dtype, const ImageView& mask, const Output& output, Step step) {
-  check_not_empty(function, image);
-  Sides sides;
-  sides.a = sides.b = side_of(function, image);
-  Elements elements(function, output, dtype, image.height(), image.width(), image.channels(), mask, image);
-  sides.b.numbers = {0};
-  through<W>(sides, elements.view(), mask, [&](const W* a, const W*, W* out, size_t n) { step(a, out, n); });
-  return elements.finish();
-}
+template <class W>
+Tensor mapped(std::string_view function, const ImageView& image, DType dtype, const ImageView& mask, const Output& output, MapStep<W> step);
+extern template Tensor mapped(std::string_view, const ImageView&, DType, const ImageView&, const Output&, MapStep<float>);
+extern template Tensor mapped(std::string_view, const ImageView&, DType, const ImageView&, const Output&, MapStep<double>);
 
 /// One picture by a step of the tables.
 Tensor unary(std::string_view function, UnaryOp op, const ImageView& image, DType dtype, std::array<double, 2> p, const ImageView& mask,
              const Output& output);
 
+/// min_max() without the places.
+Extremes values_of_extremes(std::string_view function, const ImageView& image, const ImageView& mask);
+
 inline void check_floats(std::string_view function, const ImageView& image) { check_dtype(function, image, {DType::f32, DType::f64}); }
 
-/// f(x, y, out, count, p) for f32 or f64.
-template <class F, class D>
-Tensor of_floats(std::string_view function, const ImageView& x, const ImageView& y, const Output& output, F floats, D doubles) {
-  check_not_empty(function, x);
-  check_floats(function, x);
-  check_same(function, x, y);
-  const Sides sides{side_of(function, x), side_of(function, y)};
-  Elements elements(function, output, x.dtype(), x.height(), x.width(), x.channels(), {}, x, y);
-  if (x.dtype() == DType::f32)
-    through<float>(sides, elements.view(), {}, floats);
-  else
-    through<double>(sides, elements.view(), {}, doubles);
-  return elements.finish();
-}
+/// A step on two pictures of f32 or f64.
+Tensor of_floats(std::string_view function, const ImageView& x, const ImageView& y, const Output& output, BinaryStep<float> floats,
+                 BinaryStep<double> doubles);
 
 }  // namespace minnow::vision

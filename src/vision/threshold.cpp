@@ -2,6 +2,7 @@
 // Thresholds: given, from the histogram, from the neighbourhood.
 #include "vision/filter.h"
 #include "vision/histogram.h"
+#include "vision/light_rows.h"
 #include "vision/loops/morphology.h"
 
 namespace minnow::vision {
@@ -119,7 +120,7 @@ std::pair<double, Tensor> threshold(const ImageView& given, double threshold, do
         if (type == Threshold::tozero) same = all_above;
         if (type == Threshold::tozero_inv) same = !all_above;
         if (same) return copy(image, to);
-        for_rows(image.height(), n, [&](int64_t first, int64_t last) {
+        for_light_rows(image.height(), image.row_bytes(), [&](int64_t first, int64_t last) {
           for (int64_t y = first; y < last; ++y) std::fill(to.row<T>(y), to.row<T>(y) + n, value);
         });
         return;
@@ -130,7 +131,7 @@ std::pair<double, Tensor> threshold(const ImageView& given, double threshold, do
       most = static_cast<T>(maximum);
     }
     const PixelLoops<T>& loops = morphology_loops().of<T>();
-    for_rows(image.height(), 2 * n, [&](int64_t first, int64_t last) {
+    for_light_rows(image.height(), 2 * image.row_bytes(), [&](int64_t first, int64_t last) {
       for (int64_t y = first; y < last; ++y) loops.threshold(image.row<T>(y), limit, most, type, to.row<T>(y), n);
     });
   });
@@ -171,7 +172,7 @@ Tensor adaptive_threshold(const ImageView& image, double maximum, AdaptiveMethod
   const bool inverse = type == Threshold::binary_inv;
   const double delta = std::clamp(inverse ? std::floor(c) : std::ceil(c), -300.0, 300.0);
   const int16_t limit = static_cast<int16_t>(delta == delta ? -delta : 300);
-  for_rows(image.height(), 3 * image.width(), [&](int64_t first, int64_t last) {
+  for_light_rows(image.height(), 3 * image.width(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
       uint8_t* const row = to.row<uint8_t>(y);
       morphology_loops().adaptive(image.row<uint8_t>(y), row, limit, inverse ? 0 : most, inverse ? most : 0, row, image.width());

@@ -161,8 +161,8 @@ enum class ColorCode {
 
 /// The picture in other colours, with OpenCV's results (integers within 1).
 ///
-///   image     u8, u16 or f32 [h, w, 3 or 4] for colours, [h, w] for gray; HSV, HLS, Lab and Luv: u8 or f32; Bayer: u8 or u16 [h, w];
-///             565 and 555: u8 [h, w, 2]; NV12, NV21, I420 and YV12: u8 [3 h / 2, w]; YUYV, YVYU and UYVY: u8 [h, w, 2]
+///   image     u8, u16 or f32 [h, w, 3 or 4] for colours, [h, w] for gray; HSV, HLS, Lab and Luv: u8 or f32; Bayer: u8 or u16 [h, w]
+///             (VNG: u8); 565 and 555: u8 [h, w, 2]; NV12, NV21, I420 and YV12: u8 [3 h / 2, w]; YUYV, YVYU and UYVY: u8 [h, w, 2]
 ///   channels  of the result where the code makes colours: 3 or 4; 0: as the code says
 ///   returns   the same dtype; u8 hues are halves of degrees, or 256 for the circle with _full
 ///   throws    InvalidArgument for an empty picture, other channels or a size that shared chroma does not fit; Unsupported for a code that

@@ -197,4 +197,13 @@ nb::object to_python(Tensor tensor) {
   return nb::cast(std::move(x));
 }
 
+void define(nb::module_& m, Definition definition) {
+  const char* const name = definition.name;
+  m.def(name, [definition = std::move(definition)](nb::args given) -> nb::object {
+    if (given.size() != definition.names.size())
+      throw TypeFault("{}() takes {} arguments, not {}", definition.name, definition.names.size(), given.size());
+    return definition.call(definition.function, {given.ptr(), definition.names.data()});
+  });
+}
+
 }  // namespace minnow::python

@@ -247,43 +247,72 @@ nb::object to_python(std::pair<A, B> values) {
 template <class T>
 inline constexpr bool kIsWritten = std::is_base_of_v<Written, From<T>>;
 
+/// Arguments as Python gave them.
+struct Given {
+  PyObject* tuple;
+  const char* const* names;
+};
+
+template <size_t I, class T>
+struct Held {
+  From<T> value;
+  explicit Held(const Given& given) : value(nb::handle(PyTuple_GetItem(given.tuple, static_cast<Py_ssize_t>(I))), given.names[I]) {}
+};
+template <class Indices, class... T>
+struct AllHeld;
+template <size_t... I, class... T>
+struct AllHeld<std::index_sequence<I...>, T...> : Held<I, T>... {
+  explicit AllHeld(const Given& given) : Held<I, T>(given)... {}
+};
+
+/// A function of one signature, called with what Python gave.
+template <class R, class... Args, size_t... I>
+nb::object call(R (*function)(Args...), const Given& given, std::index_sequence<I...> indices) {
+  AllHeld<std::index_sequence<I...>, std::remove_cvref_t<Args>...> held(given);
+  static_cast<void>(indices);
+  nb::handle filled;  // the destination that took the result
+  const auto done = [&](auto& one) {
+    if constexpr (std::is_base_of_v<Written, std::remove_cvref_t<decltype(one)>>) {
+      if (one.view()) one.done(), filled = one.object();
+    }
+  };
+  if constexpr (std::is_void_v<R>) {
+    {
+      const nb::gil_scoped_release release;
+      function(static_cast<Held<I, std::remove_cvref_t<Args>>&>(held).value.get()...);
+    }
+    (done(static_cast<Held<I, std::remove_cvref_t<Args>>&>(held).value), ...);
+    return nb::borrow(filled.is_valid() ? filled : nb::handle(Py_None));
+  } else {
+    auto result = [&] {
+      const nb::gil_scoped_release release;
+      return function(static_cast<Held<I, std::remove_cvref_t<Args>>&>(held).value.get()...);
+    }();
+    if constexpr (std::is_same_v<R, Tensor>) {
+      if (result) return to_python(std::move(result));  // no destination, or one that did not fit
+    }
+    (done(static_cast<Held<I, std::remove_cvref_t<Args>>&>(held).value), ...);
+    if constexpr (std::is_same_v<R, Tensor>)
+      return nb::borrow(filled.is_valid() ? filled : nb::handle(Py_None));
+    else
+      return to_python(std::move(result));
+  }
+}
+
+/// A function whatever its signature, so that Python's side of it is compiled once.
+struct Definition {
+  const char* name;
+  std::vector<const char*> names;
+  void (*function)();
+  nb::object (*call)(void (*function)(), const Given& given);
+};
+void define(nb::module_& m, Definition definition);
+
 template <class R, class... Args>
 void define(nb::module_& m, const char* name, R (*function)(Args...), const std::array<const char*, sizeof...(Args)>& names) {
-  const auto call = [function, names, name](nb::args given) -> nb::object {
-    if (given.size() != sizeof...(Args)) throw TypeFault("{}() takes {} arguments, not {}", name, sizeof...(Args), given.size());
-    return [&]<size_t... I>(std::index_sequence<I...>)->nb::object {
-      std::tuple<From<std::remove_cvref_t<Args>>...> held{From<std::remove_cvref_t<Args>>(given[I], names[I])...};
-      nb::handle filled;  // the destination that took the result
-      const auto done = [&](auto& one) {
-        if constexpr (std::is_base_of_v<Written, std::remove_cvref_t<decltype(one)>>) {
-          if (one.view()) one.done(), filled = one.object();
-        }
-      };
-      if constexpr (std::is_void_v<R>) {
-        {
-          const nb::gil_scoped_release release;
-          function(std::get<I>(held).get()...);
-        }
-        (done(std::get<I>(held)), ...);
-        return nb::borrow(filled.is_valid() ? filled : nb::handle(Py_None));
-      } else {
-        auto result = [&] {
-          const nb::gil_scoped_release release;
-          return function(std::get<I>(held).get()...);
-        }();
-        if constexpr (std::is_same_v<R, Tensor>) {
-          if (result) return to_python(std::move(result));  // no destination, or one that did not fit
-        }
-        (done(std::get<I>(held)), ...);
-        if constexpr (std::is_same_v<R, Tensor>)
-          return nb::borrow(filled.is_valid() ? filled : nb::handle(Py_None));
-        else
-          return to_python(std::move(result));
-      }
-    }
-    (std::index_sequence_for<Args...>());
-  };
-  m.def(name, call);
+  define(m, {name, {names.begin(), names.end()}, reinterpret_cast<void (*)()>(function), [](void (*erased)(), const Given& given) {
+               return call(reinterpret_cast<R (*)(Args...)>(erased), given, std::index_sequence_for<Args...>());
+             }});
 }
 
 // The groups, one file each.
@@ -297,5 +326,6 @@ void define_filters(nb::module_& m);
 void define_geometry(nb::module_& m);
 void define_model_input(nb::module_& m);
 void define_structure(nb::module_& m);
+void define_truetype(nb::module_& m);
 
 }  // namespace minnow::python

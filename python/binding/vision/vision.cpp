@@ -16,6 +16,7 @@ void define_vision(nb::module_& m) {
   define_geometry(vision);
   define_model_input(vision);
   define_structure(vision);
+  define_truetype(vision);
 }
 
 }  // namespace minnow::python

@@ -10,6 +10,7 @@ from typing import Any
 from minnow._minnow import nearest as _nearest
 from minnow.cv import dnn as dnn
 from minnow.cv import fisheye as fisheye
+from minnow.cv import freetype as freetype
 from minnow.cv._arithmetic import *
 from minnow.cv._calibration import *
 from minnow.cv._codecs import *
@@ -19,6 +20,7 @@ from minnow.cv._drawing import *
 from minnow.cv._filters import *
 from minnow.cv._geometry import *
 from minnow.cv._structure import *
+from minnow.cv._tracking import *
 
 
 def __getattr__(name: str) -> Any:

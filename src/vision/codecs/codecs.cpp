@@ -23,6 +23,7 @@ bool begins_pnm(std::string_view file) {
 }
 
 const Format kFormats[] = {
+#ifndef MINNOW_NO_CODECS
     {".jpeg .jpg .jpe ", decode_jpeg, [](std::string_view file) { return file.starts_with("\xff\xd8\xff"); },
      [](const ImageView& image, std::span<const int> options, char) { return encode_jpeg(image, options); }, false, true},
     {".png ", decode_png, [](std::string_view file) { return file.starts_with("\x89PNG\r\n\x1a\n"); },
@@ -30,10 +31,19 @@ const Format kFormats[] = {
     {".webp ", decode_webp,
      [](std::string_view file) { return file.size() >= 16 && file.starts_with("RIFF") && file.substr(8, 7) == "WEBPVP8"; },
      [](const ImageView& image, std::span<const int> options, char) { return encode_webp(image, options); }, false, true},
+#endif
     {".bmp .dib ", decode_bmp, [](std::string_view file) { return file.starts_with("BM"); },
      [](const ImageView& image, std::span<const int>, char) { return encode_bmp(image); }, false, true},
     {".pbm .pgm .ppm .pnm .pxm ", decode_pnm, begins_pnm, encode_pnm, true, false},
 };
+
+#ifdef MINNOW_NO_CODECS
+constexpr std::string_view kFiles = "BMP and PNM, which this build without codecs (MINNOW_CODECS) has";
+constexpr std::string_view kSuffixes = ".bmp, .pbm, .pgm and .ppm in this build without codecs (MINNOW_CODECS)";
+#else
+constexpr std::string_view kFiles = "JPEG, PNG, WebP, BMP and PNM";
+constexpr std::string_view kSuffixes = ".jpg, .png, .webp, .bmp, .pbm, .pgm and .ppm";
+#endif
 
 const Format* format_of(std::span<const std::byte> bytes) {
   const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -138,7 +148,7 @@ Tensor decode_image(std::span<const std::byte> bytes, ReadMode mode, const std::
   if (flags < -1 || flags > 511 || (flags != -1 && (flags & 8) != 0) || (flags != -1 && (flags & 257) == 257))
     throw InvalidArgument("{}: the flags {} are not those of pictures (IMREAD_...)", name, flags);
   const Format* const format = format_of(bytes);
-  if (!format) throw Unsupported("{}: the file is none of JPEG, PNG, WebP, BMP and PNM", name);
+  if (!format) throw Unsupported("{}: the file is none of {}", name, kFiles);
   const ReadRequest request{mode, name};
   Decoded decoded = format->decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, request);
   if (const int part = request.reduction(); part > 1 && !decoded.is_reduced) {
@@ -163,9 +173,7 @@ Tensor read_image(const std::string& path, ReadMode mode) try {
 std::vector<std::byte> encode_image(const std::string& suffix, const ImageView& image, std::span<const int> options) try {
   const std::string small = suffix_of(suffix);
   const Format* const format = format_of_suffix(small);
-  if (!format)
-    throw Unsupported("imwrite: no format of pictures has the suffix \"{}\"; there are .jpg, .png, .webp, .bmp, .pbm, .pgm and .ppm",
-                      suffix);
+  if (!format) throw Unsupported("imwrite: no format of pictures has the suffix \"{}\"; there are {}", suffix, kSuffixes);
   if (options.size() % 2 != 0) throw InvalidArgument("imwrite: each option has a value, these are {} numbers", options.size());
   check_not_empty("imwrite", image);
   if (image.channels() == 4 && format->alpha)

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#define MINNOW_UP_TO_AVX2
 #include "vision/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -56,17 +57,19 @@ void integers(const double* in, int32_t* out, size_t n) {
   }
 }
 
-/// Floats as integers of 8 or 16 bits.
-template <class T>
-void narrow_small(const float* in, T* out, size_t n) {
+/// Floats as integers of 8 or 16 bits: beside 1.5 * 2^23, which absorbs the fraction, they are the low bits of the sum. NaN becomes 0.
+template <class T, class Step>
+HWY_INLINE void narrow_after(const float* in, T* out, size_t n, Step step) {
   const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> words;
   const hn::Rebind<T, decltype(d)> small;
+  const hn::RebindToUnsigned<decltype(small)> bits;
   const auto low = hn::Set(d, static_cast<float>(std::numeric_limits<T>::min())),
              high = hn::Set(d, static_cast<float>(std::numeric_limits<T>::max()));
   const size_t lanes = hn::Lanes(d);
   const auto made = [&](const float* from) HWY_ATTR {
-    const auto x = hn::LoadU(d, from);
-    return hn::DemoteTo(small, hn::NearestInt(hn::IfThenElseZero(hn::Eq(x, x), hn::Min(hn::Max(x, low), high))));
+    const auto x = step(hn::LoadU(d, from)), bounded = hn::IfThenElseZero(hn::Eq(x, x), hn::Min(hn::Max(x, low), high));
+    return hn::BitCast(small, hn::TruncateTo(bits, hn::BitCast(words, hn::Add(bounded, hn::Set(d, 12582912.0f)))));
   };
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(made(in + i), small, out + i);
@@ -76,6 +79,19 @@ void narrow_small(const float* in, T* out, size_t n) {
   std::copy(in + i, in + n, rest);
   hn::StoreU(made(rest), small, to);
   std::copy(to, to + (n - i), out + i);
+}
+
+template <class T>
+void narrow_small(const float* in, T* out, size_t n) {
+  narrow_after(in, out, n, [](hn::Vec<hn::ScalableTag<float>> x) HWY_ATTR { return x; });
+}
+void scale_to_u8(const float* in, uint8_t* out, size_t n, const double* p, bool absolute) {
+  const hn::ScalableTag<float> d;
+  const auto scale = hn::Set(d, static_cast<float>(p[0])), shift = hn::Set(d, static_cast<float>(p[1]));
+  narrow_after(in, out, n, [&](hn::Vec<hn::ScalableTag<float>> x) HWY_ATTR {
+    const auto scaled = hn::MulAdd(x, scale, shift);
+    return absolute ? hn::Abs(scaled) : scaled;
+  });
 }
 
 template <class T, class W>
@@ -171,16 +187,33 @@ HWY_INLINE void vectors(const W* a, const W* b, W* out, size_t n, Step step) {
   std::copy(rest_a, rest_a + (n - i), out + i);
 }
 
-template <class W>
-void exponential(const W* in, W* out, size_t n) {
-  const hn::ScalableTag<W> d;
+/// 2 to the k, times e to the rest within log(2) / 2 of 0: a polynomial of degree 6 is right to 1e-7.
+void exponential_f32(const float* in, float* out, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> integers;
   using V = hn::Vec<decltype(d)>;
+  const auto of = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
   // Beyond these bounds the results are infinite or 0.
-  const V high = hn::Set(d, static_cast<W>(sizeof(W) == 4 ? 88.72284 : 709.782712893384)),
-          low = hn::Set(d, static_cast<W>(sizeof(W) == 4 ? -87.0 : -708.0));
+  const V high = of(88.72284), low = of(-87.0);
+  vectors(in, in, out, n, [&](V x, V) HWY_ATTR {
+    const V bounded = hn::Max(hn::Min(x, high), low);
+    const V shifted = hn::MulAdd(bounded, of(1.4426950408889634), of(12582912)), k = hn::Sub(shifted, of(12582912));
+    const V r = hn::NegMulAdd(k, of(-2.12194440e-4), hn::NegMulAdd(k, of(0.693359375), bounded)), r2 = hn::Mul(r, r);
+    const V a = hn::MulAdd(of(1.0 / 720), r, of(1.0 / 120)), b = hn::MulAdd(of(1.0 / 24), r, of(1.0 / 6)),
+            c = hn::MulAdd(of(0.5), r, of(1));
+    const V p = hn::MulAdd(hn::MulAdd(a, r2, b), hn::Mul(r2, r), hn::MulAdd(c, r, of(1)));
+    const V made = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), hn::ShiftLeft<23>(hn::BitCast(integers, shifted))));
+    return hn::IfThenElse(hn::Gt(x, high), of(std::numeric_limits<double>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), made));
+  });
+}
+void exponential_f64(const double* in, double* out, size_t n) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  const V high = hn::Set(d, 709.782712893384), low = hn::Set(d, -708.0);
   vectors(in, in, out, n, [&](V x, V) HWY_ATTR {
     const V bounded = hn::Exp(d, hn::Max(hn::Min(x, high), low));
-    return hn::IfThenElse(hn::Gt(x, high), hn::Set(d, std::numeric_limits<W>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), bounded));
+    return hn::IfThenElse(hn::Gt(x, high), hn::Set(d, std::numeric_limits<double>::infinity()),
+                          hn::IfThenZeroElse(hn::Lt(x, low), bounded));
   });
 }
 template <class W>
@@ -381,46 +414,53 @@ void in_range_u8(const uint8_t* in, int channels, const uint8_t* low, const uint
   }
 }
 
-/// Pixels of three elements where the mask is not 0.
+/// Pixels of three elements where the mask is not 0: the mask's elements stand three times side by side.
 template <class T>
-void masked_triples(const T* in, const uint8_t* mask, T* out, size_t pixels) {
-  const hn::ScalableTag<T> d;
-  const hn::Rebind<uint8_t, decltype(d)> bytes;
+void masked_triples(const T* in, const uint8_t* mask, T* out, size_t pixels, bool clear) {
+  const hn::CappedTag<T, 16 / sizeof(T)> d;
+  const hn::Repartition<uint8_t, decltype(d)> bytes;
+  const hn::Rebind<uint8_t, decltype(d)> marks;
+  using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
+  alignas(16) uint8_t places[3][16];
+  for (size_t k = 0; k < 3 * 16; ++k) places[k / 16][k % 16] = static_cast<uint8_t>(k / sizeof(T) / 3 * sizeof(T) + k % sizeof(T));
+  const auto p = hn::Load(bytes, places[0]), q = hn::Load(bytes, places[1]), r = hn::Load(bytes, places[2]);
   size_t i = 0;
   for (; i + lanes <= pixels; i += lanes) {
-    hn::Vec<decltype(d)> a, b, c, x, y, z, chosen;
+    V chosen;
     if constexpr (sizeof(T) == 1)
-      chosen = hn::LoadU(d, mask + i);
+      chosen = hn::LoadU(marks, mask + i);
     else
-      chosen = hn::PromoteTo(d, hn::LoadU(bytes, mask + i));
-    const auto none = hn::Eq(chosen, hn::Zero(d));
-    hn::LoadInterleaved3(d, in + 3 * i, a, b, c);
-    hn::LoadInterleaved3(d, out + 3 * i, x, y, z);
-    hn::StoreInterleaved3(hn::IfThenElse(none, x, a), hn::IfThenElse(none, y, b), hn::IfThenElse(none, z, c), d, out + 3 * i);
+      chosen = hn::PromoteTo(d, hn::LoadU(marks, mask + i));
+    const auto blank = hn::BitCast(bytes, hn::VecFromMask(d, hn::Eq(chosen, hn::Zero(d))));
+    const auto put = [&](hn::Vec<decltype(bytes)> place, size_t at) HWY_ATTR {
+      const V none = hn::BitCast(d, hn::TableLookupBytes(blank, place)), x = hn::LoadU(d, in + at);
+      hn::StoreU(clear ? hn::AndNot(none, x) : hn::IfVecThenElse(none, hn::LoadU(d, out + at), x), d, out + at);
+    };
+    put(p, 3 * i), put(q, 3 * i + lanes), put(r, 3 * i + 2 * lanes);
   }
   for (; i < pixels; ++i)
-    if (mask[i]) std::copy(in + 3 * i, in + 3 * i + 3, out + 3 * i);
+    for (size_t k = 3 * i; k < 3 * i + 3; ++k) out[k] = mask[i] ? in[k] : clear ? T(0) : out[k];
 }
 
 template <class Word>
-void masked_words(const void* from, const uint8_t* HWY_RESTRICT mask, void* to, size_t pixels, size_t words) {
+void masked_words(const void* from, const uint8_t* HWY_RESTRICT mask, void* to, size_t pixels, size_t words, bool clear) {
   const Word* HWY_RESTRICT in = static_cast<const Word*>(from);
   Word* HWY_RESTRICT out = static_cast<Word*>(to);
+  if (words == 3) return masked_triples(in, mask, out, pixels, clear);
+  if (clear) std::memset(out, 0, pixels * words * sizeof(Word));
   if (words == 1) {
     for (size_t i = 0; i < pixels; ++i) out[i] = mask[i] ? in[i] : out[i];
-  } else if (words == 3) {
-    masked_triples(in, mask, out, pixels);
   } else {
     for (size_t i = 0; i < pixels; ++i)
       if (mask[i]) std::memcpy(out + words * i, in + words * i, words * sizeof(Word));
   }
 }
-void masked(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes) {
+void masked(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes, bool clear) {
   if (pixel_bytes % 4 == 0 && reinterpret_cast<uintptr_t>(in) % 4 == 0 && reinterpret_cast<uintptr_t>(out) % 4 == 0)
-    masked_words<uint32_t>(in, mask, out, pixels, pixel_bytes / 4);
+    masked_words<uint32_t>(in, mask, out, pixels, pixel_bytes / 4, clear);
   else
-    masked_words<uint8_t>(in, mask, out, pixels, pixel_bytes);
+    masked_words<uint8_t>(in, mask, out, pixels, pixel_bytes, clear);
 }
 
 template <class T>
@@ -624,7 +664,52 @@ void weighted_planes(const float* const* planes, const float* weights, float shi
     for (size_t i = 0; i < n; ++i) out[i] = a[i] * p + b[i] * q + (c[i] * r + (e[i] * s + shift));
 }
 
+/// Products of bytes and weights in 16 bits, `fraction` of which are behind the point. Pixels of even places and of odd ones go apart.
+void transform_in_shorts(const uint8_t* in, const float* weights, uint8_t* out, size_t n, int fraction) {
+  const hn::ScalableTag<uint8_t> d;
+  const hn::Repartition<int16_t, decltype(d)> shorts;
+  const hn::Repartition<uint16_t, decltype(d)> unsigned_shorts;
+  using V = hn::Vec<decltype(d)>;
+  using S = hn::Vec<decltype(shorts)>;
+  int16_t scaled[12];  // a byte times 2^7, times a weight times 2^(8 + fraction), less 15 bits
+  for (size_t k = 0; k < 12; ++k)
+    scaled[k] = static_cast<int16_t>(std::lrint(static_cast<double>(weights[k]) * (k % 4 == 3 ? 1 << fraction : 256 << fraction)));
+  const auto even = [&](V x) HWY_ATTR { return hn::BitCast(shorts, hn::ShiftRight<1>(hn::ShiftLeft<8>(hn::BitCast(unsigned_shorts, x)))); };
+  const auto odd = [&](V x) HWY_ATTR {
+    return hn::BitCast(shorts, hn::ShiftRight<1>(hn::AndNot(hn::Set(unsigned_shorts, 255), hn::BitCast(unsigned_shorts, x))));
+  };
+  const auto pixels = [&](const uint8_t* from, uint8_t* to) HWY_ATTR {
+    V x, y, z;
+    hn::LoadInterleaved3(d, from, x, y, z);
+    const S x0 = even(x), x1 = odd(x), y0 = even(y), y1 = odd(y), z0 = even(z), z1 = odd(z);
+    const auto made = [&](const int16_t* w) HWY_ATTR {
+      const S p = hn::Set(shorts, w[0]), q = hn::Set(shorts, w[1]), r = hn::Set(shorts, w[2]);
+      const S start = hn::Set(shorts, static_cast<int16_t>(w[3] + (1 << fraction >> 1)));
+      const auto half = [&](S a, S b, S c) HWY_ATTR {
+        const S sum = hn::Add(hn::Add(hn::MulFixedPoint15(a, p), hn::MulFixedPoint15(b, q)), hn::Add(hn::MulFixedPoint15(c, r), start));
+        const S whole = fraction == 6 ? hn::ShiftRight<6>(sum) : fraction == 5 ? hn::ShiftRight<5>(sum) : hn::ShiftRight<4>(sum);
+        return hn::BitCast(unsigned_shorts, hn::Min(hn::Max(whole, hn::Zero(shorts)), hn::Set(shorts, 255)));
+      };
+      return hn::BitCast(d, hn::Or(half(x0, y0, z0), hn::ShiftLeft<8>(half(x1, y1, z1))));
+    };
+    hn::StoreInterleaved3(made(scaled), made(scaled + 4), made(scaled + 8), d, to);
+  };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) pixels(in + 3 * i, out + 3 * i);
+  if (i == n) return;
+  uint8_t from[3 * HWY_MAX_BYTES] = {}, to[sizeof(from)];
+  std::copy(in + 3 * i, in + 3 * n, from);
+  pixels(from, to);
+  std::copy(to, to + 3 * (n - i), out + 3 * i);
+}
+
 void transform_u8(const uint8_t* in, const float* weights, uint8_t* out, size_t n) {
+  float most = 0;  // of sums, in units of 256
+  for (size_t k = 0; k < 12; k += 4)
+    most = std::max(most, std::abs(weights[k]) + std::abs(weights[k + 1]) + std::abs(weights[k + 2]) + std::abs(weights[k + 3]) / 256);
+  for (const int fraction : {6, 5, 4})
+    if (most * static_cast<float>(1 << fraction) < 127) return transform_in_shorts(in, weights, out, n, fraction);
   const hn::ScalableTag<float> d;
   const hn::Rebind<uint8_t, decltype(d)> bytes;
   const hn::RebindToSigned<decltype(d)> integers;
@@ -686,8 +771,8 @@ const ArithmeticLoops kArithmeticLoops{
     binary<double>,
     unary<float>,
     unary<double>,
-    exponential<float>,
-    exponential<double>,
+    exponential_f32,
+    exponential_f64,
     logarithm<float>,
     logarithm<double>,
     magnitude<float>,
@@ -702,6 +787,7 @@ const ArithmeticLoops kArithmeticLoops{
      MINNOW_NATIVE(float, (native<float, ElementOp::multiply>)),
      {}},
     weighted_u8,
+    scale_to_u8,
     bits,
     compare_u8,
     compare<float>,

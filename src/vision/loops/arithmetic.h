@@ -42,6 +42,8 @@ struct ArithmeticLoops {
   void (*native[7][static_cast<size_t>(ElementOp::count)])(const void* a, const void* b, void* out, size_t n);
   /// For bytes: a * alpha + b * beta + gamma (b == nullptr: without b), or its absolute value.
   void (*weighted_u8)(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p, bool absolute);
+  /// in * p[0] + p[1], or its absolute value, rounded and within bytes.
+  void (*scale_to_u8)(const float* in, uint8_t* out, size_t n, const double* p, bool absolute);
   void (*bits)(BitOp op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
   // 255 where the comparison holds. u8, f32 and f64 only.
   void (*compare_u8)(Comparison op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
@@ -49,8 +51,8 @@ struct ArithmeticLoops {
   void (*compare_f64)(Comparison op, const double* a, const double* b, uint8_t* out, size_t n);
   /// 255 where all channels (1, 3 or 4) of a pixel are within the bounds.
   void (*in_range_u8)(const uint8_t* in, int channels, const uint8_t* low, const uint8_t* high, uint8_t* out, size_t pixels);
-  /// Out of `n` pixels those that the mask has.
-  void (*masked)(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes);
+  /// Pixels where the mask is not 0; `clear`: the others become 0.
+  void (*masked)(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes, bool clear);
   /// sums[i % kSums] += elements, squares likewise of their squares (null: not wanted), or with `absolute` sums of absolute values.
   void (*sums[7])(const void* in, size_t n, bool absolute, double* sums, double* squares);
   /// The sum of |a - b|, or of its squares; b == nullptr: of a.

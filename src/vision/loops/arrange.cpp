@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vision/loops/arrange.cpp"
+#define MINNOW_UP_TO_AVX2
 #include "vision/targets.h"  // before foreach_target.h
 
 #include "hwy/foreach_target.h"

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#define MINNOW_UP_TO_AVX2
 #include "vision/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -71,10 +72,144 @@ void bayer(const BayerRow& row, BayerStep step, size_t n) {
   }
 }
 
+// Variable gradients: Chang, Cheung and Pang, "Color filter array recovery using a threshold-based variable number of gradients" (1999).
+// Up to eight neighbours stand in directions along which the mosaic changes little; the colours that a pixel lacks are its own plus the
+// mean difference between colours there.
+
+struct Direction {
+  int down, right;
+};
+constexpr Direction kDirections[] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, 1}, {1, -1}, {-1, -1}, {1, 1}};
+
+/// The differences along one direction around a pixel, for each row of a tile; from the pixel left of the tile to the one right of it.
+struct Differences {
+  static constexpr size_t kRow = kTile + 2 * HWY_MAX_BYTES;
+  alignas(64) int16_t along[kRow], across[kRow], rising[kRow], falling[kRow], near_rising[kRow], near_falling[kRow], greens[kRow];
+};
+
+using Shorts = hn::ScalableTag<int16_t>;
+
+HWY_INLINE hn::Vec<Shorts> apart(const int16_t* a, const int16_t* b) {
+  const Shorts d;
+  return hn::Abs(hn::Sub(hn::LoadU(d, a), hn::LoadU(d, b)));
+}
+
+/// `at`: the row before the first pixel's left neighbour; rows lie `stride` apart.
+HWY_NOINLINE void differences(const int16_t* at, size_t stride, size_t n, Differences& to) {
+  const Shorts d;
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const int16_t *a = at + i, *b = a + stride, *c = b + stride;
+    const auto twice = [](hn::Vec<Shorts> x) HWY_ATTR { return hn::Add(x, x); };
+    hn::StoreU(hn::Add(hn::Add(apart(a - 1, c - 1), apart(a + 1, c + 1)), twice(apart(a, c))), d, to.along + i);
+    hn::StoreU(hn::Add(hn::Add(apart(a - 1, a + 1), apart(c - 1, c + 1)), twice(apart(b - 1, b + 1))), d, to.across + i);
+    const auto rising = twice(apart(a + 1, c - 1)), falling = twice(apart(a - 1, c + 1));
+    hn::StoreU(rising, d, to.rising + i);
+    hn::StoreU(falling, d, to.falling + i);
+    hn::StoreU(hn::Add(rising, hn::Add(apart(a, b - 1), apart(c, b + 1))), d, to.near_rising + i);
+    hn::StoreU(hn::Add(falling, hn::Add(apart(a, b + 1), apart(c, b - 1))), d, to.near_falling + i);
+    const auto greens = hn::Add(hn::Add(hn::LoadU(d, a), hn::LoadU(d, c)), hn::Add(hn::LoadU(d, b - 1), hn::LoadU(d, b + 1)));
+    hn::StoreU(hn::ShiftRight<1>(greens), d, to.greens + i);
+  }
+}
+
+void gradients(const GradientRow& row, size_t n) {
+  constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(int16_t), kStride = kTile + 4 * kLanes;
+  const Shorts d;
+  using V = hn::Vec<Shorts>;
+  const hn::Repartition<float, Shorts> wide;
+  alignas(64) int16_t pixels[5 * kStride];
+  Differences rows[3];
+  alignas(64) uint8_t own[kTile + kLanes], green[kTile + kLanes], other[kTile + kLanes];
+  const hn::Rebind<uint8_t, Shorts> bytes;
+  for (size_t start = 0; start < n; start += kTile) {
+    const size_t count = std::min(kTile, n - start);
+    for (size_t y = 0; y < 5; ++y) {
+      int16_t* to = pixels + y * kStride;
+      for (size_t x = 0; x < count + 4; ++x) to[x] = row.rows[y][start + x];
+      std::fill(to + count + 4, to + count + 4 + 3 * kLanes, int16_t(0));
+    }
+    for (size_t y = 0; y < 3; ++y) differences(pixels + y * kStride + 1, kStride, count + 2, rows[y]);
+    const auto is_green = hn::Eq(hn::And(hn::Iota(d, row.green_first ? 0 : 1), hn::Set(d, 1)), hn::Zero(d));
+    const auto from = [&](size_t i, int down, int right) HWY_ATTR {
+      return hn::LoadU(d, pixels + static_cast<size_t>(2 + down) * kStride + i + static_cast<size_t>(2 + right));
+    };
+    const auto either = [&](V for_green, V for_others) HWY_ATTR { return hn::IfThenElse(is_green, for_green, for_others); };
+    for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+      alignas(64) int16_t gradient[8 * kLanes];
+      V least = hn::Set(d, 32767), most = hn::Zero(d);
+      for (size_t k = 0; k < 8; ++k) {
+        const int down = kDirections[k].down, right = kDirections[k].right;
+        const Differences &here = rows[1], &there = rows[static_cast<size_t>(1 + down)];
+        const size_t x = i + 1, u = x + static_cast<size_t>(right);
+        V change;
+        if (!right) {
+          change = hn::Add(hn::LoadU(d, here.along + x), hn::LoadU(d, there.along + x));
+        } else if (!down) {
+          change = hn::Add(hn::LoadU(d, here.across + x), hn::LoadU(d, here.across + u));
+        } else {
+          const bool falling = down == right;
+          const int16_t *diagonal = falling ? here.falling : here.rising, *beyond = falling ? there.falling : there.rising;
+          const V sum = hn::Add(hn::Add(hn::LoadU(d, diagonal + x), hn::LoadU(d, diagonal + u)),
+                                hn::Add(hn::LoadU(d, beyond + x), hn::LoadU(d, beyond + u)));
+          const V close = hn::Add(hn::LoadU(d, (falling ? here.near_falling : here.near_rising) + x),
+                                  hn::LoadU(d, (falling ? there.near_falling : there.near_rising) + u));
+          change = either(sum, close);
+        }
+        hn::StoreU(change, d, gradient + k * kLanes);
+        least = hn::Min(least, change), most = hn::Max(most, change);
+      }
+      const V limit = hn::Add(least, hn::Max(hn::ShiftRight<1>(most), hn::Set(d, 1)));
+      const V center = from(i, 0, 0);
+      V directions = hn::Zero(d), same = directions, first = directions, second = directions;
+      for (size_t k = 0; k < 8; ++k) {
+        const int down = kDirections[k].down, right = kDirections[k].right;
+        const V near = from(i, down, right), twice = hn::Add(near, near), far = hn::Add(from(i, 2 * down, 2 * right), center);
+        V mine, a, b;  // of the pixel's own colour; green, or the row's colour around green; the third colour
+        if (!right) {
+          mine = far;
+          a = either(hn::Add(from(i, 2 * down, -1), from(i, 2 * down, 1)), twice);
+          b = either(twice, hn::Add(from(i, down, -1), from(i, down, 1)));
+        } else if (!down) {
+          mine = far;
+          a = twice;
+          b = either(hn::Add(from(i, -1, 2 * right), from(i, 1, 2 * right)), hn::Add(from(i, -1, right), from(i, 1, right)));
+        } else {
+          mine = either(twice, far);
+          a = either(hn::Add(from(i, 2 * down, right), from(i, 0, right)),
+                     hn::LoadU(d, rows[static_cast<size_t>(1 + down)].greens + i + 1 + static_cast<size_t>(right)));
+          b = either(hn::Add(from(i, down, 0), from(i, down, 2 * right)), twice);
+        }
+        const V chosen = hn::VecFromMask(d, hn::Lt(hn::LoadU(d, gradient + k * kLanes), limit));
+        directions = hn::Sub(directions, chosen);
+        same = hn::Add(same, hn::And(chosen, mine)), first = hn::Add(first, hn::And(chosen, a)),
+        second = hn::Add(second, hn::And(chosen, b));
+      }
+      // Half the sum's mean over the directions.
+      const auto half_of_mean = [&](V sum) HWY_ATTR {
+        alignas(64) int16_t sums[kLanes], counts[kLanes];
+        hn::Store(sum, d, sums), hn::Store(directions, d, counts);
+        const hn::Rebind<int16_t, decltype(wide)> part;
+        const hn::RebindToSigned<decltype(wide)> whole;
+        const auto floats = [&](const int16_t* from) HWY_ATTR { return hn::ConvertTo(wide, hn::PromoteTo(whole, hn::Load(part, from))); };
+        for (size_t k = 0; k < hn::Lanes(d); k += hn::Lanes(wide)) {
+          const auto mean = hn::Mul(floats(sums + k), hn::Div(hn::Set(wide, 0.5f), floats(counts + k)));
+          hn::Store(hn::DemoteTo(part, hn::NearestInt(mean)), part, sums + k);
+        }
+        return hn::Load(d, sums);
+      };
+      const V a = hn::Add(center, half_of_mean(hn::Sub(first, same))), b = hn::Add(center, half_of_mean(hn::Sub(second, same)));
+      hn::StoreU(hn::DemoteTo(bytes, either(a, center)), bytes, own + i);
+      hn::StoreU(hn::DemoteTo(bytes, either(center, a)), bytes, green + i);
+      hn::StoreU(hn::DemoteTo(bytes, b), bytes, other + i);
+    }
+    join(row.blue ? own : other, green, row.blue ? other : own, row.out + start * static_cast<size_t>(row.to), row.to, count);
+  }
+}
+
 }  // namespace
 
 extern const BayerLoops kBayerLoops;
-const BayerLoops kBayerLoops{bayer<uint8_t>, bayer<uint16_t>};
+const BayerLoops kBayerLoops{bayer<uint8_t>, bayer<uint16_t>, gradients};
 
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#define MINNOW_UP_TO_AVX2
 #include "vision/targets.h"
 
 #undef HWY_TARGET_INCLUDE

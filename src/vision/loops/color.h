@@ -71,6 +71,15 @@ struct BayerRow {
   bool blue;         // the row has blue besides green, not red
 };
 
+/// The same with variable gradients (VNG), for rows with two pixels more at each end.
+struct GradientRow {
+  const uint8_t* rows[5];  // from the second above to the second below, each from its second pixel before the first
+  uint8_t* out;
+  int to;            // channels
+  bool green_first;  // the first pixel is green
+  bool blue;         // the row has blue besides green, not red
+};
+
 struct ColorLoops {
   ColorLoop steps[3][static_cast<size_t>(ColorStep::count)];  // of u8, u16 and f32; null: the step is not there
 };
@@ -93,6 +102,7 @@ const PackedLoops& packed_loops();
 struct BayerLoops {
   void (*bayer_u8)(const BayerRow& row, BayerStep step, size_t pixels);
   void (*bayer_u16)(const BayerRow& row, BayerStep step, size_t pixels);
+  void (*gradients)(const GradientRow& row, size_t pixels);
 };
 const BayerLoops& bayer_loops();
 

@@ -49,8 +49,17 @@ void finish(const T* products, const double* add, const double* means, const dou
     (norm.normed ? finish_as<T, false, true> : finish_as<T, false, false>)(products, add, means, squares, norm, n, out);
 }
 
+void slide(const uint8_t* HWY_RESTRICT in, const uint8_t* HWY_RESTRICT out, size_t n, uint32_t* HWY_RESTRICT sums,
+           uint32_t* HWY_RESTRICT squares) {
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t a = in[i], b = out[i];
+    sums[i] += a - b;
+    squares[i] += a * a - b * b;
+  }
+}
+
 extern const TemplateLoops kTemplateLoops;
-const TemplateLoops kTemplateLoops{finish<float>, finish<double>};
+const TemplateLoops kTemplateLoops{finish<float>, finish<double>, slide};
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

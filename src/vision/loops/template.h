@@ -2,6 +2,7 @@
 // Loops of matchTemplate(), over results of a row.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace minnow::vision {
 
@@ -17,6 +18,8 @@ struct TemplateLoops {
                    float* out);
   void (*finish64)(const double* products, const double* add, const double* means, const double* squares, const TemplateNorm& norm,
                    size_t n, float* out);
+  /// Sums of columns, and of their squares, plus a row `in`, less a row `out`.
+  void (*slide)(const uint8_t* in, const uint8_t* out, size_t n, uint32_t* sums, uint32_t* squares);
 };
 const TemplateLoops& template_loops();
 

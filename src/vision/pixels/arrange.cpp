@@ -4,7 +4,7 @@
 
 #include <minnow/vision/geometry.h>
 
-#include "vision/image.h"
+#include "vision/light_rows.h"
 
 namespace minnow::vision {
 namespace {
@@ -30,7 +30,7 @@ Tensor flip(const ImageView& image, int code, Output output) try {
   check_not_empty("flip", image);
   Result result("flip", output, image.dtype(), image.height(), image.width(), image.channels(), {&image});
   const MutableImageView& to = result.view();
-  for_rows(image.height(), image.width() * image.channels(), [&](int64_t first, int64_t last) {
+  for_light_rows(image.height(), 2 * image.row_bytes(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
       const auto* const from = image.row<std::byte>(code <= 0 ? image.height() - 1 - y : y);
       if (code == 0)
@@ -73,7 +73,7 @@ Tensor repeat(const ImageView& image, int down, int across, Output output) try {
   Result result("repeat", output, image.dtype(), image.height() * down, image.width() * across, image.channels(), {&image});
   const MutableImageView& to = result.view();
   const size_t bytes = static_cast<size_t>(image.row_bytes());
-  for_rows(to.height(), 2 * to.width() * to.channels(), [&](int64_t first, int64_t last) {
+  for_light_rows(to.height(), 2 * to.row_bytes(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y)
       for (int k = 0; k < across; ++k)
         std::memcpy(to.row<std::byte>(y) + static_cast<size_t>(k) * bytes, image.row<std::byte>(y % image.height()), bytes);
@@ -117,7 +117,7 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
     const int64_t* const source = sources.data();
     for (size_t i = 0, n = places.size(); i < n; ++i) std::memcpy(out + place[i], in + source[i], size);
   };
-  for_rows(height, 2 * width * image.channels(), [&](int64_t first, int64_t last) {
+  for_light_rows(height, 2 * to.row_bytes(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
       const int64_t source = border_position(y - top, image.height(), border);
       auto* const out = to.row<std::byte>(y);

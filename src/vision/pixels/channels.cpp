@@ -2,7 +2,7 @@
 // Pictures taken apart and put together. Elements only move, so that their size is all that matters.
 #include <minnow/vision/arithmetic.h>
 
-#include "vision/image.h"
+#include "vision/light_rows.h"
 #include "vision/loops/arithmetic.h"
 
 namespace minnow::vision {
@@ -81,7 +81,7 @@ std::vector<Tensor> split(const ImageView& image) try {
     for (MutableImageView& view : views) view = with_rows_joined(view, at_once);
     const size_t width = static_cast<size_t>(all.width());
     const int channels = static_cast<int>(image.channels());
-    for_rows(all.height(), 2 * all.width() * channels, [&](int64_t first, int64_t last) {
+    for_light_rows(all.height(), 2 * all.row_bytes(), [&](int64_t first, int64_t last) {
       for (int64_t y = first; y < last; ++y) {
         void* rows[4] = {};
         for (size_t c = 0; c < views.size(); ++c) rows[c] = views[c].row<void>(y);
@@ -125,7 +125,7 @@ Tensor merge(const std::vector<ImageView>& images, Output output) try {
     const auto plane = [&](size_t c) { return &images[std::min(c, images.size() - 1)]; };
     const int64_t at_once = rows_at_once({plane(0), plane(1), plane(2), plane(3), &result.view()});
     const MutableImageView all = with_rows_joined(result.view(), at_once);
-    for_rows(all.height(), 2 * all.width() * channels, [&](int64_t first, int64_t last) {
+    for_light_rows(all.height(), 2 * all.row_bytes(), [&](int64_t first, int64_t last) {
       for (int64_t y = first; y < last; ++y) {
         const void* rows[4] = {};
         for (size_t c = 0; c < images.size(); ++c) rows[c] = images[c].row<void>(y * at_once);
@@ -161,7 +161,7 @@ Tensor extract_channel(const ImageView& image, int channel, Output output) try {
     const int64_t at_once = rows_at_once({&image, &result.view()});
     const ImageView all = with_rows_joined(image, at_once);
     const MutableImageView plane = with_rows_joined(result.view(), at_once);
-    for_rows(all.height(), all.width() * (1 + all.channels()), [&](int64_t first, int64_t last) {
+    for_light_rows(all.height(), 2 * all.row_bytes(), [&](int64_t first, int64_t last) {
       const size_t width = static_cast<size_t>(all.width());
       std::vector<uint8_t> others(width);
       for (int64_t y = first; y < last; ++y) {
@@ -281,14 +281,11 @@ Tensor copy_to(const ImageView& image, const ImageView& mask, Output output) try
   }
   const size_t size = size_of(image.dtype()),
                elements = static_cast<size_t>(image.width()) * (of_channels ? static_cast<size_t>(image.channels()) : 1);
-  for_rows(image.height(), 2 * image.width() * image.channels(), [&](int64_t first, int64_t last) {
+  for_light_rows(image.height(), 3 * image.row_bytes(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
-      if (!kept)
-        std::memset(view.row<void>(y), 0, static_cast<size_t>(view.row_bytes()));
-      else if (view.data() != given.data())
-        std::memcpy(view.row<void>(y), given.row<void>(y), static_cast<size_t>(view.row_bytes()));
+      if (kept && view.data() != given.data()) std::memcpy(view.row<void>(y), given.row<void>(y), static_cast<size_t>(view.row_bytes()));
       arithmetic_loops().masked(image.row<void>(y), mask.row<uint8_t>(y), view.row<void>(y), elements,
-                                of_channels ? size : size * static_cast<size_t>(image.channels()));
+                                of_channels ? size : size * static_cast<size_t>(image.channels()), !kept);
     }
   });
   return result.finish();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <minnow/vision/color.h>
 
-#include "vision/image.h"
+#include "vision/light_rows.h"
 #include "vision/loops/color.h"
 
 namespace minnow::vision {
@@ -308,9 +308,13 @@ Tensor convert_pixels(const ImageView& image, const Row& code, int channels, con
   const int64_t at_once = rows_at_once({&image, &result.view()});
   const ImageView from = with_rows_joined(image, at_once);
   const MutableImageView to = with_rows_joined(result.view(), at_once);
-  for_rows(from.height(), from.width() * (from.channels() + channels), [&](int64_t first, int64_t last) {
-    for (int64_t y = first; y < last; ++y) loop(from.row<void>(y), to.row<void>(y), static_cast<size_t>(from.width()), row);
-  });
+  const bool light = step == Step::reorder || step == Step::from_gray || step == Step::to_gray;
+  (light ? for_light_rows : for_rows)(from.height(),
+                                      light ? from.row_bytes() + to.row_bytes() : from.width() * (from.channels() + channels),
+                                      [&](int64_t first, int64_t last) {
+                                        for (int64_t y = first; y < last; ++y)
+                                          loop(from.row<void>(y), to.row<void>(y), static_cast<size_t>(from.width()), row);
+                                      });
   return result.finish();
 }
 
@@ -328,7 +332,7 @@ Tensor convert_packed(const ImageView& given, const Row& code, int channels, con
   const ImageView image = with_rows_joined(given, at_once);
   const MutableImageView made_rows = with_rows_joined(result.view(), at_once);
   const size_t width = static_cast<size_t>(image.width());
-  for_rows(image.height(), image.width() * (image.channels() + channels), [&](int64_t first, int64_t last) {
+  for_light_rows(image.height(), 2 * image.width() * (image.channels() + channels), [&](int64_t first, int64_t last) {
     std::vector<uint16_t> words(width);  // pixels need not lie at even addresses
     for (int64_t y = first; y < last; ++y) {
       const auto at_word = [](const void* row) { return reinterpret_cast<uintptr_t>(row) % sizeof(uint16_t) == 0; };
@@ -459,11 +463,42 @@ Tensor convert_422(const ImageView& image, const Row& code, int channels, const 
   return result.finish();
 }
 
+/// A mosaic by variable gradients. Beyond its border lies its mirror image, whose axis goes through the first pixels.
+Tensor from_bayer_by_gradients(const ImageView& image, const Row& code, int channels, const Output& output) {
+  const int64_t height = image.height(), width = image.width();
+  Result result(kName, output, DType::u8, height, width, channels, {&image});
+  const std::vector<int64_t> columns = border_positions(width, 2, 2, Border::reflect101);
+  for_rows(height, width * 64, [&](int64_t first, int64_t last) {
+    const size_t stride = static_cast<size_t>(width) + 4;
+    std::vector<uint8_t> rows(5 * stride);  // row y of the picture is row (y + 5) % 5
+    const auto read = [&](int64_t y) {
+      const int64_t from = border_position(y, height, Border::reflect101);
+      uint8_t* to = rows.data() + static_cast<size_t>((y + 5) % 5) * stride;
+      pad_row(image.row<void>(from), width, 1, columns, 2, nullptr, to);
+      return to;
+    };
+    for (int64_t y = first - 2; y < first + 2; ++y) read(y);
+    for (int64_t y = first; y < last; ++y) {
+      read(y + 2);
+      GradientRow row{};
+      for (int64_t k = 0; k < 5; ++k) row.rows[k] = rows.data() + static_cast<size_t>((y + k + 3) % 5) * stride;
+      row.out = result.view().row<uint8_t>(y);
+      row.to = channels;
+      row.green_first = (y + code.option) % 2 == 1;
+      row.blue = ((code.option & 2) != 0) == (y % 2 == 0);
+      bayer_loops().gradients(row, static_cast<size_t>(width));
+    }
+  });
+  return result.finish();
+}
+
 /// A mosaic of one colour for each pixel. Pixels at the border take their neighbour's colours.
 Tensor from_bayer(const ImageView& image, const Row& code, int channels, const Output& output) {
   check_channels(kName, image, {1});
-  if (code.kind == Kind::bayer_vng)
-    throw Unsupported("cvtColor: Bayer mosaics are converted bilinearly or along edges, not with variable gradients (VNG)");
+  if (code.kind == Kind::bayer_vng) {
+    check_dtype(kName, image, {DType::u8});
+    if (std::min(image.height(), image.width()) >= 8) return from_bayer_by_gradients(image, code, channels, output);
+  }
   check_dtype(kName, image, {DType::u8, DType::u16});
   const int64_t height = image.height(), width = image.width(), pixel = channels * static_cast<int64_t>(size_of(image.dtype()));
   Result result(kName, output, image.dtype(), height, width, channels, {&image});

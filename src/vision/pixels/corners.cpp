@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "base/no_memory.h"
+#include "vision/elements.h"
 #include "vision/loops/corner.h"
 #include "vision/points/points.h"
 
@@ -136,9 +137,15 @@ Corners good_features_to_track(const ImageView& image, int most, double quality,
     bool any = false;
     for (int64_t y = 0; y < height; ++y) {
       const float* const row = values.row<float>(y);
-      const uint8_t* const marks = mask ? mask.row<uint8_t>(y) : nullptr;
+      if (!mask) {
+        double low, high;
+        arithmetic_loops().least_and_most[kF32](row, static_cast<size_t>(width), &low, &high);
+        largest = std::max(largest, static_cast<float>(high)), any = true;
+        continue;
+      }
+      const uint8_t* const marks = mask.row<uint8_t>(y);
       for (int64_t x = 0; x < width; ++x)
-        if (!marks || marks[x]) largest = std::max(largest, row[x]), any = true;
+        if (marks[x]) largest = std::max(largest, row[x]), any = true;
     }
     const float least = static_cast<float>(any ? static_cast<double>(largest) * quality : 0);
     struct Candidate {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vision/image.h"
+#include "vision/light_rows.h"
 
 #include <cstdlib>
 #include <memory>
@@ -154,7 +154,7 @@ int64_t rows_at_once(std::initializer_list<const ImageView*> images) {
 
 void copy(const ImageView& from, const MutableImageView& to) {
   const size_t bytes = static_cast<size_t>(from.row_bytes());
-  for_rows(from.height(), 2 * from.width() * from.channels(), [&](int64_t first, int64_t last) {
+  for_light_rows(from.height(), 2 * from.row_bytes(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) std::memcpy(to.row<std::byte>(y), from.row<std::byte>(y), bytes);
   });
 }

@@ -5,8 +5,7 @@
 #include <bit>
 #include <mutex>
 
-#include "vision/image.h"
-#include "vision/loops/arithmetic.h"
+#include "vision/elements.h"
 
 namespace minnow::vision {
 namespace {
@@ -102,7 +101,7 @@ double distance_of_bytes(const ImageView& given, const ImageView* other, bool sq
   const ImageView a = with_rows_joined(given, at_once), b = other ? with_rows_joined(*other, at_once) : ImageView();
   double total = 0;
   std::mutex lock;
-  for_rows(a.height(), 2 * a.row_bytes(), [&](int64_t first, int64_t last) {
+  for_light_rows(a.height(), 2 * a.row_bytes(), [&](int64_t first, int64_t last) {
     double here = 0;
     for (int64_t y = first; y < last; ++y)
       here += (squared ? arithmetic_loops().squared_distance_u8 : arithmetic_loops().distance_u8)(
@@ -192,8 +191,10 @@ std::pair<Tensor, Tensor> mean_std_dev(const ImageView& image, const ImageView& 
   throw_as_error();
 }
 
-Extremes min_max(const ImageView& image, const ImageView& mask) try {
-  constexpr std::string_view kName = "minMaxLoc";
+namespace {
+
+/// `places`: whether to look for where they lie.
+Extremes extremes(std::string_view kName, const ImageView& image, const ImageView& mask, bool places) {
   check_not_empty(kName, image);
   check_channels(kName, image, {1});
   if (mask) check_mask(kName, image, mask);
@@ -206,7 +207,7 @@ Extremes min_max(const ImageView& image, const ImageView& mask) try {
   };
   Found found{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), -1, -1};
   std::mutex lock;
-  for_rows(image.height(), image.width(), [&](int64_t first, int64_t last) {
+  for_light_rows(image.height(), image.row_bytes(), [&](int64_t first, int64_t last) {
     Found here{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), -1, -1};
     Chosen chosen;
     for (int64_t y = first; y < last; y += together) {
@@ -229,9 +230,16 @@ Extremes min_max(const ImageView& image, const ImageView& mask) try {
   Extremes result;
   if (found.least_row < 0) return result;
   result.least = found.least, result.most = found.most;
+  if (!places) return result;
   const auto place = [&](int64_t first, double value) {
     std::vector<double> row(static_cast<size_t>(image.width()));
     for (int64_t y = first; y < std::min(image.height(), first + together); ++y) {
+      if (index == 0 && !mask) {
+        const auto* bytes = image.row<uint8_t>(y);
+        if (const void* at = std::memchr(bytes, static_cast<int>(value), row.size()))
+          return Point{static_cast<int>(static_cast<const uint8_t*>(at) - bytes), static_cast<int>(y)};
+        continue;
+      }
       arithmetic_loops().to_f64[index](image.row<void>(y), row.data(), row.size());
       for (size_t x = 0; x < row.size(); ++x)
         if (row[x] == value && (!mask || mask.row<uint8_t>(y)[x])) return Point{static_cast<int>(x), static_cast<int>(y)};
@@ -241,8 +249,16 @@ Extremes min_max(const ImageView& image, const ImageView& mask) try {
   result.least_at = place(found.least_row, found.least);
   result.most_at = place(found.most_row, found.most);
   return result;
-} catch (...) {
+}
+
+}  // namespace
+
+Extremes min_max(const ImageView& image, const ImageView& mask) try { return extremes("minMaxLoc", image, mask, true); } catch (...) {
   throw_as_error();
+}
+
+Extremes values_of_extremes(std::string_view function, const ImageView& image, const ImageView& mask) {
+  return extremes(function, image, mask, false);
 }
 
 double norm(const ImageView& image, Norm kind, const ImageView& mask) try { return norm_of("norm", image, kind, mask); } catch (...) {
@@ -281,7 +297,7 @@ int64_t count_nonzero(const ImageView& image) try {
   const int index = element_index(kName, image.dtype());
   int64_t count = 0;
   std::mutex lock;
-  for_rows(image.height(), image.width(), [&](int64_t first, int64_t last) {
+  for_light_rows(image.height(), image.row_bytes(), [&](int64_t first, int64_t last) {
     size_t here = 0;
     for (int64_t y = first; y < last; ++y)
       here += arithmetic_loops().nonzero[index](image.row<void>(y), static_cast<size_t>(image.width()));

@@ -2,6 +2,7 @@
 #include <cfloat>
 
 #include "base/no_memory.h"
+#include "vision/loops/arithmetic.h"
 #include "vision/points/points.h"
 
 namespace minnow::vision {
@@ -309,16 +310,30 @@ Tensor approx_poly_dp(const TensorView& curve, double epsilon, bool closed) {
 
 double arc_length(const TensorView& curve, bool closed) {
   try {
-    const std::vector<Point2f> points = points_of("arcLength", curve).floats();
-    if (points.size() <= 1) return 0;
-    double length = 0;
-    Point2f before = closed ? points.back() : points.front();
-    for (const Point2f& p : points) {
-      const float dx = p.x - before.x, dy = p.y - before.y;
-      length += std::sqrt(dx * dx + dy * dy);
-      before = p;
-    }
-    return length;
+    const Points points = points_of("arcLength", curve);
+    if (points.count <= 1) return 0;
+    constexpr size_t kBlock = 64;
+    return points.visit([&](auto span) {
+      float dx[kBlock], dy[kBlock];
+      double length = 0;
+      auto before = closed ? span.back() : span.front();
+      for (size_t start = 0; start < span.size(); start += kBlock) {
+        const size_t count = std::min(kBlock, span.size() - start);
+        for (size_t i = 0; i < count; ++i) {
+          const auto& p = span[start + i];
+          dx[i] = static_cast<float>(p.x) - static_cast<float>(before.x), dy[i] = static_cast<float>(p.y) - static_cast<float>(before.y);
+          before = p;
+        }
+        arithmetic_loops().magnitude_f32(dx, dy, dx, count);
+        double sums[4] = {};
+        size_t i = 0;
+        for (; i + 4 <= count; i += 4)
+          for (size_t k = 0; k < 4; ++k) sums[k] += static_cast<double>(dx[i + k]);
+        for (; i < count; ++i) sums[0] += static_cast<double>(dx[i]);
+        length += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      }
+      return length;
+    });
   } catch (...) {
     throw_as_error();
   }

@@ -4,7 +4,7 @@
 
 #include "base/no_memory.h"
 #include "vision/matrix.h"
-#include "vision/points/points.h"
+#include "vision/points/finite_points.h"
 
 namespace minnow::vision {
 namespace {
@@ -81,36 +81,6 @@ void corners_of(const RotatedRect& box, Point2f corners[4]) {
   corners[2] = {c.x + ah + bw, c.y - bh + aw};
   corners[3] = {c.x - ah + bw, c.y + bh + aw};
 }
-
-// ---- The smallest circle
-
-constexpr float kCircleSlack = 1e-4f;
-
-bool through_three(const Point2f& p, const Point2f& q, const Point2f& r, Circle& circle) {
-  const Point2f v1 = q - p, v2 = r - p;
-  const Point2f m1{(p.x + q.x) / 2, (p.y + q.y) / 2}, m2{(p.x + r.x) / 2, (p.y + r.y) / 2};
-  const float c1 = m1.x * v1.x + m1.y * v1.y, c2 = m2.x * v2.x + m2.y * v2.y, det = cross(v1, v2);
-  if (std::fabs(det) <= kCircleSlack) {
-    const float d1 = v1.x * v1.x + v1.y * v1.y, d2 = v2.x * v2.x + v2.y * v2.y;
-    const Point2f v3 = q - r;
-    const float d3 = v3.x * v3.x + v3.y * v3.y;
-    circle.radius = std::sqrt(std::max({d1, d2, d3})) * 0.5f + kCircleSlack;
-    const Point2f sum = d1 >= d2 && d1 >= d3 ? p + q : d2 >= d1 && d2 >= d3 ? p + r : q + r;
-    circle.center = {sum.x * 0.5f, sum.y * 0.5f};
-    return true;
-  }
-  const float x = (c1 * v2.y - c2 * v1.y) / det, y = (v1.x * c2 - v2.x * c1) / det;
-  circle.center = {x, y};
-  const float dx = x - p.x, dy = y - p.y;
-  circle.radius = std::sqrt(dx * dx + dy * dy) + kCircleSlack;
-  return true;
-}
-
-Circle through_two(const Point2f& p, const Point2f& q) {
-  return {{(p.x + q.x) / 2, (p.y + q.y) / 2}, static_cast<float>(length(p - q)) / 2 + kCircleSlack};
-}
-
-bool within(const Circle& circle, const Point2f& p) { return static_cast<float>(length(p - circle.center)) < circle.radius; }
 
 // ---- Ellipses
 
@@ -275,15 +245,6 @@ bool fit_direct(const std::vector<Point2f>& points, RotatedRect& box) {
     return true;
   }
   return false;
-}
-
-std::vector<Point2f> finite_points(std::string_view function, const TensorView& array, int64_t least) {
-  const Points points = points_of(function, array);
-  if (points.count < least) throw InvalidArgument("{}: there are {} points; {} are needed", function, points.count, least);
-  std::vector<Point2f> result = points.floats();
-  for (const Point2f& p : result)
-    if (!std::isfinite(p.x) || !std::isfinite(p.y)) throw InvalidArgument("{}: points are finite", function);
-  return result;
 }
 
 // ---- Lines
@@ -474,30 +435,6 @@ Tensor box_points(const RotatedRect& box) {
     Tensor corners(DType::f32, {4, 2});
     corners_of(box, static_cast<Point2f*>(corners.writable().data()));
     return corners;
-  } catch (...) {
-    throw_as_error();
-  }
-}
-
-Circle min_enclosing_circle(const TensorView& array) {
-  try {
-    const std::vector<Point2f> p = finite_points("minEnclosingCircle", array, 0);
-    if (p.empty()) return {};
-    if (p.size() == 1) return {p[0], kCircleSlack};
-    Circle circle = through_two(p[0], p[1]);
-    for (size_t i = 2; i < p.size(); ++i) {
-      if (within(circle, p[i])) continue;
-      Circle second = through_two(p[0], p[i]);
-      for (size_t j = 1; j < i; ++j) {
-        if (within(second, p[j])) continue;
-        Circle third = through_two(p[i], p[j]);
-        for (size_t k = 0; k < j; ++k)
-          if (!within(third, p[k])) through_three(p[i], p[j], p[k], third);
-        second = third;
-      }
-      circle = second;
-    }
-    return circle;
   } catch (...) {
     throw_as_error();
   }

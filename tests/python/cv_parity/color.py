@@ -52,7 +52,7 @@ def calls(random, kinds, dtypes):
         here = [d for d in dtypes if not (limited and d == "uint16")]
         sizes = EVEN if kind in ("420", "422") or "2YUV_" in name else ((3, 3), (1, 5), (2, 9), (8, 9), (17, 50), (30, 641)) if kind == "bayer" else None
         if kind == "vng":
-            sizes = ((8, 9), (17, 50), (16, 130))
+            sizes = ((1, 5), (3, 3), (7, 20), (8, 8), (8, 9), (17, 50), (30, 641))
         for picture in images(random, **({"sizes": sizes} if sizes else {}), dtypes=here, channels=channels, smooth=bool(random.integers(2))):
             if kind == "420":
                 picture = image(random, picture.shape[0] // 2 * 3, picture.shape[1], 1, "uint8")
@@ -74,6 +74,12 @@ def bytes_of_frames(random):
 @function("cvtColor", within=1)
 def mosaics(random):
     yield from calls(random, ("bayer",), ("uint8", "uint16"))
+
+
+@function("cvtColor", within=1)
+def mosaics_by_gradients(random):
+    for _ in range(3):
+        yield from calls(random, ("vng",), ("uint8", "uint16"))
 
 
 @function("cvtColor", relative=1e-4)

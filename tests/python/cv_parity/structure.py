@@ -660,3 +660,32 @@ def optical_flow(random):
             yield call(before, after, points, None, winSize=(15, 11), maxLevel=2)
             yield call(before, after, points.reshape(-1, 2), (points + 1).reshape(-1, 2), flags=cv2.OPTFLOW_USE_INITIAL_FLOW, maxLevel=0)
             yield call(before, after, points, None, flags=cv2.OPTFLOW_LK_GET_MIN_EIGENVALS, criteria=(3, 10, 0.03))
+
+
+def filters_apart(expected, found):
+    random = np.random.default_rng(1)
+    n, m = expected.statePre.shape[0], expected.measurementMatrix.shape[0]
+    dtype = expected.statePre.dtype
+    transition = np.eye(n) + np.eye(n, k=1) * 0.1
+    seen = random.normal(size=(m, n))
+    for kalman in (expected, found):
+        kalman.transitionMatrix = transition.astype(dtype)
+        kalman.measurementMatrix = seen.astype(dtype)
+        kalman.processNoiseCov = (np.eye(n) * 0.01).astype(dtype)
+        kalman.errorCovPost = np.eye(n, dtype=dtype)
+    worst = 0.0
+    for _ in range(12):
+        measurement, control = random.normal(size=(m, 1)).astype(dtype), random.normal(size=(2, 1)).astype(dtype)
+        for step in (lambda kalman: kalman.predict(control) if kalman.controlMatrix is not None else kalman.predict(), lambda kalman: kalman.correct(measurement)):
+            worst = max(worst, float(np.abs(step(expected) - step(found)).max()))
+        for name in ("statePre", "statePost", "errorCovPre", "errorCovPost", "gain"):
+            worst = max(worst, float(np.abs(getattr(expected, name) - getattr(found, name)).max()))
+    return worst
+
+
+@function("KalmanFilter", relative=1e-4, judge=filters_apart)
+def kalman_filter(random):
+    for kind in (cv2.CV_32F, cv2.CV_64F):
+        for n, m in ((1, 1), (2, 1), (4, 2), (7, 4)):
+            for controls in (0, 2):
+                yield call(n, m, controls, kind)

@@ -206,28 +206,32 @@ Statistics statistics_of(const ImageView& image) {
 
 /// Calls use(y, sums of each channel's window, of squares) for results of rows first .. last - 1; the sums lie in rows of [channel, result]
 /// and [result].
-template <class T, class F>
+template <class T, class Column, class F>
 void windows(const ImageView& image, int64_t window_height, int64_t window_width, int64_t first, int64_t last, F&& use) {
-  using Sum = std::conditional_t<std::is_same_v<T, uint8_t>, int64_t, double>;
+  constexpr bool kIntegers = std::is_same_v<Column, uint32_t>;
+  using Sum = std::conditional_t<kIntegers, int64_t, double>;
   const size_t channels = static_cast<size_t>(image.channels()), elements = static_cast<size_t>(image.width()) * channels;
-  std::vector<Sum> column(elements), column_squares(elements);
-  const auto add = [&](int64_t y, Sum sign) {
-    const T* const row = image.row<T>(y);
-    for (size_t i = 0; i < elements; ++i) {
-      const Sum value = static_cast<Sum>(row[i]);
-      column[i] += sign * value;
-      column_squares[i] += sign * value * value;
-    }
+  std::vector<Column> column(elements), column_squares(elements);
+  const std::vector<T> zeros(elements);
+  const auto slide = [&](const T* in, const T* out) {
+    if constexpr (kIntegers)
+      template_loops().slide(in, out, elements, column.data(), column_squares.data());
+    else
+      for (size_t i = 0; i < elements; ++i) {
+        const Column a = static_cast<Column>(in[i]), b = static_cast<Column>(out[i]);
+        column[i] += a - b;
+        column_squares[i] += a * a - b * b;
+      }
   };
-  for (int64_t y = first; y < first + window_height - 1; ++y) add(y, 1);
+  for (int64_t y = first; y < first + window_height - 1; ++y) slide(image.row<T>(y), zeros.data());
   const size_t w = static_cast<size_t>(window_width), results = static_cast<size_t>(image.width()) - w + 1;
   std::vector<double> sums(channels * results), squares(results);
   for (int64_t y = first; y < last; ++y) {
-    add(y + window_height - 1, 1);
+    slide(image.row<T>(y + window_height - 1), y > first ? image.row<T>(y - 1) : zeros.data());
     for (size_t c = 0; c < channels; ++c) {
       Sum sum = 0, square = 0;
-      const Sum* const s = column.data() + c;
-      const Sum* const s2 = column_squares.data() + c;
+      const Column* const s = column.data() + c;
+      const Column* const s2 = column_squares.data() + c;
       for (size_t x = 0; x + 1 < w; ++x) sum += s[x * channels], square += s2[x * channels];
       double* const to = sums.data() + c * results;
       for (size_t x = 0; x < results; ++x) {
@@ -241,7 +245,6 @@ void windows(const ImageView& image, int64_t window_height, int64_t window_width
       }
     }
     use(y, sums.data(), squares.data());
-    add(y, -1);
   }
 }
 
@@ -280,22 +283,28 @@ void match(const ImageView& image, const ImageView& pattern, TemplateMatch metho
   const int64_t band = std::max<int64_t>(4 * pattern.height(), 32), bands = (to.height() + band - 1) / band;
   for_rows(bands, 8 * image.width() * image.channels() * band, [&](int64_t first, int64_t last) {
     std::vector<double> add(width), means(width);
-    windows<T>(image, pattern.height(), pattern.width(), first * band, std::min(last * band, to.height()),
-               [&](int64_t y, const double* sums, const double* squares) {
-                 for (size_t c = 0; c < channels; ++c) {
-                   const double* const sum = sums + c * width;
-                   if (c == 0) std::fill(means.begin(), means.end(), 0.), std::fill(add.begin(), add.end(), 0.);
-                   if (centered)
-                     for (size_t x = 0; x < width; ++x) means[x] += sum[x] * sum[x] / area;
-                   else
-                     for (size_t x = 0; x < width; ++x) add[x] += s.mean[c] * sum[x];
-                 }
-                 const Work* const from = products + static_cast<size_t>(y) * width;
-                 if constexpr (sizeof(Work) == 4)
-                   template_loops().finish32(from, add.data(), means.data(), squares, norm, width, to.row<float>(y));
-                 else
-                   template_loops().finish64(from, add.data(), means.data(), squares, norm, width, to.row<float>(y));
-               });
+    const auto row = [&](int64_t y, const double* sums, const double* squares) {
+      for (size_t c = 0; c < channels; ++c) {
+        const double* const sum = sums + c * width;
+        if (c == 0) std::fill(means.begin(), means.end(), 0.), std::fill(add.begin(), add.end(), 0.);
+        if (centered)
+          for (size_t x = 0; x < width; ++x) means[x] += sum[x] * sum[x] / area;
+        else
+          for (size_t x = 0; x < width; ++x) add[x] += s.mean[c] * sum[x];
+      }
+      const Work* const from = products + static_cast<size_t>(y) * width;
+      if constexpr (sizeof(Work) == 4)
+        template_loops().finish32(from, add.data(), means.data(), squares, norm, width, to.row<float>(y));
+      else
+        template_loops().finish64(from, add.data(), means.data(), squares, norm, width, to.row<float>(y));
+    };
+    const auto slide = [&](auto column) {
+      windows<T, decltype(column)>(image, pattern.height(), pattern.width(), first * band, std::min(last * band, to.height()), row);
+    };
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      if (pattern.height() <= 66000) return slide(uint32_t());  // whose squares fit
+    }
+    slide(double());
   });
 }
 
