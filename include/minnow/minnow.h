@@ -83,6 +83,7 @@ struct SessionOptions {
   double active_wait = -1;  // seconds, at most 1, for which the pool's threads wait actively before they sleep; -1: unchanged
   /// "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", as far as build and machine have them. Each operator gets the one that is
   /// estimated to be fastest, copies included. Behind a device, the processor serves what these cannot; the reference serves the rest.
+  /// "auto" stands for the first device that can be used, if there is one, and the processor.
   std::vector<std::string> backends = {"cpu"};
   std::string isa = {};  // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
   /// Bytes that runs of the session may hold: values between operators, scratch, and memory of operators without a scheme. Weights, inputs,
@@ -95,6 +96,13 @@ struct SessionOptions {
   /// it; a run or prepare that had to pack rewrites it. A damaged file, or one of another model, machine or build, is ignored and replaced,
   /// with one message to the log hook; a failure to write also causes one. For a file of another kind, InvalidArgument is thrown.
   std::string weight_cache = {};
+  /// A file in which processes keep the compiled kernels of devices; "": none. A plan that had to compile rewrites it. A damaged file, or
+  /// one of another build, is ignored and replaced, with one message to the log hook; a failure to write also causes one. For a file of
+  /// another kind, InvalidArgument is thrown.
+  std::string kernel_cache = {};
+  /// If a named device cannot be used, fails, or has no memory left, the session goes on with the processor, which repeats the run; the log
+  /// hook gets one message. Otherwise that is an error: Unsupported or OutOfMemory.
+  bool fallback = false;
 };
 
 /// One node of a run, as callbacks see it.
@@ -141,6 +149,7 @@ struct PlanRow {
   double estimated_seconds = 0;
   double measured_seconds = 0, best_seconds = 0, start_seconds = 0;  // the last run's, the least of all runs, when the last run's began
   uint64_t runs = 0, calls = 0;                                      // that were measured; calls in the last of them
+  bool on_device = false;                                            // it runs beside the processor, whose time it does not take
   int threads = 0;                                                   // that the node runs on; 0: not found yet (the first runs try)
   std::vector<std::string> refused;                                  // "conv.winograd_f4: kernel 1x1 is not 3x3"
   std::vector<SchemeTime> candidates;                                // all schemes that could serve, with their estimates

@@ -70,6 +70,10 @@ void RunContext::fail_with(std::string_view pattern, std::span<const FormatArg> 
   }
 }
 
+std::shared_ptr<void> Backend::adopt(const Foreign&, std::shared_ptr<const void>) {
+  throw Unsupported("the backend {} takes no memory of other libraries", name());
+}
+Backend::Foreign Backend::foreign(const void*) { throw Unsupported("the backend {} gives no memory to other libraries", name()); }
 void Backend::copy_from_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 void Backend::copy_to_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 

@@ -256,6 +256,8 @@ class Recording {
   virtual void enqueue(RunContext& context) noexcept = 0;
 };
 
+class RegionCompiler;
+
 /// A backend belongs to a session. If it does not use the host's memory, the tensors that its kernels read and write lie in memory of
 /// `allocate`, whose addresses only its own functions understand; kernels enqueue their work on the backend's one queue, in order, and
 /// return. Constant inputs are not copied for them: a kernel asks for those that it reads by PrepareContext::packed.
@@ -272,14 +274,33 @@ class Backend {
   virtual bool uses_host_memory() const { return true; }
   /// Throws OutOfMemory.
   virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
+  /// Memory of the device that another library allocated, and the same the other way round: CUDA's address and 0, OpenCL's cl_mem and an
+  /// offset into it. `owner` keeps the memory alive. Throw Unsupported where the backend has no such memory.
+  struct Foreign {
+    void* handle;
+    size_t offset;
+  };
+  virtual std::shared_ptr<void> adopt(const Foreign& memory, std::shared_ptr<const void> owner);
+  virtual Foreign foreign(const void* address);
   /// Copies behind all enqueued work; `from` has been read, or `to` written, when they return. Throw Error if the device fails.
   virtual void copy_from_host(void* to, const void* from, size_t bytes);
   virtual void copy_to_host(void* to, const void* from, size_t bytes);
+  /// Not null: the backend can also compile connected nodes as one kernel (backends/region.h).
+  virtual RegionCompiler* regions() { return nullptr; }
+  /// Called when all kernels of a plan are prepared, before they run: a device may have programs to compile. Throws Error.
+  virtual void prepared() {}
+  /// Whether an error came because the device is lost, has no memory left, or refuses a kernel. It is no use any more.
+  virtual bool has_failed() const noexcept { return false; }
   /// Whether work can be recorded, which then costs less than enqueueing it kernel by kernel.
   virtual bool can_record() const { return false; }
   /// From now on kernels record their work instead of doing it.
   virtual void begin_recording() {}
   virtual std::unique_ptr<Recording> end_recording() { return nullptr; }
+  /// Whether the device can tell when it has done its work: stamp() enqueues a time stamp, and take_stamps(), behind finish(), gives the
+  /// times of all stamps since the last call, in seconds after the first of them.
+  virtual bool can_stamp() { return false; }
+  virtual void stamp() noexcept {}
+  virtual std::vector<double> take_stamps() { return {}; }
   /// Operations a second that this machine really does when it does nothing but f32 multiply-adds, on the backend's threads; takes about
   /// 50 ms. 0: not known.
   virtual double measure_peak() { return 0; }
@@ -293,14 +314,16 @@ inline Backend* memory_of(Backend& backend) { return !kHasDevices || backend.use
 /// A device as `minnow devices` prints it.
 struct DeviceRow {
   std::string backend, name, details;
-  std::string problem;  // not empty: it cannot be used, because ...
+  std::string problem;        // not empty: it cannot be used, because ...
+  bool is_processor = false;  // the processor under another name, which the backend "auto" leaves alone
 };
 
 struct BackendOptions {
   int threads = 0;  // 0: all cores
   Precision precision = Precision::normal;
   bool low_memory = false;
-  std::string isa;  // "", "sse4", "avx2", "avx3", "neon": the most that may be used; the environment's MINNOW_ISA caps too
+  std::string isa;           // "", "sse4", "avx2", "avx3", "neon": the most that may be used; the environment's MINNOW_ISA caps too
+  std::string kernel_cache;  // a file of compiled kernels; "": none
 };
 
 }  // namespace minnow

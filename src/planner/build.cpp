@@ -11,7 +11,9 @@ std::unique_ptr<Draft> make_draft(const PlanEnvironment& environment, const Plan
   auto draft = std::make_unique<Draft>(environment);
   add_steps(environment, request, *draft);
   remove_unneeded_steps(*draft);
+  if constexpr (kHasDevices) claim_regions(environment, *draft);
   settle_schemes(environment, *draft, request.choices);
+  if constexpr (kHasDevices) order_for_devices(draft->plan);
   find_lifetimes(draft->plan);
   return draft;
 }
@@ -136,11 +138,13 @@ PlanRequest Plan::continuation(std::span<const Slot> slots) const {
   request.nodes = parts_.remaining;
   request.aliases = parts_.aliases;
   request.outputs = parts_.wanted;
+  request.output_memory = parts_.output_memory;
   for (size_t k = 0; k < parts_.exports.size(); ++k) {
     const uint32_t v = parts_.exports[k];
     LiveIn live_in;
     live_in.value = parts_.export_values[k];
     live_in.info = parts_.values[v].info;
+    live_in.memory = parts_.values[v].memory;
     if (live_in.info.kind == ValueInfo::Kind::tensor) {
       live_in.info.shape = slots[v].view.shape();
       live_in.info.extent = ValueInfo::Extent::exact;

@@ -8,10 +8,11 @@
 namespace minnow {
 namespace {
 
-std::vector<bool> read_outside(const PlanParts& plan) {
+// The values that are read in the host's memory by something outside the plan's steps.
+std::vector<bool> read_on_host(const PlanParts& plan) {
   std::vector<bool> read(plan.values.size(), false);
   for (uint32_t v : plan.outputs)
-    if (v != kNone) read[v] = true;
+    if (v != kNone && !plan.output_memory) read[v] = true;
   for (uint32_t v : plan.exports) read[v] = true;
   for (const Step& step : plan.steps)
     for (uint32_t v : step.captured) read[v] = true;
@@ -120,16 +121,39 @@ class Conversions {
 
 void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoices* choices) {
   PlanParts& plan = draft.plan;
-  const std::vector<bool> wants_plain = read_outside(plan);
+  const std::vector<bool> on_host = read_on_host(plan);
+  // Outputs that stay on a device. Those whose shape only the run tells come from the host.
+  std::vector<bool> on_device(plan.values.size(), false), wants_plain = on_host;
+  if (plan.output_memory)
+    for (uint32_t v : plan.outputs)
+      if (v != kNone) {
+        wants_plain[v] = true;
+        on_device[v] = moves_between_memories(plan.values[v]) && plan.values[v].info.extent == ValueInfo::Extent::exact;
+      }
   for (PlanValue& value : plan.values)
     if (value.info.kind == ValueInfo::Kind::tensor && value.info.extent != ValueInfo::Extent::unknown)
       value.bytes = static_cast<size_t>(value.info.shape.elements()) * size_of(value.info.dtype);
-  const std::vector<size_t> choice = choose_candidates(draft.candidates, plan.steps, plan.values, wants_plain);
+  std::vector<size_t> choice = choose_candidates(draft.candidates, plan.steps, plan.values, wants_plain, plan.output_memory);
+  if constexpr (kHasDevices) share_work(environment, draft, choice);
 
   std::vector<Step> old = std::move(plan.steps);
   plan.steps.clear();
   Conversions conversions(environment, plan);
   std::unordered_map<uint32_t, uint32_t> replaced_captures;  // value -> the same in the plain layout
+  const auto give_out = [&](uint32_t v, Backend& backend) {
+    if (on_host[v])
+      if (const uint32_t plain = conversions.in_form(v, nullptr, Layout::plain, backend); plain != v) {
+        if (!plan.output_memory) std::replace(plan.outputs.begin(), plan.outputs.end(), v, plain);
+        std::replace(plan.exports.begin(), plan.exports.end(), v, plain);
+        replaced_captures[v] = plain;
+      }
+    if (on_device[v])
+      std::replace(plan.outputs.begin(), plan.outputs.end(), v, conversions.in_form(v, plan.output_memory, Layout::plain, backend));
+  };
+  if constexpr (kHasDevices)
+    for (uint32_t v = 0; v < plan.live_ins.size(); ++v)
+      if (Backend* const memory = plan.values[v].memory)
+        if (on_host[v]) give_out(v, *memory);
   for (size_t s = 0; s < old.size(); ++s) {
     Step& step = old[s];
     if (choices)
@@ -154,14 +178,8 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
         plan.values[outputs[i]].memory = memory_of(backend);
       }
     plan.steps.push_back(std::move(step));
-    for (uint32_t v : outputs) {
-      if (v == kNone || !wants_plain[v]) continue;
-      const uint32_t plain = conversions.in_form(v, nullptr, Layout::plain, backend);
-      if (plain == v) continue;
-      std::replace(plan.outputs.begin(), plan.outputs.end(), v, plain);
-      std::replace(plan.exports.begin(), plan.exports.end(), v, plain);
-      replaced_captures[v] = plain;
-    }
+    for (uint32_t v : outputs)
+      if (v != kNone && wants_plain[v]) give_out(v, backend);
   }
   for (Step& step : plan.steps)
     for (uint32_t& v : step.captured)

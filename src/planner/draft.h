@@ -60,10 +60,19 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
 /// Removes the steps that no output needs.
 void remove_unneeded_steps(Draft& draft);
 
+/// regions.cpp. Replaces connected steps that a backend computes as one (Backend::regions).
+void claim_regions(const PlanEnvironment& environment, Draft& draft);
+
 /// layout.cpp. Chooses one candidate for each step so that schemes and conversions together cost least (local search over the graph).
-/// `wants_plain[v]`: something outside the plan reads value v. Result: an index into candidates[step].
+/// `wants_plain[v]`: something outside the plan reads value v, in that memory. Result: an index into candidates[step].
 std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>& candidates, const std::vector<Step>& steps,
-                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain);
+                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain, const Backend* outside);
+
+/// hybrid.cpp. Changes the choice where several backends that are wanted, one of them a device, then do their work at the same time and
+/// are estimated to finish earlier.
+void share_work(const PlanEnvironment& environment, const Draft& draft, std::vector<size_t>& choice);
+/// hybrid.cpp. Orders the steps so that devices get their work early and the processor waits for it late.
+void order_for_devices(PlanParts& plan);
 
 /// conversions.cpp. Gives each step the candidate that is chosen for it, and values their layouts; inserts the steps that convert between
 /// layouts. `choices` may be null.

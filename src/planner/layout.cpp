@@ -13,7 +13,7 @@ struct Consumer {
 }  // namespace
 
 std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>& candidates, const std::vector<Step>& steps,
-                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain) {
+                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain, const Backend* outside) {
   std::vector<std::vector<Consumer>> consumers(values.size());
   std::vector<uint32_t> producer(values.size(), kNone);
   std::vector<uint32_t> producer_output(values.size(), 0);
@@ -75,7 +75,7 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
       const uint32_t v = step.outputs[i];
       if (v == kNone) continue;
       const Form made{memory_of(*c.backend), c.estimate.output_layout(i)};
-      Form other = wants_plain[v] ? Form{nullptr, Layout::plain} : made;
+      Form other = wants_plain[v] ? Form{outside, Layout::plain} : made;
       for (const Consumer& user : consumers[v])
         if (other == made) {
           const Candidate& reader = candidates[user.step][choice[user.step]];

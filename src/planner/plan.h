@@ -46,6 +46,7 @@ struct LiveIn {
   const Value* value = nullptr;
   ValueInfo info;                  // without contents, unless they are known for good
   bool contents_required = false;  // shapes depend on its contents, which are part of the plan's key
+  Backend* memory = nullptr;       // in whose memory it lies; null: the host's
 };
 
 /// An output that is handed over during the run, as soon as it is computed and no later step reads live-in `after`, whose memory may change
@@ -81,8 +82,9 @@ struct Step {
   std::unique_ptr<Kernel> kernel;
   std::vector<uint32_t> inputs, outputs, captured;  // indices of values; kNone: absent
   size_t scratch_bytes = 0, scratch_offset = 0;
-  double operations = 0;         // arithmetic operations of one run
-  std::vector<Step> row_tiling;  // not empty: `kernel` runs the kernels of these steps, some rows at a time
+  double operations = 0;                // arithmetic operations of one run
+  std::shared_ptr<const Graph> region;  // not null: the nodes that the kernel computes as one (backends/region.h)
+  std::vector<Step> row_tiling;         // not empty: `kernel` runs the kernels of these steps, some rows at a time
 };
 
 /// Neighbouring steps of a backend that can record them.
@@ -114,6 +116,7 @@ struct PlanRequest {
   std::vector<const Node*> nodes;  // in order
   std::vector<LiveIn> live_ins;
   std::vector<const Value*> outputs;      // the values to compute
+  Backend* output_memory = nullptr;       // where they are wanted, if their shapes are known beforehand; null: in the host's memory
   std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
   /// A plan of the same nodes for other shapes: its schemes are taken again where they accept, without comparing; may be null.
   const Plan* like = nullptr;
@@ -134,6 +137,7 @@ struct PlanParts {
   std::vector<LiveIn> live_ins;  // the first values
   std::vector<const Value*> wanted, export_values;
   std::vector<uint32_t> outputs, exports;
+  Backend* output_memory = nullptr;
   std::vector<const Node*> remaining;
   std::shared_ptr<ValueAliases> aliases;
   std::vector<std::unique_ptr<Graph>> graphs;        // decompositions, and the nodes of conversions

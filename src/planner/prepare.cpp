@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 
+#include "backends/region.h"
 #include "base/sort.h"
 #include "planner/draft.h"
 
@@ -33,6 +34,10 @@ double operations_of(const Step& step, const NodeView& view) {
 // Returns the derived constants that the kernel reads when it runs.
 std::vector<uint32_t> prepare_kernel(const PlanEnvironment& environment, const std::vector<PlanValue>& values,
                                      const DerivedConstants& derived, Step& step) {
+  if (kHasDevices && step.region) {
+    step.kernel = step.backend->regions()->compile(*step.region);
+    return {};
+  }
   StepInfos infos(step, values);
   infos.add_derived(step, derived);
   DerivedConstants::Store store(derived, *environment.weights);
@@ -83,6 +88,8 @@ void prepare_kernels(const PlanEnvironment& environment, Draft& draft) {
   std::unordered_set<uint32_t> read;
   const auto add = [&](const std::vector<uint32_t>& values) { read.insert(values.begin(), values.end()); };
   for (const std::vector<uint32_t>& of_step : prepare_all(environment, draft)) add(of_step);
+  if constexpr (kHasDevices)
+    for (const auto& backend : environment.backends) backend->prepared();
   add(plan.outputs);
   add(plan.exports);
   for (const Step& step : plan.steps) add(step.captured);

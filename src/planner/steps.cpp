@@ -33,6 +33,7 @@ class StepMaker {
       : environment_(environment), request_(request), draft_(draft), plan_(draft.plan) {
     plan_.aliases = request.aliases ? std::make_shared<ValueAliases>(*request.aliases) : std::make_shared<ValueAliases>();
     plan_.handed_over = request.handed_over;
+    plan_.output_memory = request.output_memory;
     if (request.like)
       for (const Step& step : request.like->steps()) earlier_.emplace(step.node, step.scheme);
   }
@@ -80,6 +81,7 @@ class StepMaker {
       PlanValue made;
       made.place = PlanValue::Place::live_in;
       made.info = live_in.info;
+      made.memory = live_in.memory;
       live_in.contents_required = false;
       add_value(live_in.value, std::move(made));
     }

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/watch.h"
+#include "runtime/device_times.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
 
@@ -179,9 +180,11 @@ class Subgraphs final : public SubgraphRunner {
       live_in.info.shape = constant->shape();
       live_in.info.contents = *constant;
     }
+    live_in.memory = memory_;
     request.live_ins.push_back(std::move(live_in));
   }
   request.outputs = wanted_;
+  request.output_memory = memory_;
   request.handed_over = handed_over_;
   return request;
 }
@@ -190,8 +193,7 @@ class Subgraphs final : public SubgraphRunner {
   handed_over_ = std::move(outputs);
   receive_ = std::move(receive);
   received_.resize(wanted_.size());
-  last_.clear();
-  plans_.clear();
+  forget_plans();
 }
 
 Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins,
@@ -209,7 +211,10 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
         if (view.dim(axis) != wanted.info.shape[axis] * (axis == 0 ? plan.batch_parts() : 1)) return false;
       if (wanted.contents_required) {
         const Tensor& contents = plan.values()[i].info.contents;
-        if (const size_t bytes = contents.bytes(); bytes && std::memcmp(contents.data(), view.data(), bytes) != 0) return false;
+        const bool on_device = kHasDevices && wanted.memory;
+        const Tensor copy = on_device ? contents_of(view) : Tensor();
+        if (const size_t bytes = contents.bytes(); bytes && std::memcmp(contents.data(), on_device ? copy.data() : view.data(), bytes) != 0)
+          return false;
       }
     }
     return true;
@@ -238,7 +243,12 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
       wanted.shape = info.shape;
     }
   }
-  request.contents = [&](size_t i) { return live_ins[i]->view; };
+  std::vector<Tensor> copies(live_ins.size());
+  request.contents = [&](size_t i) -> TensorView {
+    if (!kHasDevices || !request.live_ins[i].memory) return live_ins[i]->view;
+    if (!copies[i] && live_ins[i]->view.data()) copies[i] = contents_of(live_ins[i]->view);
+    return copies[i] ? copies[i].view() : TensorView(live_ins[i]->view.dtype(), live_ins[i]->view.shape(), nullptr);
+  };
   const Watch::Whole whole;  // packed weights are kept for all runs
   SchemeChoices choices;
   if (session_.explain) request.choices = &choices;
@@ -321,6 +331,11 @@ void Executor::release() noexcept {
     for (Arena& arena : *arenas) arena = {};
 }
 
+void Executor::forget_plans() noexcept {
+  last_.clear();
+  plans_.clear();
+}
+
 void Executor::profile_into(NodeProfile& owner, std::string_view attribute) {
   profile_owner_ = &owner;
   profile_attribute_ = attribute;
@@ -363,8 +378,7 @@ void Executor::run(std::span<const Slot* const> live_ins, Destination destinatio
   }
   log("{}: its sums overflow in scheme {}: it is computed without it from now on{}", step.node->where(), step.scheme->name,
       others ? format(", and {} other nodes as well", others) : std::string());
-  last_.clear();
-  plans_.clear();
+  forget_plans();
 }
 
 Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Destination destination) {
@@ -384,6 +398,31 @@ Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Dest
     for (const HandedOver& each : handed_over_)
       if (!received_[each.output]) receive_(each.output, output_slots_[each.output]->view);
   return outcome;
+}
+
+[[gnu::cold]] void Executor::keep_on(Backend& device) {
+  memory_ = &device;
+  forget_plans();
+}
+
+// Of a live-in on a device.
+[[gnu::cold]] Tensor Executor::contents_of(const TensorView& live_in) const {
+  Tensor copy(live_in.dtype(), live_in.shape());
+  memory_->copy_to_host(const_cast<void*>(copy.data()), live_in.data(), live_in.bytes());
+  return copy;
+}
+
+void Executor::copy_output(const PlanValue& value, const TensorView& from, void* to) const {
+  const size_t bytes = from.bytes();
+  if (bytes == 0) return;
+  if (!kHasDevices || !memory_) {
+    std::memcpy(to, from.data(), bytes);
+  } else if (!value.memory) {
+    memory_->copy_from_host(to, from.data(), bytes);
+  } else {
+    const Tensor host = contents_of(from);  // seldom: an output that is an input, or another output
+    memory_->copy_from_host(to, host.data(), bytes);
+  }
 }
 
 void* Executor::keep(size_t output, size_t bytes) {
@@ -462,8 +501,7 @@ Executor::Outcome Executor::run_plan(Entry& entry, std::span<const Slot* const> 
     if (plan.values()[v].info.kind != ValueInfo::Kind::tensor || (!received_.empty() && received_[k])) continue;
     if (!plan.writes_output(k)) output_memory_[k] = destination(k, slot.view.dtype(), slot.view.shape());
     // Not written in place: shared with another output, an input, a constant, or of a shape that only the run told.
-    if (output_memory_[k] && output_memory_[k] != slot.view.data())
-      if (const size_t bytes = slot.view.bytes()) std::memcpy(output_memory_[k], slot.view.data(), bytes);
+    if (output_memory_[k] && output_memory_[k] != slot.view.data()) copy_output(plan.values()[v], slot.view, output_memory_[k]);
   }
   if (!plan.is_cut()) return {};
   Entry& next = find(entry.continuations, entry.export_slots, [&] { return plan.continuation(state.slots()); });
@@ -489,6 +527,9 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
   const std::vector<Step>& steps = state.plan().steps();
   auto recorded = state.plan().recorded().begin();
   const auto recorded_end = state.plan().recorded().end();
+  std::optional<DeviceTimes> device_times;
+  if (kHasDevices && session_.profiling && !session_.stamping && !state.plan().device_arenas().empty())
+    device_times.emplace(state.plan(), session_.stamping);
   auto handing = state.plan().handing().begin();
   const auto handing_end = state.plan().handing().end();
   for (size_t number = 0; number < steps.size(); ++number) {
@@ -516,7 +557,9 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
     context.outputs = own.outputs;
     context.scratch = state.scratch_of(step);
     context.subgraphs = own.subgraphs.get();
-    if (session_.profiling || trying) {
+    if (kHasDevices && device_times && device_times->run(number, step, context)) {
+      // its time comes from the device
+    } else if (session_.profiling || trying) {
       if (device) device->finish();
       const Clock::time_point start = Clock::now();
       step.kernel->run(context);
@@ -548,6 +591,12 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
   }
   if constexpr (kHasDevices)
     for (const DeviceArena& arena : state.plan().device_arenas()) arena.backend->finish();
+  if (kHasDevices && memory_) memory_->finish();
+  if (device_times)
+    device_times->report([&](size_t number, Clock::time_point begin, double seconds) {
+      state.steps()[number].profile->add(session_.run_number, steps[number],
+                                         std::chrono::duration<double>(begin - session_.run_start).count(), seconds, 1);
+    });
   return {};
 }
 

@@ -20,8 +20,8 @@ struct SessionContext {
   bool explain = false;           // keep how schemes are chosen, for reports
   int threads = 1;
   std::atomic<bool> cancelled{false};
-  bool profiling = false;
-  uint64_t run_number = 0;  // of the session's runs, for profiles
+  bool profiling = false, stamping = false;  // stamping: a run within this session has DeviceTimes
+  uint64_t run_number = 0;                   // of the session's runs, for profiles
   std::chrono::steady_clock::time_point run_start;
   NodeCallback before, after;
 
@@ -49,6 +49,9 @@ class Executor {
   /// once per output and run, on the thread that runs, and may throw.
   using Receive = std::function<void(size_t output, const TensorView& value)>;
   void hand_over(std::vector<HandedOver> outputs, Receive receive);
+  /// In later runs all live-ins are tensors in the memory of that device, and outputs are written to such memory: `destination` then gives
+  /// an address of the device's.
+  void keep_on(Backend& device);
   /// Allows later runs to compute a large batch in parts, and large images some rows at a time.
   void allow_parts() noexcept { allows_parts_ = true; }
   /// The number of parts in the last run.
@@ -65,6 +68,8 @@ class Executor {
 
   /// For the executor of a subgraph: makes the profiles of its nodes part of the owner's profile.
   void profile_into(NodeProfile& owner, std::string_view attribute);
+  /// Later runs make new plans.
+  void forget_plans() noexcept;
   /// Frees the memory kept for the next run.
   void release() noexcept;
 
@@ -88,6 +93,8 @@ class Executor {
   void set_up_parts(Entry& entry, size_t live_ins);
   Outcome run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);
   void* keep(size_t output, size_t bytes);
+  Tensor contents_of(const TensorView& live_in) const;
+  void copy_output(const PlanValue& value, const TensorView& from, void* to) const;
   Outcome run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
   Outcome run_steps(PlanState& state);
   void run_recorded(PlanState& state, size_t number, RunContext& context);
@@ -113,6 +120,7 @@ class Executor {
   std::vector<Entry*> last_;
   uint64_t clock_ = 0;
   bool allows_parts_ = false;
+  Backend* memory_ = nullptr;  // of live-ins and outputs; null: the host's
   std::vector<HandedOver> handed_over_;
   Receive receive_;
   std::vector<bool> received_;

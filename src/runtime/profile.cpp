@@ -13,6 +13,7 @@ PlanRow planned_row(const Plan& plan, const Step& step) {
   row.op = step.node->op();
   row.scheme = step.scheme->name;
   row.backend = step.backend->name();
+  row.on_device = memory_of(*step.backend) != nullptr;
   row.scratch_bytes = step.scratch_bytes;
   row.operations = step.operations;
   row.estimated_seconds = step.estimate.seconds;

@@ -54,6 +54,7 @@ std::string quoted(std::string_view text) {
 
 std::string chrome_trace(const PlanReport& report) try {
   std::string events;
+  std::vector<std::string> devices;  // each has a track of its own, below the processor's
   std::vector<double> free_from{0};  // by depth: when the next node of a subgraph is drawn, behind the ones before it
   for (const PlanRow& row : report.rows) {
     const size_t depth = std::min(row.depth, free_from.size() - 1);
@@ -61,10 +62,20 @@ std::string chrome_trace(const PlanReport& report) try {
     free_from.resize(depth + 1);
     free_from[depth] = start + row.measured_seconds;
     free_from.push_back(start);
+    size_t track = 1;
+    if (row.on_device) {
+      const auto known = std::find(devices.begin(), devices.end(), row.backend);
+      track = 2 + static_cast<size_t>(known - devices.begin());
+      if (known == devices.end()) {
+        devices.push_back(row.backend);
+        events += format("{}\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":{}}}}}",
+                         events.empty() ? "" : ",", track, quoted(row.backend));
+      }
+    }
     events += format(
-        "{}\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":1,\"tid\":1,"
+        "{}\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":1,\"tid\":{},"
         "\"args\":{{\"scheme\":{},\"backend\":{},\"shape\":{},\"layout\":{},\"owner\":{},\"calls\":{}}}}}",
-        events.empty() ? "" : ",", quoted(row.op + " " + row.node), quoted(row.op), start * 1e6, row.measured_seconds * 1e6,
+        events.empty() ? "" : ",", quoted(row.op + " " + row.node), quoted(row.op), start * 1e6, row.measured_seconds * 1e6, track,
         quoted(row.scheme), quoted(row.backend), quoted(row.shape), quoted(row.layout), quoted(row.owner), row.calls);
   }
   return "{\"traceEvents\":[" + events + "\n],\"displayTimeUnit\":\"ms\"}\n";
