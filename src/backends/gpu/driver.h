@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/error.h"
+#include "base/no_memory.h"
 
 namespace minnow::gpu {
 
@@ -51,13 +53,23 @@ class Queue {
   virtual std::shared_ptr<void> allocate(size_t bytes) = 0;
   /// The same in memory that the host reads quickly; for a few bytes that kernels seldom touch.
   virtual std::shared_ptr<void> allocate_visible(size_t bytes) { return allocate(bytes); }
+  // As Backend has them.
+  virtual std::shared_ptr<void> adopt(const Backend::Foreign&, std::shared_ptr<const void>) {
+    throw Unsupported("the driver of {} takes no memory of other libraries", device().name);
+  }
+  virtual Backend::Foreign foreign(const void*) const {
+    throw Unsupported("the driver of {} gives no memory to other libraries", device().name);
+  }
   virtual void copy_from_host(void* to, const void* from, size_t bytes) = 0;
   virtual void copy_to_host(void* to, const void* from, size_t bytes) = 0;
-  /// The function `name` of the program `source`, in the dialect's form. The programs of a device are compiled once in a process.
+  /// The function `name` of the program `source`, in the dialect's form, which may be launched after compile().
   /// `shared_bytes`: of a group's shared memory whose size the kernel leaves open. `group` and `groups`: the group of its launches, and the
   /// most groups of one.
   virtual std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes, const Extent& group,
                                              const Extent& groups) = 0;
+  /// Compiles the programs of all functions that were asked for: once for a device in a process, several at a time, and not if the file of
+  /// compiled kernels has them.
+  virtual void compile() {}
   /// The compute capability of NVIDIA's tensor cores, as in 90; 0: there are none.
   virtual int tensor_cores() const { return 0; }
   /// Enqueues groups * group work items. False: the driver refused.
@@ -67,8 +79,28 @@ class Queue {
   virtual void begin_recording() {}
   virtual std::unique_ptr<Recording> end_recording() { return nullptr; }
 
+  // Time stamps, as Backend has them.
+  virtual bool can_stamp() { return false; }
+  virtual void stamp() noexcept {}
+  virtual std::vector<double> take_stamps() { return {}; }
+  /// Whether a function has failed because the device is lost, has no memory left, or does not take a kernel.
+  bool has_failed() const noexcept { return failed_; }
+
   Faults faults;  // its memory goes with the queue
+
+ protected:
+  bool failed_ = false;
 };
+
+/// Stops a run with an Unsupported: the device failed, not the caller.
+template <class... Args>
+void fail_unsupported(RunContext& context, std::string_view pattern, const Args&... args) noexcept {
+  try {
+    context.fail(std::make_exception_ptr(Unsupported(pattern, args...)));
+  } catch (...) {
+    context.fail(no_memory());
+  }
+}
 
 /// The backend called `name` over a queue.
 std::shared_ptr<Backend> make_gpu_backend(std::string_view name, std::unique_ptr<Queue> queue);

@@ -16,32 +16,31 @@ void Launches::add(const std::string& source, const std::string& name, Extent gr
                    size_t shared_bytes) {
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
   MINNOW_CHECK(arguments.size() <= kMostArguments, "a launch has too many arguments");
-  Launch launch{queue_.function(source, name, shared_bytes, group, groups), name, groups, group, std::move(arguments), {}};
+  Launch launch{queue_.function(source, name, shared_bytes, group, groups), name, groups, group, {}, {}};
   const NodeView& node = context_->node();
-  for (Given& given : launch.given) {
+  for (Given& given : arguments) {
     Argument argument;
-    switch (given.kind) {
-      case Given::Kind::i32:
-        argument.kind = Argument::Kind::i32;
-        argument.i32 = given.i32;
-        break;
-      case Given::Kind::f32:
-        argument.kind = Argument::Kind::f32;
-        argument.f32 = given.f32;
-        break;
-      case Given::Kind::input:
-        if (given.index < kConstants && node.is_constant(given.index)) {
-          size_t& known = constant_of_input_[given.index];
-          const size_t bytes = node.contents(given.index).bytes();
-          if (!known)
-            known = 1 + add_packed(given.index, "plain", {}, bytes,
-                                   [&](const TensorView& weight, void* out) { std::memcpy(out, weight.data(), bytes); });
-          given.index = kConstants + known - 1;
-        }
-        [[fallthrough]];
-      default:
-        argument.kind = Argument::Kind::buffer;
-        argument.address = nullptr;
+    if (given.kind == Given::Kind::i32) {
+      argument.kind = Argument::Kind::i32;
+      argument.i32 = given.i32;
+    } else if (given.kind == Given::Kind::f32) {
+      argument.kind = Argument::Kind::f32;
+      argument.f32 = given.f32;
+    } else {
+      if (given.kind == Given::Kind::input && given.index < kConstants && node.is_constant(given.index)) {
+        size_t& known = constant_of_input_[given.index];
+        const size_t bytes = node.contents(given.index).bytes();
+        if (!known)
+          known = 1 + add_packed(given.index, "plain", {}, bytes,
+                                 [&](const TensorView& weight, void* out) { std::memcpy(out, weight.data(), bytes); });
+        given = constant(known - 1);
+      }
+      argument.kind = Argument::Kind::buffer;
+      argument.address = nullptr;
+      if (given.kind == Given::Kind::input && given.index >= kConstants)
+        argument.address = constants_[given.index - kConstants].get();
+      else
+        launch.placed.push_back({launch.arguments.size(), given.kind, given.index});
     }
     launch.arguments.push_back(argument);
   }
@@ -84,18 +83,17 @@ void Launches::run(RunContext& context) noexcept {
     if (launch.same && static_cast<const char*>(context.inputs[launch.same->input]->view.data()) + launch.same->input_offset ==
                            static_cast<const char*>(context.outputs[launch.same->output]->view.data()) + launch.same->output_offset)
       continue;
-    for (size_t i = 0; i < launch.given.size(); ++i) {
-      const Given& given = launch.given[i];
-      if (given.kind == Given::Kind::input)
-        launch.arguments[i].address =
-            given.index >= kConstants ? constants_[given.index - kConstants].get() : context.inputs[given.index]->view.data();
-      else if (given.kind == Given::Kind::output)
-        launch.arguments[i].address = context.outputs[given.index]->view.data();
-      else if (given.kind == Given::Kind::scratch)
-        launch.arguments[i].address = static_cast<const char*>(context.scratch) + given.index;
+    for (const Placed& placed : launch.placed) {
+      const void*& address = launch.arguments[placed.argument].address;
+      if (placed.kind == Given::Kind::input)
+        address = context.inputs[placed.index]->view.data();
+      else if (placed.kind == Given::Kind::output)
+        address = context.outputs[placed.index]->view.data();
+      else
+        address = static_cast<const char*>(context.scratch) + placed.index;
     }
     if (!queue_.launch(*launch.function, launch.groups, launch.group, launch.arguments)) {
-      context.fail("{}: the driver of {} did not accept the kernel {}", where_, queue_.device().name, launch.name);
+      fail_unsupported(context, "{}: the driver of {} did not accept the kernel {}", where_, queue_.device().name, launch.name);
       return;
     }
   }

@@ -63,12 +63,18 @@ class Launches final : public Kernel {
   struct Same {
     size_t input, input_offset, output, output_offset;
   };
+  // An argument whose address a run tells; other arguments never change.
+  struct Placed {
+    size_t argument;
+    Given::Kind kind;
+    size_t index;
+  };
   struct Launch {
     std::unique_ptr<Function> function;
     std::string name;
     Extent groups, group;
-    std::vector<Given> given;
     std::vector<Argument> arguments;
+    std::vector<Placed> placed;
     std::optional<Same> same = std::nullopt;
   };
   PrepareContext* context_;  // while it is being prepared

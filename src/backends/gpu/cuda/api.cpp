@@ -3,87 +3,69 @@
 
 #include <cstdlib>
 
-#include "base/error.h"
-#include "base/format.h"
+#include "backends/gpu/loader.h"
 
 namespace minnow::gpu::cuda {
 namespace {
 
-std::unique_ptr<os::SharedLibrary> open(std::initializer_list<const char*> names) {
-  for (const char* name : names) try {
-      if (name) return std::make_unique<os::SharedLibrary>(name);
-    } catch (const Error&) {}
-  return nullptr;
-}
-
-struct Loaded {
-  Api api;
-  std::string problem;
-
-  Loaded() {
-    api.driver = open({"libcuda.so.1"});
-    if (!api.driver) {
-      problem = "NVIDIA's driver (libcuda.so.1) is not installed";
-      return;
-    }
-    api.compiler = open({std::getenv("MINNOW_NVRTC"), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"});
-    if (!api.compiler) {
-      problem = "NVRTC (libnvrtc.so.12) is not found; PyPI's nvidia-cuda-nvrtc has it, and MINNOW_NVRTC may name the file";
-      return;
-    }
-#define MINNOW_LOAD(library, function) load(*api.library, api.function, #function)
-    MINNOW_LOAD(driver, cuInit);
-    MINNOW_LOAD(driver, cuDriverGetVersion);
-    MINNOW_LOAD(driver, cuDeviceGetCount);
-    MINNOW_LOAD(driver, cuDeviceGet);
-    MINNOW_LOAD(driver, cuDeviceGetName);
-    MINNOW_LOAD(driver, cuDeviceGetAttribute);
-    MINNOW_LOAD(driver, cuDeviceTotalMem_v2);
-    MINNOW_LOAD(driver, cuDevicePrimaryCtxRetain);
-    MINNOW_LOAD(driver, cuCtxSetCurrent);
-    MINNOW_LOAD(driver, cuMemAlloc_v2);
-    MINNOW_LOAD(driver, cuMemFree_v2);
-    MINNOW_LOAD(driver, cuMemHostAlloc);
-    MINNOW_LOAD(driver, cuMemFreeHost);
-    MINNOW_LOAD(driver, cuMemcpyHtoDAsync_v2);
-    MINNOW_LOAD(driver, cuMemcpyDtoHAsync_v2);
-    MINNOW_LOAD(driver, cuModuleLoadData);
-    MINNOW_LOAD(driver, cuModuleGetFunction);
-    MINNOW_LOAD(driver, cuFuncSetAttribute);
-    MINNOW_LOAD(driver, cuLaunchKernel);
-    MINNOW_LOAD(driver, cuStreamCreate);
-    MINNOW_LOAD(driver, cuStreamDestroy_v2);
-    MINNOW_LOAD(driver, cuStreamSynchronize);
-    MINNOW_LOAD(driver, cuStreamBeginCapture_v2);
-    MINNOW_LOAD(driver, cuStreamEndCapture);
-    MINNOW_LOAD(driver, cuGraphInstantiateWithFlags);
-    MINNOW_LOAD(driver, cuGraphLaunch);
-    MINNOW_LOAD(driver, cuGraphDestroy);
-    MINNOW_LOAD(driver, cuGraphExecDestroy);
-    MINNOW_LOAD(driver, cuGetErrorString);
-    MINNOW_LOAD(compiler, nvrtcCreateProgram);
-    MINNOW_LOAD(compiler, nvrtcCompileProgram);
-    MINNOW_LOAD(compiler, nvrtcGetCUBINSize);
-    MINNOW_LOAD(compiler, nvrtcGetCUBIN);
-    MINNOW_LOAD(compiler, nvrtcGetProgramLogSize);
-    MINNOW_LOAD(compiler, nvrtcGetProgramLog);
-    MINNOW_LOAD(compiler, nvrtcDestroyProgram);
-#undef MINNOW_LOAD
-  }
-
-  template <class F>
-  void load(os::SharedLibrary& library, F& function, const char* name) {
-    function = reinterpret_cast<F>(library.symbol(name));
-    if (!function && problem.empty()) problem = format("the driver has no function {}", name);
-  }
+constexpr Symbol kDriver[] = {
+    {"cuInit", offsetof(DriverFunctions, cuInit)},
+    {"cuDriverGetVersion", offsetof(DriverFunctions, cuDriverGetVersion)},
+    {"cuDeviceGetCount", offsetof(DriverFunctions, cuDeviceGetCount)},
+    {"cuDeviceGet", offsetof(DriverFunctions, cuDeviceGet)},
+    {"cuDeviceGetName", offsetof(DriverFunctions, cuDeviceGetName)},
+    {"cuDeviceGetAttribute", offsetof(DriverFunctions, cuDeviceGetAttribute)},
+    {"cuDeviceTotalMem_v2", offsetof(DriverFunctions, cuDeviceTotalMem_v2)},
+    {"cuDevicePrimaryCtxRetain", offsetof(DriverFunctions, cuDevicePrimaryCtxRetain)},
+    {"cuCtxSetCurrent", offsetof(DriverFunctions, cuCtxSetCurrent)},
+    {"cuMemAlloc_v2", offsetof(DriverFunctions, cuMemAlloc_v2)},
+    {"cuMemFree_v2", offsetof(DriverFunctions, cuMemFree_v2)},
+    {"cuMemHostAlloc", offsetof(DriverFunctions, cuMemHostAlloc)},
+    {"cuMemFreeHost", offsetof(DriverFunctions, cuMemFreeHost)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(DriverFunctions, cuMemcpyHtoDAsync_v2)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(DriverFunctions, cuMemcpyDtoHAsync_v2)},
+    {"cuModuleLoadData", offsetof(DriverFunctions, cuModuleLoadData)},
+    {"cuModuleGetFunction", offsetof(DriverFunctions, cuModuleGetFunction)},
+    {"cuFuncSetAttribute", offsetof(DriverFunctions, cuFuncSetAttribute)},
+    {"cuLaunchKernel", offsetof(DriverFunctions, cuLaunchKernel)},
+    {"cuStreamCreate", offsetof(DriverFunctions, cuStreamCreate)},
+    {"cuStreamDestroy_v2", offsetof(DriverFunctions, cuStreamDestroy_v2)},
+    {"cuStreamSynchronize", offsetof(DriverFunctions, cuStreamSynchronize)},
+    {"cuStreamBeginCapture_v2", offsetof(DriverFunctions, cuStreamBeginCapture_v2)},
+    {"cuStreamEndCapture", offsetof(DriverFunctions, cuStreamEndCapture)},
+    {"cuGraphInstantiateWithFlags", offsetof(DriverFunctions, cuGraphInstantiateWithFlags)},
+    {"cuGraphLaunch", offsetof(DriverFunctions, cuGraphLaunch)},
+    {"cuGraphDestroy", offsetof(DriverFunctions, cuGraphDestroy)},
+    {"cuGraphExecDestroy", offsetof(DriverFunctions, cuGraphExecDestroy)},
+    {"cuEventCreate", offsetof(DriverFunctions, cuEventCreate)},
+    {"cuEventDestroy_v2", offsetof(DriverFunctions, cuEventDestroy_v2)},
+    {"cuEventRecord", offsetof(DriverFunctions, cuEventRecord)},
+    {"cuEventElapsedTime", offsetof(DriverFunctions, cuEventElapsedTime)},
+    {"cuGetErrorString", offsetof(DriverFunctions, cuGetErrorString)},
+};
+constexpr Symbol kCompiler[] = {
+    {"nvrtcCreateProgram", offsetof(CompilerFunctions, nvrtcCreateProgram)},
+    {"nvrtcCompileProgram", offsetof(CompilerFunctions, nvrtcCompileProgram)},
+    {"nvrtcGetCUBINSize", offsetof(CompilerFunctions, nvrtcGetCUBINSize)},
+    {"nvrtcGetCUBIN", offsetof(CompilerFunctions, nvrtcGetCUBIN)},
+    {"nvrtcGetProgramLogSize", offsetof(CompilerFunctions, nvrtcGetProgramLogSize)},
+    {"nvrtcGetProgramLog", offsetof(CompilerFunctions, nvrtcGetProgramLog)},
+    {"nvrtcDestroyProgram", offsetof(CompilerFunctions, nvrtcDestroyProgram)},
 };
 
 }  // namespace
 
 const Api* load_api(std::string& problem) {
-  static const Loaded loaded;
-  problem = loaded.problem;
-  return loaded.problem.empty() ? &loaded.api : nullptr;
+  static const LoadedOnce<Api, DriverFunctions> once(open_first("libcuda.so.1"), kDriver,
+                                                     "NVIDIA's driver (libcuda.so.1) is not installed");
+  return once.get(problem);
+}
+
+const CompilerApi* load_compiler(std::string& problem) {
+  static const LoadedOnce<CompilerApi, CompilerFunctions> once(
+      open_first(std::getenv("MINNOW_NVRTC"), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"), kCompiler,
+      "NVRTC (libnvrtc.so.12) is not found; PyPI's nvidia-cuda-nvrtc has it, and MINNOW_NVRTC may name the file");
+  return once.get(problem);
 }
 
 }  // namespace minnow::gpu::cuda

@@ -20,7 +20,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr Result kOutOfMemory = 2;
 
-struct Api {
+struct DriverFunctions {
   Result (*cuInit)(unsigned);
   Result (*cuDriverGetVersion)(int*);
   Result (*cuDeviceGetCount)(int*);
@@ -49,8 +49,14 @@ struct Api {
   Result (*cuGraphLaunch)(Handle, Handle);
   Result (*cuGraphDestroy)(Handle);
   Result (*cuGraphExecDestroy)(Handle);
+  Result (*cuEventCreate)(Handle*, unsigned);
+  Result (*cuEventDestroy_v2)(Handle);
+  Result (*cuEventRecord)(Handle, Handle);
+  Result (*cuEventElapsedTime)(float*, Handle, Handle);
   Result (*cuGetErrorString)(Result, const char**);
+};
 
+struct CompilerFunctions {
   Result (*nvrtcCreateProgram)(Handle*, const char*, const char*, int, const char* const*, const char* const*);
   Result (*nvrtcCompileProgram)(Handle, int, const char* const*);
   Result (*nvrtcGetCUBINSize)(Handle, size_t*);
@@ -58,11 +64,19 @@ struct Api {
   Result (*nvrtcGetProgramLogSize)(Handle, size_t*);
   Result (*nvrtcGetProgramLog)(Handle, char*);
   Result (*nvrtcDestroyProgram)(Handle*);
-
-  std::unique_ptr<os::SharedLibrary> driver, compiler;
 };
 
-/// Null, and the reason, where a library or a function is missing. MINNOW_NVRTC names the compiler's library where it is not found.
+struct Api : DriverFunctions {
+  std::unique_ptr<os::SharedLibrary> library;
+};
+/// Null, and the reason, where the driver or one of its functions is missing.
 const Api* load_api(std::string& problem);
+
+struct CompilerApi : CompilerFunctions {
+  std::unique_ptr<os::SharedLibrary> library;
+};
+/// NVRTC; null, and the reason, where it is missing. MINNOW_NVRTC names its library where it is not found. It is loaded at the first call:
+/// with a file of compiled kernels, a process may do without.
+const CompilerApi* load_compiler(std::string& problem);
 
 }  // namespace minnow::gpu::cuda

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <unordered_map>
+#include <optional>
+#include <utility>
 
 #include "backends/gpu/cuda/api.h"
 #include "backends/gpu/dialect.h"
 #include "backends/gpu/driver.h"
+#include "backends/gpu/programs.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
 
@@ -22,8 +24,18 @@ std::string text_of(const Api& api, Result result) {
   return api.cuGetErrorString(result, &text) == 0 && text ? format("{} ({})", text, result) : format("error {}", result);
 }
 
+class CudaProgram final : public Program {
+ public:
+  CudaProgram(Handle module, std::string code) : module(module), code_(std::move(code)) {}
+  std::string binary() const override { return code_; }
+  const Handle module;  // as long as the process, which has the device's context as long
+
+ private:
+  std::string code_;
+};
+
 // The context and compiled programs, which sessions on one device share.
-class Machine {
+class Machine final : public Compiler {
  public:
   Machine(const Api& api, int ordinal) : api(api) {
     check(api.cuDeviceGet(&device_, ordinal), "opening the device");
@@ -33,6 +45,10 @@ class Machine {
     check(api.cuDevicePrimaryCtxRetain(&context_, device_), "making a context");
     capability = attribute(kMajor) * 10 + attribute(kMinor);
     architecture_ = format("--gpu-architecture=sm_{}{}", capability, capability == 90 ? "a" : "");
+    int version = 0;
+    api.cuDriverGetVersion(&version);
+    programs.emplace(*this, format("cuda {} {}, driver {}, prefix {}", name, architecture_, version,
+                                   digest_text(std::string(kCudaPrefix) + std::string(kCommonPrefix))));
   }
   int attribute(int which) const {
     int value = 0;
@@ -47,23 +63,31 @@ class Machine {
   /// Calls work in a thread's current context.
   void enter() const noexcept { api.cuCtxSetCurrent(context_); }
 
-  Handle module_of(const std::string& source) {
-    const std::lock_guard lock(mutex_);
-    Handle& made = modules_[source];
-    if (!made) {
-      const std::string code = compile(source);
-      enter();
-      check(api.cuModuleLoadData(&made, code.data()), "loading a kernel");
-    }
-    return made;
+  std::unique_ptr<Program> compile(const std::string& source) override {
+    std::string code = compiled(source);
+    Handle module = nullptr;
+    enter();
+    check(api.cuModuleLoadData(&module, code.data()), "loading a kernel");
+    return std::make_unique<CudaProgram>(module, std::move(code));
+  }
+  std::unique_ptr<Program> load(std::span<const std::byte> binary) override {
+    Handle module = nullptr;
+    enter();
+    if (api.cuModuleLoadData(&module, binary.data()) != 0) return nullptr;
+    return std::make_unique<CudaProgram>(module, std::string(reinterpret_cast<const char*>(binary.data()), binary.size()));
   }
 
   const Api& api;
   std::string name;
   int capability = 0;  // 90: 9.0
+  std::optional<Programs> programs;
 
  private:
-  std::string compile(const std::string& source) const {
+  std::string compiled(const std::string& source) const {
+    std::string problem;
+    const CompilerApi* const compiler = load_compiler(problem);
+    if (!compiler) throw Unsupported("the backend cuda cannot compile a kernel: {}", problem);
+    const CompilerApi& api = *compiler;
     const std::string text = std::string(kCudaPrefix) + std::string(kCommonPrefix) + source;
     Handle program = nullptr;
     if (api.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
@@ -87,20 +111,26 @@ class Machine {
   int device_ = 0;
   Handle context_ = nullptr;
   std::string architecture_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, Handle> modules_;
+};
+
+// A kernel that a session has asked for.
+struct CudaKernel {
+  Programs::Entry& program;
+  const std::string name;
+  const unsigned shared_bytes;
+  Handle function = nullptr;  // until the program is compiled
 };
 
 class CudaFunction final : public Function {
  public:
-  CudaFunction(Handle function, size_t shared_bytes) : function(function), shared_bytes(static_cast<unsigned>(shared_bytes)) {}
-  const Handle function;
-  const unsigned shared_bytes;
+  explicit CudaFunction(std::shared_ptr<const CudaKernel> kernel) : kernel(std::move(kernel)) {}
+  const std::shared_ptr<const CudaKernel> kernel;
 };
 
 class CudaRecording final : public Recording {
  public:
-  CudaRecording(std::shared_ptr<Machine> machine, Handle stream, Handle graph) : machine_(std::move(machine)), stream_(stream) {
+  CudaRecording(std::shared_ptr<Machine> machine, Handle stream, Handle graph, bool& failed)
+      : machine_(std::move(machine)), stream_(stream), failed_(failed) {
     const Result result = machine_->api.cuGraphInstantiateWithFlags(&graph_, graph, 0);
     machine_->api.cuGraphDestroy(graph);
     machine_->check(result, "recording its work");
@@ -108,21 +138,28 @@ class CudaRecording final : public Recording {
   ~CudaRecording() override { machine_->api.cuGraphExecDestroy(graph_); }
   void enqueue(RunContext& context) noexcept override {
     machine_->enter();
-    if (const Result result = machine_->api.cuGraphLaunch(graph_, stream_); result != 0)
-      context.fail("CUDA: {} did not accept recorded work: error {}", machine_->name, result);
+    const Result result = machine_->api.cuGraphLaunch(graph_, stream_);
+    if (result == 0) return;
+    failed_ = true;
+    fail_unsupported(context, "CUDA: {} did not accept recorded work: error {}", machine_->name, result);
   }
 
  private:
   std::shared_ptr<Machine> machine_;
   Handle stream_, graph_ = nullptr;
+  bool& failed_;  // the queue's, which lives longer
 };
 
 class CudaQueue final : public Queue {
  public:
   CudaQueue(std::shared_ptr<Machine> machine, const BackendOptions& options)
-      : machine_(std::move(machine)), api_(machine_->api), threads_(std::min(8, std::max(1, options.threads))) {
+      : machine_(std::move(machine)),
+        api_(machine_->api),
+        kernel_cache_(open_kernel_cache(options.kernel_cache)),
+        compiling_threads_(std::max(1, options.threads)),
+        threads_(std::min(8, compiling_threads_)) {
     machine_->enter();
-    machine_->check(api_.cuStreamCreate(&stream_, kStreamNonBlocking), "making a stream");
+    check(api_.cuStreamCreate(&stream_, kStreamNonBlocking), "making a stream");
     device_.name = "cuda " + machine_->name;
     device_.precision = options.precision;
     device_.flops = machine_->attribute(kMultiprocessors) * machine_->attribute(kClockRate) * 1e3 * 256;
@@ -138,6 +175,7 @@ class CudaQueue final : public Queue {
   ~CudaQueue() override {
     machine_->enter();
     api_.cuStreamSynchronize(stream_);
+    for (Handle event : events_) api_.cuEventDestroy_v2(event);
     api_.cuStreamDestroy_v2(stream_);
   }
 
@@ -146,12 +184,18 @@ class CudaQueue final : public Queue {
   std::shared_ptr<void> allocate(size_t bytes) override {
     machine_->enter();
     Address address = 0;
-    machine_->check(api_.cuMemAlloc_v2(&address, std::max<size_t>(bytes, 1)), "allocating");
+    check(api_.cuMemAlloc_v2(&address, std::max<size_t>(bytes, 1)), "allocating");
     return {reinterpret_cast<void*>(address), [machine = machine_](void* memory) {
               machine->enter();
               machine->api.cuMemFree_v2(reinterpret_cast<Address>(memory));
             }};
   }
+  std::shared_ptr<void> adopt(const Backend::Foreign& memory, std::shared_ptr<const void> owner) override {
+    machine_->enter();
+    check(api_.cuStreamSynchronize(nullptr), "waiting for the default stream");  // which may still write it
+    return {std::const_pointer_cast<void>(owner), static_cast<char*>(memory.handle) + memory.offset};
+  }
+  Backend::Foreign foreign(const void* address) const override { return {const_cast<void*>(address), 0}; }
   // Copies pass through page-locked memory, in parts, so that the device reads one part while threads copy the next.
   void copy_from_host(void* to, const void* from, size_t bytes) override {
     if (bytes == 0) return;
@@ -161,8 +205,7 @@ class CudaQueue final : public Queue {
       const size_t part = std::min(bytes - done, bytes < 2 * kPart ? kPart / 4 : kPart);
       if (staged_ + part > kStaging) finish();
       copy(staging + staged_, static_cast<const char*>(from) + done, part);
-      machine_->check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<Address>(to) + done, staging + staged_, part, stream_),
-                      "copying to the device");
+      check(api_.cuMemcpyHtoDAsync_v2(reinterpret_cast<Address>(to) + done, staging + staged_, part, stream_), "copying to the device");
       staged_ += part, done += part;
     }
   }
@@ -172,7 +215,7 @@ class CudaQueue final : public Queue {
     for (size_t done = 0; done < bytes;) {
       const size_t part = std::min(bytes - done, kStaging);
       if (staged_ > 0) finish();
-      machine_->check(api_.cuMemcpyDtoHAsync_v2(staging, reinterpret_cast<Address>(from) + done, part, stream_), "copying from the device");
+      check(api_.cuMemcpyDtoHAsync_v2(staging, reinterpret_cast<Address>(from) + done, part, stream_), "copying from the device");
       finish();
       copy(static_cast<char*>(to) + done, staging, part);
       done += part;
@@ -181,51 +224,96 @@ class CudaQueue final : public Queue {
 
   std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t shared_bytes, const Extent&,
                                      const Extent&) override {
-    Handle function = nullptr;
-    const Handle module = machine_->module_of(source);
-    machine_->check(api_.cuModuleGetFunction(&function, module, name.c_str()), "finding a kernel");
-    if (shared_bytes > 0)
-      machine_->check(api_.cuFuncSetAttribute(function, kMostSharedBytes, static_cast<int>(shared_bytes)), "reserving shared memory");
-    return std::make_unique<CudaFunction>(function, shared_bytes);
+    wanted_.push_back(
+        std::make_shared<CudaKernel>(CudaKernel{machine_->programs->entry(source), name, static_cast<unsigned>(shared_bytes)}));
+    return std::make_unique<CudaFunction>(wanted_.back());
+  }
+  void compile() override {
+    const auto wanted = std::exchange(wanted_, {});
+    std::vector<Programs::Entry*> entries;
+    for (const auto& kernel : wanted) entries.push_back(&kernel->program);
+    try {
+      machine_->programs->make(std::move(entries), kernel_cache_.get(), compiling_threads_);
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+    machine_->enter();
+    for (const auto& kernel : wanted) {
+      check(api_.cuModuleGetFunction(&kernel->function, static_cast<const CudaProgram&>(*kernel->program.program()).module,
+                                     kernel->name.c_str()),
+            "finding a kernel");
+      if (kernel->shared_bytes > 0)
+        check(api_.cuFuncSetAttribute(kernel->function, kMostSharedBytes, static_cast<int>(kernel->shared_bytes)),
+              "reserving shared memory");
+    }
   }
 
   bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept override {
     void* values[kMostArguments];
     for (size_t i = 0; i < arguments.size(); ++i) values[i] = const_cast<void*>(static_cast<const void*>(&arguments[i].address));
     machine_->enter();
-    const CudaFunction& cuda = static_cast<CudaFunction&>(function);
-    return api_.cuLaunchKernel(cuda.function, groups[0], groups[1], groups[2], group[0], group[1], group[2], cuda.shared_bytes, stream_,
-                               values, nullptr) == 0;
+    const CudaKernel& kernel = *static_cast<CudaFunction&>(function).kernel;
+    const bool taken = api_.cuLaunchKernel(kernel.function, groups[0], groups[1], groups[2], group[0], group[1], group[2],
+                                           kernel.shared_bytes, stream_, values, nullptr) == 0;
+    failed_ = failed_ || !taken;
+    return taken;
   }
 
   void finish() override {
     machine_->enter();
-    machine_->check(api_.cuStreamSynchronize(stream_), "finishing its work");
+    check(api_.cuStreamSynchronize(stream_), "finishing its work");
     staged_ = 0;
+  }
+
+  bool can_stamp() override { return true; }
+  void stamp() noexcept override {
+    machine_->enter();
+    if (stamps_ == events_.size()) {
+      Handle event = nullptr;
+      if (api_.cuEventCreate(&event, 0) != 0) return;
+      events_.push_back(event);
+    }
+    api_.cuEventRecord(events_[stamps_++], stream_);
+  }
+  std::vector<double> take_stamps() override {
+    machine_->enter();
+    std::vector<double> seconds(std::exchange(stamps_, 0));
+    for (size_t i = 1; i < seconds.size(); ++i) {
+      float milliseconds = 0;
+      if (api_.cuEventElapsedTime(&milliseconds, events_[0], events_[i]) == 0) seconds[i] = static_cast<double>(milliseconds) * 1e-3;
+    }
+    return seconds;
   }
 
   bool can_record() const override { return true; }
   void begin_recording() override {
     machine_->enter();
-    machine_->check(api_.cuStreamBeginCapture_v2(stream_, kCaptureThreadLocal), "beginning to record");
+    check(api_.cuStreamBeginCapture_v2(stream_, kCaptureThreadLocal), "beginning to record");
   }
   std::unique_ptr<Recording> end_recording() override {
     machine_->enter();
     Handle graph = nullptr;
-    machine_->check(api_.cuStreamEndCapture(stream_, &graph), "recording");
-    return std::make_unique<CudaRecording>(machine_, stream_, graph);
+    check(api_.cuStreamEndCapture(stream_, &graph), "recording");
+    return std::make_unique<CudaRecording>(machine_, stream_, graph, failed_);
   }
 
  private:
+  void check(Result result, std::string_view what) {
+    if (result != 0) failed_ = true;
+    machine_->check(result, what);
+  }
   std::shared_ptr<Machine> machine_;
   const Api& api_;
+  std::unique_ptr<EntryFile> kernel_cache_;
+  std::vector<std::shared_ptr<CudaKernel>> wanted_;  // whose programs are to be compiled
   static constexpr size_t kStaging = 8 << 20, kPart = 1 << 20;
 
   char* page_locked() {
     machine_->enter();
     if (!staging_) {
       void* memory = nullptr;
-      machine_->check(api_.cuMemHostAlloc(&memory, kStaging, 0), "allocating page-locked memory");
+      check(api_.cuMemHostAlloc(&memory, kStaging, 0), "allocating page-locked memory");
       staging_ = {static_cast<char*>(memory), [machine = machine_](char* memory) {
                     machine->enter();
                     machine->api.cuMemFreeHost(memory);
@@ -244,7 +332,9 @@ class CudaQueue final : public Queue {
 
   Handle stream_ = nullptr;
   Device device_;
-  int threads_;
+  std::vector<Handle> events_;  // for time stamps
+  size_t stamps_ = 0;           // of them that are in use
+  int compiling_threads_, threads_;
   std::shared_ptr<char> staging_;
   size_t staged_ = 0;  // bytes of it that copies to the device may still read
 };
@@ -263,6 +353,8 @@ int count_devices(const Api& api, std::string& problem) {
 std::shared_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
   std::string problem;
   const Api* api = load_api(problem);
+  // With a file of compiled kernels the compiler may never be needed.
+  if (api && options.kernel_cache.empty() && !load_compiler(problem)) api = nullptr;
   if (!api || count_devices(*api, problem) == 0) throw Unsupported("the backend cuda cannot be used: {}", problem);
   static std::mutex mutex;
   static std::shared_ptr<Machine>& machine = *new std::shared_ptr<Machine>;  // never destroyed: the driver may be gone by then
@@ -276,6 +368,7 @@ std::vector<DeviceRow> cuda_devices() {
   const Api* api = load_api(problem);
   const int count = api ? count_devices(*api, problem) : 0;
   if (count == 0) return {{"cuda", "", "", problem}};
+  load_compiler(problem);
   std::vector<DeviceRow> rows;
   for (int i = 0; i < count; ++i) {
     int device = 0, major = 0, minor = 0, units = 0;
@@ -287,7 +380,8 @@ std::vector<DeviceRow> cuda_devices() {
     api->cuDeviceGetAttribute(&minor, kMinor, device);
     api->cuDeviceGetAttribute(&units, kMultiprocessors, device);
     api->cuDeviceTotalMem_v2(&bytes, device);
-    rows.push_back({"cuda", name, format("compute capability {}.{}, {} multiprocessors, {} GiB", major, minor, units, bytes >> 30), ""});
+    rows.push_back(
+        {"cuda", name, format("compute capability {}.{}, {} multiprocessors, {} GiB", major, minor, units, bytes >> 30), problem});
   }
   return rows;
 }

@@ -17,10 +17,11 @@ inline constexpr uint64_t kDeviceTypeAll = 0xFFFFFFFF, kDeviceTypeGpu = 1 << 2;
 inline constexpr UInt kDeviceType = 0x1000, kMaxComputeUnits = 0x1002, kMaxWorkGroupSize = 0x1004, kMaxClockFrequency = 0x100C,
                       kGlobalMemSize = 0x101F, kLocalMemSize = 0x1023, kDeviceName = 0x102B, kDriverVersion = 0x102D,
                       kDeviceVersion = 0x102F, kExtensions = 0x1030, kHostUnifiedMemory = 0x1035, kPlatformName = 0x0902,
-                      kProgramBuildLog = 0x1183;
-inline constexpr uint64_t kMemReadWrite = 1;
+                      kProgramBinarySizes = 0x1165, kProgramBinaries = 0x1166, kProgramBuildLog = 0x1183, kProfilingEnd = 0x1283,
+                      kMemSize = 0x1102;
+inline constexpr uint64_t kMemReadWrite = 1, kQueueProfiling = 2;
 
-struct Api {
+struct Functions {
   Int (*clGetPlatformIDs)(UInt, Handle*, UInt*);
   Int (*clGetPlatformInfo)(Handle, UInt, size_t, void*, size_t*);
   Int (*clGetDeviceIDs)(Handle, uint64_t, UInt, Handle*, UInt*);
@@ -29,19 +30,29 @@ struct Api {
   Handle (*clCreateCommandQueue)(Handle, Handle, uint64_t, Int*);
   Handle (*clCreateBuffer)(Handle, uint64_t, size_t, void*, Int*);
   Handle (*clCreateProgramWithSource)(Handle, UInt, const char**, const size_t*, Int*);
+  Handle (*clCreateProgramWithBinary)(Handle, UInt, const Handle*, const size_t*, const unsigned char**, Int*, Int*);
   Int (*clBuildProgram)(Handle, UInt, const Handle*, const char*, void (*)(Handle, void*), void*);
+  Int (*clGetProgramInfo)(Handle, UInt, size_t, void*, size_t*);
   Int (*clGetProgramBuildInfo)(Handle, Handle, UInt, size_t, void*, size_t*);
   Handle (*clCreateKernel)(Handle, const char*, Int*);
   Int (*clSetKernelArg)(Handle, UInt, size_t, const void*);
   Int (*clEnqueueNDRangeKernel)(Handle, Handle, UInt, const size_t*, const size_t*, const size_t*, UInt, const Handle*, Handle*);
   Int (*clEnqueueWriteBuffer)(Handle, Handle, UInt, size_t, size_t, const void*, UInt, const Handle*, Handle*);
   Int (*clEnqueueReadBuffer)(Handle, Handle, UInt, size_t, size_t, void*, UInt, const Handle*, Handle*);
+  Int (*clEnqueueMarkerWithWaitList)(Handle, UInt, const Handle*, Handle*);
+  Int (*clGetEventProfilingInfo)(Handle, UInt, size_t, void*, size_t*);
+  Int (*clReleaseEvent)(Handle);
   Int (*clFlush)(Handle);
   Int (*clFinish)(Handle);
+  Int (*clGetMemObjectInfo)(Handle, UInt, size_t, void*, size_t*);
+  Int (*clRetainMemObject)(Handle);
   Int (*clReleaseMemObject)(Handle);
   Int (*clReleaseKernel)(Handle);
   Int (*clReleaseProgram)(Handle);
   Int (*clReleaseCommandQueue)(Handle);
+};
+
+struct Api : Functions {
   std::unique_ptr<os::SharedLibrary> library;
 };
 

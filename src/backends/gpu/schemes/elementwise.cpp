@@ -6,6 +6,7 @@
 #include "backends/gpu/schemes/elementwise.h"
 #include "backends/gpu/schemes/packed.h"
 #include "backends/gpu/schemes/schemes.h"
+#include "ops/operator.h"
 
 namespace minnow::gpu {
 namespace {
@@ -231,6 +232,18 @@ std::string scalar_text(const Tensor& tensor) {
   return {};
 }
 
+// Whether the node's result is a boolean, by its operator's rule; `inputs` have dtypes.
+bool gives_boolean(const Node& node, std::span<const ValueInfo* const> inputs) {
+  const Operator* const definition = OperatorSet::builtin().find(node.op());
+  if (!definition || definition->outputs.empty()) return false;
+  const DTypeRule& rule = definition->outputs[0].dtype;
+  if (rule.kind == DTypeRule::Kind::fixed) return rule.dtype == DType::boolean;
+  for (size_t i = 0; i < std::min(inputs.size(), definition->inputs.size()); ++i)
+    if (rule.kind == DTypeRule::Kind::same_as && definition->inputs[i].name == rule.name)
+      return inputs[i] && inputs[i]->dtype == DType::boolean;
+  return false;
+}
+
 std::optional<Body> body_of(const NodeView& node, std::span<const std::string> operands) {
   if (node.op() != kFusedElementwise) {
     const auto text = expression_of(node, operands);
@@ -264,8 +277,7 @@ std::optional<Body> body_of(const NodeView& node, std::span<const std::string> o
     }
     // Only f32 and booleans are fused.
     ValueInfo result;
-    const bool decides = is_boolean_result(inner.op());
-    result.dtype = decides ? DType::boolean : DType::f32;
+    result.dtype = gives_boolean(inner, infos) ? DType::boolean : DType::f32;
     if (inner.op() == "Cast") return std::nullopt;
     const ValueInfo* outputs[] = {&result};
     const auto text = expression_of(NodeView(inner, infos, outputs), names);

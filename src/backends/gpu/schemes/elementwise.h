@@ -17,12 +17,4 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
 /// The activation of x as an expression of floats.
 std::string expression_of(const Activation& activation, const std::string& x);
 
-/// Whether an elementwise operator's result is a boolean.
-inline bool is_boolean_result(std::string_view op) {
-  for (const std::string_view each :
-       {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"})
-    if (op == each) return true;
-  return false;
-}
-
 }  // namespace minnow::gpu
