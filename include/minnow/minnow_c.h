@@ -222,6 +222,11 @@ typedef struct minnow_session_options {
   const char* tuning;    /* a file of minnow_model_tune; NULL: plans are made by estimates, as where the file does not fit */
   /* A file in which processes share packed weights; it is extended when weights were packed. NULL: none. See minnow/minnow.h. */
   const char* weight_cache;
+  /* The backend, as in minnow/minnow.h: "cpu", "auto", "cuda", ...; NULL: "cpu". */
+  const char* backend;
+  /* A file in which processes keep the compiled kernels of devices. NULL: none. */
+  const char* kernel_cache;
+  int32_t fallback; /* not 0: go on with the processor if the device cannot be used, fails or has no memory left */
 } minnow_session_options;
 
 /* Measures, for about `seconds`, which schemes and how many threads are fastest for inputs of these shapes on this machine, and adds the

@@ -271,8 +271,8 @@ nb::tuple measure(const Model& model, nb::handle given, double seconds, bool pro
 }  // namespace
 
 RunOptions run_options(const nb::dict& given) {
-  static const std::vector<std::string> kNames = {"threads",    "precision",   "memory", "backend", "memory_limit",
-                                                  "time_limit", "pin_threads", "power",  "tuning",  "weight_cache"};
+  static const std::vector<std::string> kNames = {"threads",     "precision", "memory", "backend",      "memory_limit", "time_limit",
+                                                  "pin_threads", "power",     "tuning", "weight_cache", "kernel_cache", "fallback"};
   RunOptions made;
   SessionOptions& options = made.session;
   for (const auto& [key, value] : given) {
@@ -306,6 +306,12 @@ RunOptions run_options(const nb::dict& given) {
       if (!value.is_none())
         options.weight_cache =
             argument<std::string>(nb::module_::import_("minnow._files").attr("path_of")(value), "weight_cache", "a path");
+    } else if (name == "kernel_cache") {
+      if (!value.is_none())
+        options.kernel_cache =
+            argument<std::string>(nb::module_::import_("minnow._files").attr("path_of")(value), "kernel_cache", "a path");
+    } else if (name == "fallback") {
+      options.fallback = argument<bool>(value, "fallback", "True or False");
     } else {
       throw TypeFault("there is no option \"{}\"{}", name, nearest(name, kNames));
     }
@@ -334,10 +340,10 @@ void with_warnings(const std::function<void()>& f) {
 
 SessionOptions RunOptions::of(const Model& model) const {
   SessionOptions result = session;
-  if (tuning.empty() && session.weight_cache.empty()) return result;
+  if (tuning.empty() && session.weight_cache.empty() && session.kernel_cache.empty()) return result;
   with_warnings([&] {
     if (!tuning.empty()) result = tuned(model, session, tuning);
-    if (!session.weight_cache.empty()) Session(model, result);  // which reads the file
+    if (!session.weight_cache.empty() || !session.kernel_cache.empty()) Session(model, result);  // which reads the file
   });
   return result;
 }

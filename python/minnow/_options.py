@@ -11,13 +11,15 @@ class RunOptions(TypedDict, total=False):
     threads: int  #: that compute; 0, the default, takes all cores
     precision: Literal["normal", "high", "low"]  #: "high": plain sums only; "normal": may use Winograd; "low": may compute in 16 bits
     memory: Literal["normal", "low"]  #: "low": weights and scratch take the least memory, at the price of time
-    backend: Union[str, Sequence[str]]  #: "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", or several to choose from
+    backend: Union[str, Sequence[str]]  #: "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", or several to choose from; "auto": a device, if there is one, and the processor
     memory_limit: int  #: bytes that a run may hold beside weights, inputs and outputs; 0: physical memory
     time_limit: float  #: seconds that a run may take; 0: none (of models alone)
     pin_threads: bool  #: each thread of the process's pool stays on one core
     power: Literal["performance", "balanced", "efficient"]  #: all cores and active waiting, or half of the cores, which sleep at once
     tuning: Union[str, "os.PathLike[str]", None]  #: a file of tools.tune(), by whose measurements plans are made (of models alone)
     weight_cache: Union[str, "os.PathLike[str]", None]  #: a file in which processes share packed weights, written where something had to be packed (of models alone)
+    kernel_cache: Union[str, "os.PathLike[str]", None]  #: a file in which processes keep the compiled kernels of devices, written where one had to be compiled
+    fallback: bool  #: go on with the processor if a device cannot be used, fails or has no memory left (a model's run is then repeated)
 
 
 def check(options: Mapping[str, Any], others: Sequence[str] = ()) -> None:

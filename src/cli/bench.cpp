@@ -61,7 +61,7 @@ void bench_command(const MeasureOptions& arguments) {
   double operations = 0;
   const PlanReport report = session.plan_report();
   for (const PlanRow& row : report.rows) operations += row.operations * static_cast<double>(report.batch_parts);
-  const double peak = make_backend(arguments.run.backend, used)->measure_peak();
+  const double peak = report.rows.empty() ? 0 : make_backend(report.rows.front().backend, used)->measure_peak();
   const double median = times[times.size() / 2], gflops = operations / times[0] * 1e-9;
   Json json = {{"model", arguments.model},
                {"backend", arguments.run.backend},

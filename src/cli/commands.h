@@ -69,8 +69,8 @@ struct OperatorOptions {
 struct RunOptions {
   int threads = 0;
   std::string backend = "cpu", precision = "normal", memory = "normal";
-  std::string power, tuning, weight_cache;
-  bool pin_threads = false;
+  std::string power, tuning, weight_cache, kernel_cache;
+  bool pin_threads = false, fallback = false;
   double memory_limit_mb = 0;
   void add_to(CLI::App& command, bool with_tuning = true);
   /// The options without the results in the file of --tuning.

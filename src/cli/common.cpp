@@ -86,12 +86,18 @@ std::shared_ptr<const OperatorSet> OperatorOptions::load() const { return librar
 
 namespace {
 
+std::vector<std::string> backend_choices() {
+  std::vector<std::string> names = backend_names();
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
 /// Calls add(name, short name, help, member, check, word for the value) for each option.
 template <class Add>
 void for_each_run_option(bool with_tuning, Add&& add) {
   using O = RunOptions;
   add("threads", "-t,", "threads that compute; 0: all cores", &O::threads, whole_number_from(0, 1024), "N");
-  add("backend", "-b,", "where to compute", &O::backend, one_of(backend_names()), "");
+  add("backend", "-b,", "where to compute", &O::backend, one_of(backend_choices()), "");
   add("precision", "-p,", "high: plain sums only; normal: may use Winograd; low: may compute in 16 bits", &O::precision,
       one_of({"high", "normal", "low"}), "");
   add("memory", "", "low: weights and scratch take the least memory, at the price of time", &O::memory, one_of({"normal", "low"}), "");
@@ -103,6 +109,8 @@ void for_each_run_option(bool with_tuning, Add&& add) {
     add("tuning", "", "a file that `minnow tune` wrote: plans follow its measurements", &O::tuning, CLI::Validator(), "FILE");
     add("weight-cache", "", "a file in which processes share packed weights: written at the first run, mapped at later ones",
         &O::weight_cache, CLI::Validator(), "FILE");
+    add("kernel-cache", "", "a file in which processes keep the compiled kernels of devices: written where one had to be compiled",
+        &O::kernel_cache, CLI::Validator(), "FILE");
   }
   add("memory-limit", "", "megabytes that a run may hold beside weights, inputs and outputs; 0: the machine's memory", &O::memory_limit_mb,
       number_from(0, 1e12), "MB");
@@ -117,6 +125,7 @@ void RunOptions::add_to(CLI::App& command, bool with_tuning) {
     option->type_name(word);
   });
   command.add_flag("--pin", pin_threads, "keep each thread of the pool on one core");
+  command.add_flag("--fallback", fallback, "go on with the processor if the backend's device cannot be used, fails or has no memory left");
 }
 
 void OtherOptions::add_to(CLI::App& command) {
@@ -158,6 +167,8 @@ SessionOptions RunOptions::session() const {
   options.memory = memory;
   options.pin_threads = pin_threads;
   options.weight_cache = weight_cache;
+  options.kernel_cache = kernel_cache;
+  options.fallback = fallback;
   options.memory_limit = static_cast<size_t>(memory_limit_mb * 1e6);
   options.power = power;
   return options;

@@ -212,8 +212,10 @@ Json json_of(const RunOptions& options) {
                {"precision", options.precision},
                {"memory", options.memory},
                {"memory-limit", options.memory_limit_mb}};
-  for (const auto& [name, text] :
-       {std::pair("power", &options.power), {"tuning", &options.tuning}, {"weight-cache", &options.weight_cache}})
+  for (const auto& [name, text] : {std::pair("power", &options.power),
+                                   {"tuning", &options.tuning},
+                                   {"weight-cache", &options.weight_cache},
+                                   {"kernel-cache", &options.kernel_cache}})
     if (!text->empty()) json[name] = *text;
   return json;
 }

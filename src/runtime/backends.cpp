@@ -3,12 +3,15 @@
 #include "runtime/backends.h"
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
 #if MINNOW_GPU
 #include "backends/gpu/gpu.h"
 #endif
+#include "base/log.h"
 #include "base/os.h"
 #include "base/processor.h"
 #include "runtime/power.h"
@@ -22,6 +25,8 @@ struct Row {
   std::vector<DeviceRow> (*devices)();  // null: the processor
 };
 
+constexpr std::string_view kAuto = "auto";
+
 constexpr Row kBackends[] = {
     {"cpu", make_cpu_backend, nullptr},
 #if MINNOW_GPU
@@ -33,12 +38,49 @@ constexpr Row kBackends[] = {
     {"reference", make_reference_backend, nullptr},
 };
 
+// Backends that the program has added.
+struct Added {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, MakeBackend>> rows;
+};
+Added& added() {
+  static Added& all = *new Added;  // never destroyed: sessions may outlive static variables
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Row& row : kBackends) names.emplace_back(row.name);
+  const std::lock_guard lock(added().mutex);
+  for (const auto& [name, make] : added().rows) names.push_back(name);
   return names;
+}
+
+void add_backend(const std::string& name, MakeBackend make) {
+  for (const std::string& known : backend_names())
+    if (known == name || name == kAuto) throw InvalidArgument("there is a backend \"{}\" already", name);
+  const std::lock_guard lock(added().mutex);
+  added().rows.emplace_back(name, std::move(make));
+}
+
+std::vector<std::string> resolved_names(const std::vector<std::string>& names) {
+  std::vector<std::string> resolved;
+  for (const std::string& name : names) {
+    if (name != kAuto) {
+      resolved.push_back(name);
+      continue;
+    }
+    if constexpr (kHasDevices)
+      for (const DeviceRow& row : device_rows())
+        if (row.backend != "cpu" && row.problem.empty() && !row.is_processor) {
+          resolved.push_back(row.backend);
+          break;
+        }
+    resolved.emplace_back("cpu");
+  }
+  return resolved;
 }
 
 std::vector<std::string> usable_backend_names() {
@@ -61,6 +103,13 @@ std::vector<DeviceRow> device_rows() {
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {
   for (const Row& row : kBackends)
     if (row.name == name) return row.make(options);
+  MakeBackend make;
+  {
+    const std::lock_guard lock(added().mutex);
+    for (const auto& row : added().rows)
+      if (row.first == name) make = row.second;
+  }
+  if (make) return make(options);
   throw InvalidArgument("there is no backend \"{}\"; this build has {}", name, backend_names());
 }
 
@@ -83,12 +132,19 @@ BackendOptions backend_options(const SessionOptions& options) {
   else if (options.precision != "normal")
     throw InvalidArgument("precision is \"{}\", it should be high, normal or low", options.precision);
   made.isa = options.isa;
+  made.kernel_cache = options.kernel_cache;
   return made;
 }
 
 std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends, size_t& wanted) {
   std::vector<std::shared_ptr<Backend>> made;
-  for (const std::string& name : options.backends) made.push_back(make_backend(name, for_backends));
+  for (const std::string& name : resolved_names(options.backends)) try {
+      made.push_back(make_backend(name, for_backends));
+    } catch (const Unsupported& error) {
+      if (!options.fallback) throw;
+      log("{}; the session does without it", error.what());
+    }
+  if (made.empty() && !options.backends.empty()) made.push_back(make_cpu_backend(for_backends));
   wanted = made.size();
   // The processor computes what a device cannot.
   if (!made.empty() && !made.back()->uses_host_memory()) made.push_back(make_cpu_backend(for_backends));

@@ -127,6 +127,9 @@ SessionOptions options_for(const Model& model, const minnow_session_options* opt
   if (from.tuning) tuning = from.tuning;
   if (from.weight_cache) made.weight_cache = from.weight_cache;
   if (from.power) made.power = from.power;
+  if (from.backend) made.backends = {from.backend};
+  if (from.kernel_cache) made.kernel_cache = from.kernel_cache;
+  made.fallback = from.fallback != 0;
   return made;
 }
 

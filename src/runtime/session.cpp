@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "base/no_memory.h"
 #include "base/os.h"
 #include "base/topology.h"
 #include "base/watch.h"
 #include "runtime/backends.h"
 #include "runtime/executor.h"
+#include "runtime/inputs.h"
 #include "runtime/model.h"
 #include "runtime/power.h"
 #include "runtime/profile.h"
@@ -29,7 +31,15 @@ void check_kind(const Graph& graph, size_t i, Datum::Kind given) {
     throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), name_of(given));
 }
 
-void check_shape(const Graph& graph, size_t i, const TensorView& given) {
+void check_input(const Graph& graph, size_t i, const TensorView& given) {
+  check_input_shape(graph, i, given);
+  const Value& input = *graph.inputs()[i];
+  if (!given.data() && given.elements() != 0) throw InvalidArgument("{}: input \"{}\" has no data", graph.source, input.name());
+}
+
+}  // namespace
+
+void check_input_shape(const Graph& graph, size_t i, const TensorView& given) {
   const Value& input = *graph.inputs()[i];
   const ValueType& type = input.type;
   bool fits = type.dtype == DType::undefined || type.dtype == given.dtype();
@@ -44,14 +54,6 @@ void check_shape(const Graph& graph, size_t i, const TensorView& given) {
     throw InvalidArgument("{}: input \"{}\" should be {}, it is {}{}{}", graph.source, input.name(), to_string(type), given.dtype(),
                           given.shape(), advice);
 }
-
-void check_input(const Graph& graph, size_t i, const TensorView& given) {
-  check_shape(graph, i, given);
-  const Value& input = *graph.inputs()[i];
-  if (!given.data() && given.elements() != 0) throw InvalidArgument("{}: input \"{}\" has no data", graph.source, input.name());
-}
-
-}  // namespace
 
 struct Session::Impl {
   Impl(const Model& model, const SessionOptions& given) : model(model.impl()), options(resolved(given)) {
@@ -108,18 +110,43 @@ struct Session::Impl {
     ++context.run_number;
     const size_t outputs = graph().outputs().size();
     const ChargeTo session(account);
-    executor->run(live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
-      const ChargeTo nobody;  // outputs are the caller's, states stay
-      if (k < outputs) return destination(k, dtype, shape);
-      StateBuffers& state = states[k - outputs];
-      if (!state.next || state.next.dtype() != dtype || !(state.next.shape() == shape)) state.next = Tensor(dtype, shape);
-      return const_cast<void*>(state.next.data());
+    with_fallback([&] {
+      executor->run(live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
+        const ChargeTo nobody;  // outputs are the caller's, states stay
+        if (k < outputs) return destination(k, dtype, shape);
+        StateBuffers& state = states[k - outputs];
+        if (!state.next || state.next.dtype() != dtype || !(state.next.shape() == shape)) state.next = Tensor(dtype, shape);
+        return const_cast<void*>(state.next.data());
+      });
     });
     for (StateBuffers& state : states) {
       std::swap(state.current, state.next);
       state.slot.view = state.current.view();
     }
     model->packed.save();
+  }
+
+  /// Calls f(). If a device fails in it and the session may do without devices, it is called again with the processor alone.
+  void with_fallback(FunctionRef<void()> f) {
+    try {
+      return f();
+    } catch (const Error& error) {
+      if (!leave_devices(error.what())) throw;
+    }
+    f();
+  }
+  /// False if no device has failed.
+  bool leave_devices(std::string_view error) {
+    PlanEnvironment& environment = context.environment;
+    const auto has_failed = [](const auto& backend) { return backend->has_failed(); };
+    if (!kHasDevices || !options.fallback || std::none_of(environment.backends.begin(), environment.backends.end(), has_failed))
+      return false;
+    log("{}; the session goes on with the processor", error);
+    executor->forget_plans();
+    options.backends = {"cpu"};
+    std::vector<std::shared_ptr<Backend>> backends = make_backends(options, backend_options(options), environment.wanted_backends);
+    context.plan_with(*model->operators, std::move(backends), model->packed, options.memory_limit);
+    return true;
   }
 
   void bind_inputs(std::span<const TensorView> given) {
@@ -219,7 +246,7 @@ void Session::prepare(std::span<const Shape> input_shapes) try {
     ValueInfo info;
     info.dtype = graph.inputs()[i]->type.dtype;
     info.shape = input_shapes[i];
-    check_shape(graph, i, TensorView(info.dtype, info.shape, nullptr));
+    check_input_shape(graph, i, TensorView(info.dtype, info.shape, nullptr));
     infos.push_back(std::move(info));
   }
   for (const Impl::StateBuffers& state : impl_->states) {
@@ -230,7 +257,7 @@ void Session::prepare(std::span<const Shape> input_shapes) try {
   }
   const ChargeTo session(impl_->account);
   const os::OnCores here(impl_->own_cores);
-  impl_->executor->prepare(infos);
+  impl_->with_fallback([&] { impl_->executor->prepare(infos); });
   impl_->model->packed.save();
 } catch (...) {
   throw_as_error();

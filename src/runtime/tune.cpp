@@ -88,7 +88,7 @@ struct Entry {
 std::string place_of(const SessionOptions& options) {
   const BackendOptions for_backends = backend_options(options);
   std::string machine;
-  for (const std::string& name : options.backends) machine += make_backend(name, for_backends)->device().name + ", ";
+  for (const std::string& name : resolved_names(options.backends)) machine += make_backend(name, for_backends)->device().name + ", ";
   const os::CacheSizes caches = os::cache_sizes();
   return format("version {}\nmachine {}{} cores, caches {} {} {}, {}\n", version(), machine, os::available_cores(), caches.l1, caches.l2,
                 caches.l3, os::processor_name());

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command with devices: the file of compiled kernels, sessions that go on without a device, and --backend auto."""
+import json
+import unittest
+
+import numpy as np
+from command import F32, CommandTest, helper, write_model
+
+
+class DeviceTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        devices = json.loads(self.succeeds("devices", "--json").stdout)["devices"]
+        self.usable = {device["backend"] for device in devices if not device["problem"]}
+        self.known = {device["backend"] for device in devices}
+        random = np.random.default_rng(5)
+        self.model = write_model(self.folder / "model.onnx",
+                                 [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["r"]),
+                                  helper.make_node("GlobalAveragePool", ["r"], ["y"])],
+                                 [("x", F32, (1, 3, 9, 11))], [("y", F32, (1, 5, 1, 1))], {"w": random.standard_normal((5, 3, 3, 3)).astype(np.float32)})
+        np.save(self.folder / "x.npy", random.standard_normal((1, 3, 9, 11)).astype(np.float32))
+
+    def result(self, *options, env=None):
+        run = self.succeeds("run", self.model, "--input", "x=x.npy", "--output-dir", "out", *options, env=env)
+        return np.load(self.folder / "out" / "y.npy"), run.stderr
+
+    def test_kernels_are_kept_in_a_file(self):
+        if "opencl" not in self.usable:
+            self.skipTest("no OpenCL device")
+        env = {"POCL_KERNEL_CACHE": "0"}
+        cache = self.folder / "kernels"
+        expected, _ = self.result()
+        device = ("--backend", "opencl", "--kernel-cache", "kernels")
+        for _ in range(2):
+            found, messages = self.result(*device, env=env)
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+            self.assertNotIn("kernels", messages)
+            good = cache.read_bytes()
+        for size in (0, 9, 100, len(good) // 2, len(good) - 1):
+            cache.write_bytes(good[:size])
+            found, messages = self.result(*device, env=env)
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+            self.assertIn("kernels are compiled anew and the file is replaced", messages)
+            self.assertGreater(cache.stat().st_size, 1000)
+        cache.write_bytes(b"a file of the user")
+        self.assertIn("kernels: is not a kernel cache and is not overwritten", self.fails("run", self.model, "--input", "x=x.npy", *device))
+        self.assertEqual(cache.read_bytes(), b"a file of the user")
+
+    def test_a_missing_device(self):
+        missing = next((name for name in ("cuda", "opencl") if name in self.known - self.usable), None)
+        if not missing:
+            self.skipTest("every device is there")
+        self.assertIn(f"the backend {missing} cannot be used", self.fails("run", self.model, "--input", "x=x.npy", "--backend", missing))
+        found, messages = self.result("--backend", missing, "--fallback")
+        np.testing.assert_array_equal(found, self.result()[0])
+        self.assertIn(f"the backend {missing} cannot be used", messages)
+
+    def test_auto(self):
+        found, _ = self.result("--backend", "auto")
+        np.testing.assert_allclose(found, self.result()[0], rtol=1e-4, atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
