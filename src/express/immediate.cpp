@@ -30,7 +30,8 @@ struct Choice {
 /// The cheapest scheme that reads and writes the plain layout. `op`: the operator's name, or kAnyOperator.
 Choice choose(const Runtime& runtime, std::string_view op, const NodeView& view) {
   Choice best;
-  for (const auto& backend : runtime.backends)
+  for (const auto& backend : runtime.backends) {
+    if (memory_of(*backend)) continue;  // a copy to a device takes longer than computing so few elements
     for (const Scheme& scheme : backend->schemes()) {
       if (scheme.op != op) continue;
       try {
@@ -39,6 +40,7 @@ Choice choose(const Runtime& runtime, std::string_view op, const NodeView& view)
         if (!best.scheme || estimate.seconds < best.estimate.seconds) best = {backend.get(), &scheme, std::move(estimate)};
       } catch (const NeedsContents&) {}
     }
+  }
   return best;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "express/scope.h"
 
+#include <algorithm>
 #include <mutex>
 #include <tuple>
 
@@ -17,9 +18,14 @@ Runtime::Runtime(const SessionOptions& given) : options(given) {
 
 bool Runtime::is(const SessionOptions& given) const {
   const auto all = [](const SessionOptions& o) {
-    return std::tie(o.threads, o.precision, o.memory, o.pin_threads, o.backends, o.isa, o.memory_limit, o.power, o.cores, o.active_wait);
+    return std::tie(o.threads, o.precision, o.memory, o.pin_threads, o.backends, o.isa, o.memory_limit, o.power, o.cores, o.active_wait,
+                    o.kernel_cache, o.fallback);
   };
   return all(options) == all(given);
+}
+
+bool Runtime::has_devices() const {
+  return std::any_of(backends.begin(), backends.end(), [](const auto& backend) { return memory_of(*backend) != nullptr; });
 }
 
 namespace {
@@ -27,10 +33,14 @@ namespace {
 std::shared_ptr<const Runtime> runtime_of(const SessionOptions& options) {
   static std::mutex mutex;
   static auto& all = *new std::vector<std::shared_ptr<const Runtime>>;  // outlives every thread
+  thread_local std::vector<std::shared_ptr<const Runtime>> own;         // those with devices
+  for (const auto& runtime : own)
+    if (runtime->is(options)) return runtime;
   const std::lock_guard lock(mutex);
   for (const auto& runtime : all)
     if (runtime->is(options)) return runtime;
-  return all.emplace_back(std::make_shared<const Runtime>(options));
+  auto made = std::make_shared<const Runtime>(options);
+  return made->has_devices() ? own.emplace_back(std::move(made)) : all.emplace_back(std::move(made));
 }
 
 thread_local std::shared_ptr<const Runtime> scope_runtime;  // of the innermost Scope; null: the default

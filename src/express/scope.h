@@ -7,7 +7,8 @@
 
 namespace minnow::express {
 
-/// One object for all scopes of equal options. It lives as long as the process.
+/// One object for all scopes of equal options, which lives as long as the process; with devices, whose queues belong to one thread, one for
+/// each thread.
 struct Runtime {
   SessionOptions options;
   std::vector<std::shared_ptr<Backend>> backends;
@@ -16,6 +17,7 @@ struct Runtime {
 
   explicit Runtime(const SessionOptions& given);
   bool is(const SessionOptions& given) const;
+  bool has_devices() const;
 };
 
 /// That of the innermost Scope of this thread, or the default.
