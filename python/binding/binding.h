@@ -124,6 +124,7 @@ void define_var(nb::module_& m);
 void define_operators(nb::module_& m);
 void define_expressions(nb::module_& m);
 void define_models(nb::module_& m);
+void define_device(nb::module_& m);
 /// How something is run, from a dict with the keys of minnow._options.RunOptions: threads, precision, memory, backend ... InvalidType for
 /// another key, with the nearest ones.
 struct RunOptions {

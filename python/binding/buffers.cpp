@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "buffers.h"
+#include "dlpack.h"
 
 #include <nanobind/ndarray.h>
 
@@ -213,9 +214,7 @@ std::optional<ForeignArray> array_of_buffer(nb::handle object, int flags, std::s
 std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why) { return array_of_buffer(object, PyBUF_FULL_RO, why); }
 std::optional<ForeignArray> writable_array_of_buffer(nb::handle object) { return array_of_buffer(object, PyBUF_FULL, nullptr); }
 
-namespace {
-
-DType dtype_of_dlpack(const nb::dlpack::dtype& type) {
+DType dlpack::dtype_of(const nb::dlpack::dtype& type) {
   using Code = nb::dlpack::dtype_code;
   const auto code = static_cast<Code>(type.code);
   if (type.lanes != 1) return DType::undefined;
@@ -230,8 +229,6 @@ DType dtype_of_dlpack(const nb::dlpack::dtype& type) {
   if (code == Code::Complex) return type.bits == 64 ? DType::complex64 : type.bits == 128 ? DType::complex128 : DType::undefined;
   return DType::undefined;
 }
-
-}  // namespace
 
 std::optional<ForeignArray> array_of_dlpack(nb::handle object) {
   using Array = nb::ndarray<nb::ro, nb::device::cpu>;
@@ -259,7 +256,7 @@ std::optional<ForeignArray> array_of_dlpack(nb::handle object) {
   }
   if (found.ndim() > kMaxRank) throw InvalidArgument("an array has {} dimensions, at most {} are possible", found.ndim(), kMaxRank);
   ForeignArray array;
-  array.dtype = dtype_of_dlpack(found.dtype());
+  array.dtype = dlpack::dtype_of(found.dtype());
   if (array.dtype == DType::undefined) return std::nullopt;
   for (size_t i = 0; i < found.ndim(); ++i) {
     array.shape.push_back(static_cast<int64_t>(found.shape(i)));

@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Var.__dlpack__(): capsules of both generations of DLPack's ABI.
-#include <nanobind/ndarray.h>
+#include "dlpack.h"
+
 #include <nanobind/stl/pair.h>
 
-#include <array>
-#include <memory>
-
-#include "binding.h"
-
 namespace minnow::python {
-namespace {
+namespace dlpack {
 
-using Code = nb::dlpack::dtype_code;
-
-// The structures of dlpack.h, whose layout is the ABI: unversioned before 1.0, versioned since.
-struct Unversioned {
-  static constexpr const char* kName = "dltensor";
-  nb::dlpack::dltensor tensor;
-  void* context;
-  void (*deleter)(Unversioned*);
-};
-struct Versioned {
-  static constexpr const char* kName = "dltensor_versioned";
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(Versioned*);
-  uint64_t flags;
-  nb::dlpack::dltensor tensor;
-};
-constexpr uint64_t kReadOnly = 1, kCopied = 2;
-constexpr int32_t kCpu = 1;
-
-/// No bits where DLPack has no code for the dtype.
 nb::dlpack::dtype code_of(DType dtype) {
+  using Code = nb::dlpack::dtype_code;
   const auto made = [&](Code code) { return nb::dlpack::dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(size_of(dtype) * 8), 1}; };
   switch (dtype) {
     case DType::boolean:
@@ -61,45 +37,6 @@ nb::dlpack::dtype code_of(DType dtype) {
   }
 }
 
-/// A managed tensor and the memory that it points to.
-template <class Managed>
-struct Exported {
-  Managed managed{};
-  Tensor tensor;
-  std::array<int64_t, kMaxRank> shape{}, strides{};
-};
-
-template <class Managed>
-nb::object capsule_of(Tensor tensor, [[maybe_unused]] uint64_t flags) {
-  auto exported = std::make_unique<Exported<Managed>>();
-  exported->tensor = std::move(tensor);
-  const Tensor& kept = exported->tensor;
-  int64_t step = 1;
-  for (size_t i = kept.shape().rank(); i-- > 0; step *= exported->shape[i]) {
-    exported->shape[i] = kept.shape()[i];
-    exported->strides[i] = step;
-  }
-  Managed& managed = exported->managed;
-  managed.tensor = {
-      const_cast<void*>(kept.data()), {kCpu, 0}, static_cast<int32_t>(kept.shape().rank()), code_of(kept.dtype()), exported->shape.data(),
-      exported->strides.data(),       0};
-  managed.context = exported.get();
-  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
-  if constexpr (std::is_same_v<Managed, Versioned>) {
-    managed.major = 1, managed.minor = 0;
-    managed.flags = flags;
-  }
-  const nb::object capsule = nb::steal(PyCapsule_New(&managed, Managed::kName, [](PyObject* made) {
-    if (!PyCapsule_IsValid(made, Managed::kName)) return;  // somebody took the tensor, and renamed the capsule
-    auto* unused = static_cast<Managed*>(PyCapsule_GetPointer(made, Managed::kName));
-    unused->deleter(unused);
-  }));
-  if (!capsule.is_valid()) nb::raise_python_error();
-  exported.release();
-  return capsule;
-}
-
-/// The two integers of an option.
 std::pair<long, long> two_integers(nb::handle given, const char* name) {
   std::pair<long, long> two;
   if (nb::try_cast(given, two)) return two;
@@ -107,7 +44,9 @@ std::pair<long, long> two_integers(nb::handle given, const char* name) {
   throw TypeFault("{} takes None or a tuple of two integers, not {}", name, shown(given));
 }
 
-}  // namespace
+}  // namespace dlpack
+
+using namespace dlpack;
 
 nb::object to_writable_numpy(const Tensor& tensor) {
   const nb::dlpack::dtype code = code_of(tensor.dtype());
@@ -134,8 +73,9 @@ void define_dlpack(nb::class_<Var>& var) {
           throw nb::buffer_error(format("DLPack is not used for {}; use astype()", tensor.dtype()).c_str());
         const bool copies = !copy.is_none() && PyObject_IsTrue(copy.ptr()) == 1;
         if (copies) tensor = Tensor(TensorView(tensor));
-        if (versioned) return capsule_of<Versioned>(std::move(tensor), copies ? kCopied : kReadOnly);
-        return capsule_of<Unversioned>(std::move(tensor), 0);
+        const Place place{const_cast<void*>(tensor.data()), kCpu, 0, 0, tensor.dtype(), tensor.shape()};
+        if (versioned) return capsule_of<Versioned>(place, std::move(tensor), copies ? kCopied : kReadOnly);
+        return capsule_of<Unversioned>(place, std::move(tensor), 0);
       },
       nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
       nb::arg("copy") = nb::none(),

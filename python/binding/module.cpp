@@ -16,6 +16,7 @@ NB_MODULE(_minnow, m) {
   define_operators(m);
   define_expressions(m);
   define_models(m);
+  define_device(m);
   define_compress(m);
   define_vision(m);
   define_optim(m);

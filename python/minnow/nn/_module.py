@@ -352,6 +352,9 @@ class LoadedModule(Module):
                  loaded: _minnow.LoadedModel | None = None) -> None:
         """The part of a model between these values, run by these options. loaded: a copy of another module's."""
         self._options = dict(options)
+        backends = self._options.get("backend", "cpu")
+        self._names_device = backends not in ("cpu", "reference") and list(backends) != ["cpu"]
+        self._device_model: _minnow.DeviceModel | None = None
         self._loaded = loaded = loaded or _minnow.load_module(model, inputs, outputs, self._options)
         self._input_names = [row[0] for row in loaded.model.inputs]
         self._dtypes = [row[1] for row in loaded.model.inputs]
@@ -436,12 +439,19 @@ class LoadedModule(Module):
         """Return the model's outputs for these inputs, in the order of forward(): a single output itself, several as a tuple.
 
         If an input is a NumPy array and none is a Var, the outputs are writable NumPy arrays. Otherwise they are Vars, as everywhere in the package.
+        If the module's backend is a device and an input is an array there (a tensor of torch on CUDA, say, or a DeviceArray), nothing is copied, and the
+        outputs are DeviceArrays, which DLPack shares: torch.from_dlpack(module(x)). Other inputs are copied to the device.
         out: an array or a Var of the output's dtype and shape for the result, which is returned; a list for several outputs. Results are computed
         directly into row-major arrays, without a copy. Raises the errors of forward().
         """
         if out is not None and "out" in self._input_names:
             named["out"], out = out, None
         values = self._values(inputs, named)
+        if self._names_device and any(_minnow.is_on_device(value) for value in values):
+            if out is not None:
+                raise InvalidType("out is for arrays of the host; arrays of a device give new ones")
+            on_device = self._on_device()(values)
+            return on_device[0] if len(on_device) == 1 else tuple(on_device)
         if out is None:
             results = self._run(values, gives_arrays(values))
             return results[0] if len(results) == 1 else tuple(results)
@@ -451,6 +461,22 @@ class LoadedModule(Module):
             raise InvalidType(f"out has {len(places)} array{'s' * (len(places) != 1)}; the model has {len(self.outputs)} output{'s' * (len(self.outputs) != 1)} ({', '.join(self.outputs)})")
         self._run(values, False, places)
         return out
+
+    def _on_device(self) -> _minnow.DeviceModel:
+        if self._device_model is None:
+            self._device_model = _minnow.DeviceModel(self._loaded.model, self._options)
+        return self._device_model
+
+    def to_device(self, array: VarLike) -> _minnow.DeviceArray:
+        """Copy an array to the device that is the module's backend, for calls of this module and of others on that device.
+
+        >>> module = minnow.load(path, backend="opencl")  # doctest: +SKIP
+        >>> module(module.to_device(x)).numpy()           # doctest: +SKIP
+
+        Raises InvalidArgument (a ValueError) if the module's backend is no device, Unsupported if the device cannot be used or the model has states, and
+        OutOfMemory (a MemoryError).
+        """
+        return self._on_device().upload(array)
 
     def prepare(self, shapes: Mapping[str, Sequence[int | None]] | Sequence[Any] | None = None) -> LoadedModule:
         """Plan for inputs of these shapes and pack the weights now, so that the first call with them does not have to; return the module.
@@ -675,10 +701,11 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     (a TypeError) for an unknown option.
 
     options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
-    backend ("cpu", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
+    backend ("cpu", "auto", "cuda", "opencl", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
     "balanced", "efficient"), tuning (a file of tools.tune(); a UserWarning says if it has no entry for this model and machine),
     weight_cache (a file in which processes share the packed weights of this model; the first run that packs writes it, and replaces it,
-    with a UserWarning, if it is damaged, or of another model, machine or build).
+    with a UserWarning, if it is damaged, or of another model, machine or build), kernel_cache (a file of compiled kernels for devices, likewise),
+    fallback (True: go on with the processor if a device is missing, fails or has no memory left).
     """
     check(options, ("inputs", "outputs", "optimize", "shapes", "runtime_manager"))
     given: dict[str, Any] = {**(runtime_manager.options if runtime_manager is not None else {}), **options}
