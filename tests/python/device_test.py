@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays that stay on a device, between modules and by DLPack."""
+import sys
+import unittest
+
+try:
+    import numpy as np
+    from onnx import TensorProto, helper
+
+    import minnow
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+
+def model_bytes():
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])], "graph",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", 3))], [helper.make_tensor_value_info("y", TensorProto.FLOAT, ("n", 3))],
+                              [helper.make_tensor("w", TensorProto.FLOAT, (3, 3), [1, -2, 0.5, 3, 0, 1, -1, 2, 0.25])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
+
+
+class DeviceArrays(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.x = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
+        cls.model = model_bytes()
+        cls.cpu = minnow.load(cls.model)
+        try:
+            cls.module = minnow.load(cls.model, backend="opencl")
+            cls.there = cls.module.to_device(cls.x)
+        except minnow.Error as error:
+            raise unittest.SkipTest(str(error))
+
+    def test_arrays_stay_on_the_device(self):
+        y = self.module(self.there)
+        self.assertEqual((y.shape, y.dtype, y.backend), ((4, 3), minnow.float32, "opencl"))
+        np.testing.assert_allclose(y.numpy(), self.cpu(self.x), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(self.module(y).numpy(), self.cpu(self.cpu(self.x)), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(self.module({"x": y}).numpy(), self.cpu(self.cpu(self.x)), rtol=1e-5, atol=1e-6)
+        self.assertIsInstance(self.module(self.x), np.ndarray)  # arrays of the host as before
+        self.assertRegex(repr(y), r"DeviceArray\(shape=\[4, 3\]")
+
+    def test_dlpack_shares_memory_with_other_libraries(self):
+        class Foreign:  # an array of another library
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, stream=None):
+                return self.array.__dlpack__(stream=stream)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        self.assertEqual(self.there.__dlpack_device__(), (4, 0))
+        other = minnow.load(self.model, backend="opencl")
+        expected = self.cpu(self.x)
+        for _ in range(3):
+            np.testing.assert_allclose(other(Foreign(self.there)).numpy(), expected, rtol=1e-5, atol=1e-6)
+        for options in ({}, {"max_version": (1, 0)}, {"dl_device": (4, 0)}):
+            self.assertIn("dltensor", repr(self.there.__dlpack__(**options)))
+        for options in ({"copy": True}, {"dl_device": (1, 0)}):
+            with self.assertRaises(BufferError):
+                self.there.__dlpack__(**options)
+
+    def test_errors(self):
+        with self.assertRaises(minnow.InvalidArgument):
+            self.cpu.to_device(self.x)
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'input "x" should be'):
+            self.module(self.module.to_device(self.x[:, :2].copy()))
+        with self.assertRaises(minnow.InvalidType):
+            self.module(self.there, out=np.zeros((4, 3), np.float32))
+
+
+if __name__ == "__main__":
+    unittest.main()
