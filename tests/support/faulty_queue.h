@@ -37,8 +37,9 @@ class FaultyQueue final : public gpu::Queue {
   }
   void copy_from_host(void* to, const void* from, size_t bytes) override { check("copy"), queue_.copy_from_host(to, from, bytes); }
   void copy_to_host(void* to, const void* from, size_t bytes) override { check("copy"), queue_.copy_to_host(to, from, bytes); }
-  std::unique_ptr<gpu::Function> function(const std::string& source, const std::string& name, size_t shared_bytes) override {
-    return queue_.function(source, name, shared_bytes);
+  std::unique_ptr<gpu::Function> function(const std::string& source, const std::string& name, size_t shared_bytes, const gpu::Extent& group,
+                                          const gpu::Extent& groups) override {
+    return queue_.function(source, name, shared_bytes, group, groups);
   }
   void compile() override { check("compile"), queue_.compile(); }
   int tensor_cores() const override { return queue_.tensor_cores(); }

@@ -85,6 +85,7 @@ class Queue {
   virtual std::vector<double> take_stamps() { return {}; }
   /// Whether a function has failed because the device is lost, has no memory left, or does not take a kernel.
   bool has_failed() const noexcept { return failed_; }
+  void note_failure() noexcept { failed_ = true; }
 
   Faults faults;  // its memory goes with the queue
 

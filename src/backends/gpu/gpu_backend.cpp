@@ -9,7 +9,7 @@ GpuBackend::GpuBackend(std::string_view name, std::unique_ptr<Queue> queue)
     : name_(name), queue_(std::move(queue)), schemes_(scheme_table()) {}
 
 void GpuBackend::finish() {
-  queue_->finish();
+  watched([&] { queue_->finish(); });
   const Faults& faults = queue_->faults;
   if (!faults.memory) return;
   int32_t found[3];

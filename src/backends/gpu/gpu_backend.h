@@ -13,24 +13,46 @@ class GpuBackend final : public Backend {
   const Device& device() const override { return queue_->device(); }
   std::span<const Scheme> schemes() const override { return schemes_; }
   bool uses_host_memory() const override { return false; }
-  std::shared_ptr<void> allocate(size_t bytes) override { return queue_->allocate(bytes); }
+  std::shared_ptr<void> allocate(size_t bytes) override {
+    return watched([&] { return queue_->allocate(bytes); });
+  }
   std::shared_ptr<void> adopt(const Foreign& memory, std::shared_ptr<const void> owner) override {
     return queue_->adopt(memory, std::move(owner));
   }
   Foreign foreign(const void* address) override { return queue_->foreign(address); }
-  void copy_from_host(void* to, const void* from, size_t bytes) override { queue_->copy_from_host(to, from, bytes); }
-  void copy_to_host(void* to, const void* from, size_t bytes) override { queue_->copy_to_host(to, from, bytes); }
-  void prepared() override { queue_->compile(); }
+  void copy_from_host(void* to, const void* from, size_t bytes) override {
+    watched([&] { queue_->copy_from_host(to, from, bytes); });
+  }
+  void copy_to_host(void* to, const void* from, size_t bytes) override {
+    watched([&] { queue_->copy_to_host(to, from, bytes); });
+  }
+  void prepared() override {
+    watched([&] { queue_->compile(); });
+  }
   bool has_failed() const noexcept override { return queue_->has_failed(); }
   bool can_stamp() override { return queue_->can_stamp(); }
   void stamp() noexcept override { queue_->stamp(); }
   std::vector<double> take_stamps() override { return queue_->take_stamps(); }
   bool can_record() const override { return queue_->can_record(); }
-  void begin_recording() override { queue_->begin_recording(); }
-  std::unique_ptr<Recording> end_recording() override { return queue_->end_recording(); }
+  void begin_recording() override {
+    watched([&] { queue_->begin_recording(); });
+  }
+  std::unique_ptr<Recording> end_recording() override {
+    return watched([&] { return queue_->end_recording(); });
+  }
   void finish() override;
 
  private:
+  // Calls the driver; a failure is the device's.
+  template <class F>
+  auto watched(F f) -> decltype(f()) {
+    try {
+      return f();
+    } catch (...) {
+      queue_->note_failure();
+      throw;
+    }
+  }
   std::string_view name_;
   std::unique_ptr<Queue> queue_;
   std::vector<Scheme> schemes_;

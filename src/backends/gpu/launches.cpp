@@ -93,6 +93,7 @@ void Launches::run(RunContext& context) noexcept {
         address = static_cast<const char*>(context.scratch) + placed.index;
     }
     if (!queue_.launch(*launch.function, launch.groups, launch.group, launch.arguments)) {
+      queue_.note_failure();
       fail_unsupported(context, "{}: the driver of {} did not accept the kernel {}", where_, queue_.device().name, launch.name);
       return;
     }
