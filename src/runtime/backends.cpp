@@ -38,6 +38,13 @@ constexpr Row kBackends[] = {
     {"reference", make_reference_backend, nullptr},
 };
 
+// Drivers that compute on the processor.
+bool is_processor(const DeviceRow& row) {
+  for (const std::string_view word : {"llvmpipe", "softpipe", "SwiftShader"})
+    if (row.name.find(word) != row.name.npos) return true;
+  return row.is_processor;
+}
+
 // Backends that the program has added.
 struct Added {
   std::mutex mutex;
@@ -74,7 +81,7 @@ std::vector<std::string> resolved_names(const std::vector<std::string>& names) {
     }
     if constexpr (kHasDevices)
       for (const DeviceRow& row : device_rows())
-        if (row.backend != "cpu" && row.problem.empty() && !row.is_processor) {
+        if (row.backend != "cpu" && row.problem.empty() && !is_processor(row)) {
           resolved.push_back(row.backend);
           break;
         }
