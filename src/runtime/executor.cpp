@@ -405,7 +405,7 @@ Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Dest
   forget_plans();
 }
 
-// Of a live-in on a device.
+// A copy of a live-in that lies on a device.
 [[gnu::cold]] Tensor Executor::contents_of(const TensorView& live_in) const {
   Tensor copy(live_in.dtype(), live_in.shape());
   memory_->copy_to_host(const_cast<void*>(copy.data()), live_in.data(), live_in.bytes());
