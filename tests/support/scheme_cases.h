@@ -22,6 +22,9 @@ std::vector<SchemeCase> attention_cases();
 // gradient_cases.cpp
 std::vector<SchemeCase> gradient_cases();
 
+// sparse_cases.cpp
+std::vector<SchemeCase> sparse_cases();
+
 // quantized_cases.cpp
 std::vector<SchemeCase> quantized_cases();
 

@@ -79,6 +79,12 @@ std::vector<Layer> convolutions() {
   add(normal({64, 32, 4, 4}), Tensor(), {7, 20}, {1, 2}, "ConvTranspose");
   add(normal({32, 32, 2, 2}), Tensor(), {7, 20}, {1}, "ConvTranspose");
   add(normal({16, 16, 2, 2, 2}), Tensor(), {5}, {1}, "ConvTranspose");
+  for (const int64_t kernel : {1, 3}) {
+    Tensor sparse = normal({48, 40, kernel, kernel});
+    for (int64_t i = 0; i < sparse.elements(); ++i)
+      if (i * 7 % 11 > 1) sparse.writable().data<float>()[i] = 0;
+    add(sparse, normal({48}), {9, 30, 58}, {1});
+  }
   const Tensor w = normal({32, 512, 3, 3});  // so deep that products of many places are cut along k
   for (int64_t size : {4, 40}) {
     const Tensor offsets = shaped({1, 18, size - 2, size - 2});

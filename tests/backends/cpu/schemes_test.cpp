@@ -651,9 +651,10 @@ std::vector<SchemeCase> layout_cases() {
 std::map<std::string, std::vector<std::unique_ptr<PreparedCase>>>& cases_by_operator() {
   static auto kCases = [] {
     std::map<std::string, std::vector<std::unique_ptr<PreparedCase>>> made;
-    for (auto& cases : {conv_cases(), deform_conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(),
-                        binary_cases(), program_cases(), attention_cases(), gradient_cases(), quantized_cases(), recurrent_cases(),
-                        row_cases(), cast_cases(), arg_cases(), line_cases(), sampling_cases(), movement_cases(), layout_cases()})
+    for (auto& cases : {conv_cases(),      deform_conv_cases(), conv_transpose_cases(), pool_cases(),      matmul_cases(),
+                        unary_cases(),     binary_cases(),      program_cases(),        attention_cases(), gradient_cases(),
+                        quantized_cases(), sparse_cases(),      recurrent_cases(),      row_cases(),       cast_cases(),
+                        arg_cases(),       line_cases(),        sampling_cases(),       movement_cases(),  layout_cases()})
       for (const SchemeCase& one : cases) made[one.op].push_back(std::make_unique<PreparedCase>(one));
     return made;
   }();

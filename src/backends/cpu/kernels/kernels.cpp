@@ -15,7 +15,9 @@
 #if MINNOW_SMALL
 #define MINNOW_LARGE_TABLES(DO, target)
 #else
-#define MINNOW_LARGE_TABLES(DO, target) DO(target, NBitsKernels)
+#define MINNOW_LARGE_TABLES(DO, target) \
+  DO(target, NBitsKernels)              \
+  DO(target, SparseKernels)
 #endif
 // Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels.
 #define MINNOW_KERNEL_TABLES(DO, target) \

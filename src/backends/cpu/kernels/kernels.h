@@ -26,6 +26,7 @@
 #include "backends/cpu/kernels/recurrent.h"
 #include "backends/cpu/kernels/resample.h"
 #include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/sparse.h"
 #include "backends/cpu/kernels/sum_product.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
@@ -64,6 +65,7 @@ struct Kernels {
   const Functions64Kernels* functions64;
 #if !MINNOW_SMALL
   const NBitsKernels* nbits;
+  const SparseKernels* sparse;
 #endif
 #if MINNOW_GRADIENTS
   const ChannelKernels* channels;

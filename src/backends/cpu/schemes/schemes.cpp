@@ -44,8 +44,7 @@ std::vector<Scheme> scheme_table() {
     table.insert(table.end(), file.begin(), file.end());
 #endif
 #if !MINNOW_SMALL
-  const std::span<const Scheme> nbits = nbits_schemes();
-  table.insert(table.end(), nbits.begin(), nbits.end());
+  for (const std::span<const Scheme> file : {nbits_schemes(), sparse_schemes()}) table.insert(table.end(), file.begin(), file.end());
 #endif
   for (const std::span<const Scheme> file : files) table.insert(table.end(), file.begin(), file.end());
   return table;
