@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "runtime": PLANNER,
     "express": RUNTIME,
     "train": EXPRESS | {"backends/cpu"},  # whose instruction sets its loops are compiled for
-    "compress": TRAIN | {"passes", "exporters"},  # quantizes graphs in the operators that ONNX files are written in
+    "compress": TRAIN | {"passes", "exporters", "numerics"},  # quantizes graphs in the operators that ONNX files are written in
     "numerics": {"base", "backends/cpu"},  # whose instruction sets its loops are compiled for
     "vision": {"base", "backends/cpu", "numerics"},
     "cli": None,  # anything

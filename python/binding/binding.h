@@ -135,6 +135,7 @@ struct RunOptions {
 };
 RunOptions run_options(const nb::dict& given);
 void define_compress(nb::module_& m);
+void define_prune(nb::module_& m);
 void define_vision(nb::module_& m);
 void define_optim(nb::module_& m);
 void define_command(nb::module_& m);

@@ -6,11 +6,10 @@
 
 #include "binding.h"
 #include "cli/samples.h"
+#include "samples.h"
 
 namespace minnow::python {
-namespace {
 
-/// A path; arrays by the names of inputs, whose first axis counts samples; or a list of samples, each a list of arrays.
 compress::Samples samples_from(const Model& model, nb::handle given, const char* name) {
   if (nb::isinstance<nb::str>(given)) return cli::read_samples(model, nb::cast<std::string>(given), {}, 0);
   if (nb::isinstance<nb::dict>(given)) {
@@ -27,6 +26,8 @@ compress::Samples samples_from(const Model& model, nb::handle given, const char*
   }
   return {samples->size(), [samples](size_t i) { return (*samples)[i]; }};
 }
+
+namespace {
 
 nb::list rows_of(const std::vector<compress::LayerReport>& layers) {
   nb::list rows;

@@ -18,6 +18,7 @@ NB_MODULE(_minnow, m) {
   define_models(m);
   define_device(m);
   define_compress(m);
+  define_prune(m);
   define_vision(m);
   define_optim(m);
   define_custom(m);

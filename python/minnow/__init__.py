@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
     from minnow._options import RunOptions
     from minnow._progress import Callback
+    from minnow._pruning import Pruning
     from minnow._quantization import Quantization, Samples
     from minnow._training import Trained
     import builtins
-    from minnow import audio as audio, cv as cv, data as data, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
+    from minnow import audio as audio, compress as compress, cv as cv, data as data, expr as expr, nn as nn, numpy as numpy, optim as optim, tools as tools
     from minnow._autograd import (checkpoint as checkpoint, custom_gradient as custom_gradient, custom_vjp as custom_vjp, grad as grad,
                                   stop_gradient as stop_gradient, value_and_grad as value_and_grad, with_gradient_hook as with_gradient_hook)
     from minnow._trainable import load_trainable as load_trainable
     from minnow.nn import Module as Module
 
 # Submodules that are imported at their first use. minnow.compat is not among them: it redirects `import MNN`, so only an explicit import may load it.
-_SUBMODULES = ("audio", "cv", "data", "expr", "nn", "numpy", "optim", "tools")
+_SUBMODULES = ("audio", "compress", "cv", "data", "expr", "nn", "numpy", "optim", "tools")
 
 _AUTOGRAD = ("checkpoint", "custom_gradient", "custom_vjp", "grad", "stop_gradient", "value_and_grad", "with_gradient_hook")
 
@@ -100,6 +101,21 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
     return quantize(source, destination, calibration, evaluation=evaluation, method=method, skip=skip, html=html, progress=progress, **options)
 
 
+@suggesting
+def prune(source: ModelPath, destination: str | os.PathLike[str], *, calibration: Samples | None = None, **options: object) -> Pruning:
+    """Make a trained model sparse or smaller and write it as .minnow or .onnx (docs/pruning.md).
+
+    options name a step and one of its settings: prune_sparsity=0.8, prune_pattern="1x4", prune_distribution, prune_layers, prune_skip set weights to
+    zero; channels_operations=0.5, channels_criterion, channels_multiple, channels_skip remove channels; low_rank_energy=0.9 factors layers;
+    palette_bits=4 makes weights indices into a palette. Without an option, 80 % of the weights become zero. calibration: inputs as of quantize(), for
+    channels_criterion="taylor". Returns the path, the bytes of the file, a sentence for each step, and the seconds.
+
+    Raises InvalidArgument (a ValueError) for options that do not fit, and Unsupported if a step can change nothing.
+    """
+    from minnow._pruning import prune
+    return prune(source, destination, calibration=calibration, **options)
+
+
 if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name in _SUBMODULES:
@@ -125,4 +141,4 @@ def __dir__() -> list[str]:
 
 __all__ = ["Cancelled", "Error", "FileNotFound", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "IsADirectory",
            "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "checkpoint", "convert", "custom_gradient", "custom_vjp", "dtype", "float16", "float32", "float64", "grad", "int8", "int16", "int32", "int64", "load",
-           "load_trainable", "promote", "quantize", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad", "with_gradient_hook"]
+           "load_trainable", "promote", "prune", "quantize", "stop_gradient", "train", "uint8", "uint16", "uint32", "uint64", "value_and_grad", "with_gradient_hook"]

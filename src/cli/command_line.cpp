@@ -166,8 +166,8 @@ class CommandLine {
     app_.fallthrough(false);
     app_.formatter(std::make_shared<HelpFormatter>());
     app_.set_help_flag("-h,--help", "explain");
-    for (const auto add : {add_convert, add_run, add_bench, add_tune, add_train, add_quantize, add_compare, add_inspect, add_profile,
-                           add_ops, add_devices, add_completion})
+    for (const auto add : {add_convert, add_run, add_bench, add_tune, add_train, add_quantize, add_prune, add_compare, add_inspect,
+                           add_profile, add_ops, add_devices, add_completion})
       add(app_);
     add_help(app_);
     set_log_hook([](std::string_view message) { say(format("minnow: {}", message)); });
@@ -241,6 +241,7 @@ class CommandLine {
       "  minnow tune model.minnow --file tuning.txt   find the fastest ways to compute it here, and remember them\n"
       "  minnow train recipe.toml                     train or fine-tune a network (the Python package's command)\n"
       "  minnow quantize model.onnx small.minnow --calibration pictures/   compute with 8-bit integers\n"
+      "  minnow prune model.onnx sparse.minnow           four of five weights become zero\n"
       "  minnow compare model.onnx model.minnow       find where two models differ\n"
       "  minnow inspect model.minnow --plan           show what it consists of and how it will be computed\n",
       "minnow"};

@@ -31,6 +31,7 @@ void add_compare(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_train(CLI::App& app);
 void add_quantize(CLI::App& app);
+void add_prune(CLI::App& app);
 void add_completion(CLI::App& app);
 
 // Exit statuses (docs/command.md). `compare` is the exception, as diff is: 1 where something differs, 2 for every error.

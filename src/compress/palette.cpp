@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights as indices into a palette: Gather(palette, Cast(indices)), which is computed when a model is loaded.
+#include <minnow/convert.h>
+#include <minnow/prune.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/no_memory.h"
+#include "base/watch.h"
+#include "compress/fidelity.h"
+#include "compress/names.h"
+#include "compress/observer.h"
+#include "compress/selection.h"
+#include "passes/rewrite.h"
+#include "runtime/model.h"
+
+namespace minnow::compress {
+namespace {
+
+/// Lloyd's algorithm along a line: intervals of the sorted numbers, whose means come from sums of all numbers before. Zero, if it occurs,
+/// is in the palette.
+std::vector<float> palette_of(std::span<const float> weights, size_t count) {
+  std::vector<float> sorted(weights.begin(), weights.end());
+  std::sort(sorted.begin(), sorted.end());
+  const bool has_zero = std::binary_search(sorted.begin(), sorted.end(), 0.0F);
+  if (has_zero) std::erase(sorted, 0.0F);
+  const size_t colours = count - has_zero;
+  std::vector<float> palette;
+  if (!sorted.empty()) {
+    std::vector<double> sums(sorted.size() + 1, 0);
+    for (size_t i = 0; i < sorted.size(); ++i) sums[i + 1] = sums[i] + static_cast<double>(sorted[i]);
+    // From evenly spaced numbers and quantiles in equal parts: the former keep the large weights, the latter the many small ones.
+    const double low = static_cast<double>(sorted.front()), high = static_cast<double>(sorted.back());
+    std::vector<double> centers;
+    for (size_t i = 0; i < colours; ++i) {
+      const double part = (static_cast<double>(i) + 0.5) / static_cast<double>(colours);
+      const double quantile = static_cast<double>(sorted[static_cast<size_t>(part * static_cast<double>(sorted.size()))]);
+      centers.push_back(0.5 * (low + part * (high - low)) + 0.5 * quantile);
+    }
+    constexpr int kRounds = 100;
+    for (int round = 0; round < kRounds; ++round) {
+      double moved = 0;
+      size_t begin = 0;
+      for (size_t i = 0; i < centers.size(); ++i) {
+        size_t end = sorted.size();
+        if (i + 1 < centers.size())
+          end = static_cast<size_t>(
+              std::lower_bound(sorted.begin(), sorted.end(), static_cast<float>(0.5 * (centers[i] + centers[i + 1]))) - sorted.begin());
+        if (end > begin) {
+          const double mean = (sums[end] - sums[begin]) / static_cast<double>(end - begin);
+          moved = std::max(moved, std::abs(mean - centers[i]));
+          centers[i] = mean, begin = end;
+        }
+      }
+      if (moved <= 1e-6 * (high - low)) break;
+    }
+    for (const double center : centers) palette.push_back(static_cast<float>(center));
+  }
+  if (has_zero) palette.push_back(0);
+  std::sort(palette.begin(), palette.end());
+  palette.resize(count, palette.back());
+  return palette;
+}
+
+size_t nearest_of(const std::vector<float>& palette, float weight) {
+  const size_t above = static_cast<size_t>(std::lower_bound(palette.begin(), palette.end(), weight) - palette.begin());
+  if (above == 0) return 0;
+  if (above == palette.size()) return above - 1;
+  return weight - palette[above - 1] <= palette[above] - weight ? above - 1 : above;
+}
+
+std::string refusal_of(const Node& node, const PaletteOptions& options) {
+  if (is_named(node, options.skip)) return "the options skip it";
+  if (!options.layers.empty() && !is_named(node, options.layers)) return "the options do not name it";
+  const Tensor* w = node.input(1) ? node.input(1)->constant() : nullptr;
+  if (!w || w->dtype() != DType::f32) return "its weights are not constant f32";
+  if (static_cast<size_t>(w->elements()) < options.smallest) return format("it has {} weights", w->elements());
+  for (const float value : std::span(w->data<float>(), static_cast<size_t>(w->elements())))
+    if (!(std::abs(value) <= 1e30F)) return "its weights are not all finite";
+  return {};
+}
+
+void check(const PaletteOptions& options, const std::string& prefix = {}) {
+  if (options.bits != 2 && options.bits != 4 && options.bits != 8)
+    throw InvalidArgument("{}bits: {} is none of 2, 4, 8", prefix, options.bits);
+}
+
+}  // namespace
+
+void PaletteOptions::set(const std::string& key, const std::string& value, const std::string& prefix) try {
+  PaletteOptions changed = *this;
+  if (key == "bits")
+    changed.bits = static_cast<int>(std::clamp(number(value, prefix + key), 0.0, 99.0));
+  else if (key == "smallest")
+    changed.smallest = static_cast<size_t>(std::clamp(number(value, prefix + key), 0.0, 1e15));
+  else if (key == "layers")
+    changed.layers = words(value);
+  else if (key == "skip")
+    changed.skip = words(value);
+  else
+    throw InvalidArgument("{}{}: there is no such option{}", prefix, key,
+                          nearest(key, std::vector<std::string>{"bits", "smallest", "layers", "skip"}));
+  check(changed, prefix);
+  *this = std::move(changed);
+} catch (...) {
+  throw_as_error();
+}
+
+Paletted palettize(const Model& model, const PaletteOptions& options) try {
+  check(options);
+  const std::unique_ptr<Graph> graph = simplified(model);
+  check_names(*graph, options.layers, "layers");
+  check_names(*graph, options.skip, "skip");
+  std::vector<PalettedLayer> layers;
+  bool any = false;
+  for (Node& node : graph->nodes()) {
+    if (!is_layer(node)) continue;
+    Watch::check();
+    PalettedLayer row;
+    row.node = label_of(node), row.op = node.op(), row.refusal = refusal_of(node, options);
+    if (row.refusal.empty()) {
+      any = true;
+      Value* value = node.input(1);
+      const Tensor w = *value->constant();
+      const size_t count = static_cast<size_t>(w.elements());
+      const std::span<const float> weights(w.data<float>(), count);
+      const std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
+      Tensor indices(options.bits == 8 ? DType::u8 : options.bits == 4 ? DType::u4 : DType::u2, w.shape());
+      uint8_t* index = static_cast<uint8_t*>(indices.writable().data());
+      std::vector<float> found(count);
+      for (size_t i = 0; i < count; ++i) {
+        index[i] = static_cast<uint8_t>(nearest_of(palette, weights[i]));
+        found[i] = palette[index[i]];
+      }
+      FidelitySum sum;
+      sum.add(weights.data(), found.data(), count);
+      row.fidelity = sum.result();
+      row.bytes_before = stored_bytes(DType::f32, w.shape());
+      row.bytes_after = stored_bytes(indices.dtype(), w.shape()) + palette.size() * sizeof(float);
+      const std::string stem = value->name();
+      Value& stored = graph->add_constant(std::move(indices), graph->fresh_name(stem + "_indices"));
+      Value& colours =
+          graph->add_constant(Tensor::of_f32({static_cast<int64_t>(palette.size())}, palette), graph->fresh_name(stem + "_palette"));
+      const std::string names[] = {graph->fresh_name(stem + "_index"), graph->fresh_name(stem + "_looked_up")};
+      Node& cast =
+          graph->add_node("Cast", std::vector<Value*>{&stored}, std::span(names, 1), {{"to", static_cast<int64_t>(DType::i32)}}, {}, &node);
+      cast.output(0)->type = ValueType::tensor(DType::i32, w.shape());
+      Node& gather = graph->add_node("Gather", std::vector<Value*>{&colours, cast.output(0)}, std::span(names + 1, 1),
+                                     {{"axis", int64_t{0}}}, {}, &node);
+      gather.output(0)->type = ValueType::tensor(DType::f32, w.shape());
+      node.set_input(1, gather.output(0));
+    }
+    layers.push_back(std::move(row));
+  }
+  if (!any)
+    throw Unsupported("{}: no layer has weights for a palette{}", graph->source.empty() ? "the model" : graph->source,
+                      layers.empty() ? "" : format("; {}: {}", layers[0].node, layers[0].refusal));
+  graph->remove_unused_constants();
+  const Model made = model_of(*graph, model);
+  return {convert_model(made, {.operators = model.impl()->custom_operators}), made, std::move(layers)};
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::compress
