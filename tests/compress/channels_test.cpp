@@ -205,7 +205,7 @@ constexpr Network kNetworks[] = {
        const s = f32[32] random 4
        const t = f32[32] random 5
        const m = f32[32] random 6
-       const v = f32[32] 0.7
+       const v = f32[32] fill 0.7
        const s2 = f32[16] random 7
        const t2 = f32[16] random 8
        a = Conv(x, w1) {pads = [1, 1, 1, 1]}
@@ -261,9 +261,9 @@ constexpr Network kNetworks[] = {
        const sizes = i64[4] [1, 16, 5, 7]
        a = Conv(x, w1)
        b = Pad(a, pads)
-       c = Resize(b, , scales) {mode = "nearest"}
+       c = Resize(b, _, scales) {mode = "nearest"}
        d = Conv(c, w2)
-       e = Resize(d, , , sizes) {mode = "linear"}
+       e = Resize(d, _, _, sizes) {mode = "linear"}
        y = Conv(e, w3)
        output y
      })"},
