@@ -109,7 +109,7 @@ struct Factored {
 MINNOW_API Factored factor(const Model& model, const LowRankOptions& options = {});
 
 struct PaletteOptions {
-  int bits = 4;                          // 2, 4 or 8: each weight is one of 2^bits numbers
+  int bits = 4;                          // 2 to 8: each weight is one of 2^bits numbers; stored in 2, 4 or 8
   size_t smallest = 32768;               // weights of fewer numbers stay as they are
   std::vector<std::string> layers = {};  // as of PruneOptions
   std::vector<std::string> skip = {};
@@ -127,7 +127,7 @@ struct Paletted {
   std::vector<PalettedLayer> layers;
 };
 /// Replaces the weights of layers by indices into a palette, which k-means finds (Han et al. 2016, "Deep compression", arXiv:1510.00149).
-/// Files get smaller; loading looks the weights up, and runs take as long as before. Zeros stay zeros. Throws InvalidArgument for wrong
+/// Files get smaller; weights are looked up while they are packed, and runs take as long as before. Zeros stay zeros. Throws InvalidArgument for wrong
 /// options, and Unsupported if no layer has such weights.
 MINNOW_API Paletted palettize(const Model& model, const PaletteOptions& options = {});
 

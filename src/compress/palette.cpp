@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as indices into a palette: Gather(palette, Cast(indices)), which is computed when a model is loaded.
+// Weights as indices into a palette, which are looked up while they are packed.
 #include <minnow/convert.h>
 #include <minnow/prune.h>
 
@@ -126,8 +126,10 @@ Paletted palettize(const Model& model, const PaletteOptions& options) try {
       const Tensor w = *value->constant();
       const size_t count = static_cast<size_t>(w.elements());
       const std::span<const float> weights(w.data<float>(), count);
-      const std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
-      Tensor indices(options.bits == 8 ? DType::u8 : options.bits == 4 ? DType::u4 : DType::u2, w.shape());
+      const DType dtype = options.bits > 4 ? DType::u8 : options.bits > 2 ? DType::u4 : DType::u2;
+      std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
+      palette.resize(size_t{1} << bits_of(dtype), palette.back());
+      Tensor indices(dtype, w.shape());
       uint8_t* index = static_cast<uint8_t*>(indices.writable().data());
       std::vector<float> found(count);
       for (size_t i = 0; i < count; ++i) {
@@ -143,14 +145,10 @@ Paletted palettize(const Model& model, const PaletteOptions& options) try {
       Value& stored = graph->add_constant(std::move(indices), graph->fresh_name(stem + "_indices"));
       Value& colours =
           graph->add_constant(Tensor::of_f32({static_cast<int64_t>(palette.size())}, palette), graph->fresh_name(stem + "_palette"));
-      const std::string names[] = {graph->fresh_name(stem + "_index"), graph->fresh_name(stem + "_looked_up")};
-      Node& cast =
-          graph->add_node("Cast", std::vector<Value*>{&stored}, std::span(names, 1), {{"to", static_cast<int64_t>(DType::i32)}}, {}, &node);
-      cast.output(0)->type = ValueType::tensor(DType::i32, w.shape());
-      Node& gather = graph->add_node("Gather", std::vector<Value*>{&colours, cast.output(0)}, std::span(names + 1, 1),
-                                     {{"axis", int64_t{0}}}, {}, &node);
-      gather.output(0)->type = ValueType::tensor(DType::f32, w.shape());
-      node.set_input(1, gather.output(0));
+      const std::string name[] = {graph->fresh_name(stem + "_looked_up")};
+      Node& look_up = graph->add_node("minnow.LookUp", std::vector<Value*>{&stored, &colours}, name, {}, {}, &node);
+      look_up.output(0)->type = ValueType::tensor(DType::f32, w.shape());
+      node.set_input(1, look_up.output(0));
     }
     layers.push_back(std::move(row));
   }

@@ -53,6 +53,7 @@ namespace minnow {
   X(identity)                       \
   X(linear_attention)               \
   X(logic)                          \
+  X(look_up)                        \
   X(loss)                           \
   X(machine_learning)               \
   X(matmul)                         \

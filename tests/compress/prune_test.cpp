@@ -230,7 +230,7 @@ TEST(Palettize, weights_come_from_few_numbers_and_files_get_smaller) {
     for (int64_t i = 0; i < got.elements(); ++i)
       EXPECT_NEAR(got.data<float>()[i], wanted.data<float>()[i], 1e-3 * std::max(1.0F, std::fabs(wanted.data<float>()[i])));
   }
-  EXPECT_THAT(sentence_of([&] { palettize(model, {.bits = 3}); }), HasSubstr("bits: 3 is none of 2, 4, 8"));
+  EXPECT_THAT(sentence_of([&] { palettize(model, {.bits = 9}); }), HasSubstr("bits: 9 is not from 2 to 8"));
 }
 
 TEST(Steps, take_place_in_order_and_zeros_survive_a_palette) {

@@ -480,6 +480,7 @@ const std::vector<Documentation> kRows = {
     {"minnow.FusedConv", "that of Conv", "", "", {}},
     {"minnow.FusedMatMul", "that of MatMul", "", "", {}},
     {"minnow.LinearAttentionGradient", "those of the inputs", "", "", {}},
+    {"minnow.LookUp", "that of indices", "Han et al. 2016, arXiv:1510.00149", "", {}},
     {"minnow.MatMulNBits", "(..., N) for A of (..., K)", "", "", {}},
     {"minnow.MaxPoolGradient", "that of X", "", "", {}},
     {"minnow.QuantizedConv", "that of Conv", "", "", {}},
