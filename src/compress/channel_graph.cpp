@@ -291,6 +291,7 @@ void ChannelGraph::follow_per_channel(Node& node, size_t first, size_t last) {
 void ChannelGraph::follow_elementwise(Node& node) {
   const auto rank = rank_of(*node.output(0));
   if (!rank) return refuse(node, "its rank is not known");
+  if (node.attributes.find("axis")) return refuse(node, "its numbers lie along an axis");  // QuantizeLinear
   std::optional<size_t> axis;
   const Atoms* atoms = nullptr;
   const auto from_end = [&](const Value& value) { return *rank - *rank_of(value); };
@@ -505,6 +506,12 @@ double ChannelGraph::operations(const std::vector<bool>& removed) const {
     all += work.depthwise ? work.per * out : work.per * out * in / work.groups;
   }
   return all;
+}
+
+bool ChannelGraph::keeps_some(const std::vector<bool>& removed) const {
+  return std::all_of(tracks_.begin(), tracks_.end(), [&](const auto& row) {
+    return std::any_of(row.second.atoms.begin(), row.second.atoms.end(), [&](uint32_t atom) { return !removed[root(atom)]; });
+  });
 }
 
 void ChannelGraph::remove(const std::vector<bool>& removed) {

@@ -39,6 +39,8 @@ class ChannelGraph {
   /// Multiply-adds of one run on one sample. `removed`: by root.
   double operations(const std::vector<bool>& removed) const;
 
+  /// Whether every value keeps a channel: parts of a split could lose all of theirs.
+  bool keeps_some(const std::vector<bool>& removed) const;
   /// Removes channels from the graph; call it once.
   void remove(const std::vector<bool>& removed);
   /// Sets the weights that read removed channels to zero instead: the outputs are those of the graph without the channels.

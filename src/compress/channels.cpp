@@ -236,6 +236,11 @@ ChannelPruned prune_channels(const Model& model, const ChannelOptions& options, 
     }
     if (!best) break;
     for (size_t i = 0; i < best_count; ++i) removed[best->channels[best->removed++].second] = true;
+    if (!channels.keeps_some(removed)) {
+      for (size_t i = 0; i < best_count; ++i) removed[best->channels[--best->removed].second] = false;
+      best->most = best->removed;
+      continue;
+    }
     report.operations_after = channels.operations(removed);
   }
   const auto count_weights = [&] {
