@@ -127,8 +127,8 @@ struct Paletted {
   std::vector<PalettedLayer> layers;
 };
 /// Replaces the weights of layers by indices into a palette, which k-means finds (Han et al. 2016, "Deep compression", arXiv:1510.00149).
-/// Files get smaller; weights are looked up while they are packed, and runs take as long as before. Zeros stay zeros. Throws InvalidArgument for wrong
-/// options, and Unsupported if no layer has such weights.
+/// Files get smaller; weights are looked up while they are packed, and runs take as long as before. Zeros stay zeros. Throws
+/// InvalidArgument for wrong options, and Unsupported if no layer has such weights.
 MINNOW_API Paletted palettize(const Model& model, const PaletteOptions& options = {});
 
 /// The steps of a recipe before quantization, in this order: channels, low rank, prune, palette. A key begins with the name of its step:

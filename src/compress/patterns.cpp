@@ -8,10 +8,8 @@ namespace minnow::compress {
 namespace {
 
 constexpr Pattern kPatterns[] = {
-    {"1x4", "one input by four outputs", 1, 4, 0},
-    {"4x4", "four inputs by four outputs", 4, 4, 0},
-    {"1x16", "one input by sixteen outputs", 1, 16, 0},
-    {"2:4", "two of four neighbouring inputs of each output are kept", 4, 1, 2},
+    {"1x4", "one input by four outputs", 1, 4, 0},      {"4x4", "four inputs by four outputs", 4, 4, 0},
+    {"1x16", "one input by sixteen outputs", 1, 16, 0}, {"2:4", "two of four neighbouring inputs of each output are kept", 4, 1, 2},
     {"unstructured", "each weight by itself", 1, 1, 0},
 };
 
