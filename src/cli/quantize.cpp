@@ -10,6 +10,8 @@
 #include "base/os.h"
 #include "cli/commands.h"
 #if MINNOW_COMPRESS
+#include <minnow/prune.h>
+
 #include "cli/samples.h"
 #endif
 
@@ -129,6 +131,7 @@ void quantize_command(Arguments& arguments) {
   if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
     throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
   compress::QuantizeOptions options;
+  compress::Steps steps;  // before quantization
   if (!arguments.recipe.empty()) {
     const std::string prefix = arguments.recipe + ": ";
     const std::string folder = std::filesystem::path(arguments.recipe).parent_path().string();
@@ -165,7 +168,7 @@ void quantize_command(Arguments& arguments) {
       } else if (key == "max_size") {
         (void)bytes_of(value, prefix + key);
         if (arguments.max_size.empty()) arguments.max_size = value;
-      } else {
+      } else if (!steps.set(key, value, prefix)) {
         options.set(key, value, prefix);
       }
     }
@@ -183,13 +186,19 @@ void quantize_command(Arguments& arguments) {
   if (arguments.data_free == !arguments.calibration.empty())
     throw UsageError(arguments.data_free ? "--data-free makes samples up; leave out --calibration"
                                          : "quantize needs --calibration with typical inputs, or --data-free");
-  const Model model = load_model(arguments.model, arguments.operators);
+  Model model = load_model(arguments.model, arguments.operators);
   const compress::Samples samples = arguments.data_free
                                         ? compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed)
                                         : read_samples(model, arguments.calibration, arguments.pictures, arguments.samples);
   compress::Samples evaluation;
   if (!arguments.evaluation.empty()) evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0);
   const Stopwatch watch;
+  if (!steps.empty()) {
+    const compress::Steps::Result made = steps.apply(model, samples);
+    model = made.plain;
+    for (const std::string& sentence : made.sentences)
+      if (!arguments.json) std::cout << sentence << '\n';
+  }
   const bool searches = arguments.automatic || arguments.max_drop >= 0 || !arguments.max_size.empty();
   compress::SearchOptions aims;
   aims.max_drop = arguments.max_drop < 0 && arguments.min_agreement > 0 ? 100 - arguments.min_agreement : arguments.max_drop;

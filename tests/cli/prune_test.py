@@ -63,6 +63,13 @@ class Prune(CommandTest):
         self.assertLess(first["file_bytes"], len(self.model.read_bytes()) / 3)
         self.assertEqual(set(first) & {"channels", "prune", "palette", "low_rank"}, {"channels", "prune", "palette"})
 
+    def test_quantization_follows_in_the_same_recipe(self):
+        np.savez(self.folder / "data.npz", x=np.repeat(self.x, 4, axis=0))
+        (self.folder / "r.toml").write_text('channels_operations = 0.7\nprune_sparsity = 0.5\ncalibration = "data.npz"\n')
+        answer = self.json("quantize", self.model, "q.minnow", "--recipe", "r.toml")
+        self.assertLess(answer["file_bytes"], len(self.model.read_bytes()) / 4)
+        self.assertEqual(self.output("q.minnow").shape, (3, 24))
+
     def test_errors(self):
         for arguments, status, sentence in (
                 (["x.png"], 2, "is not the name of a file that prune writes"), (["y.minnow", "--sparsity", "1.5"], 2, "not a number from 0 to 1"),
