@@ -93,6 +93,50 @@ struct Quantized {
 /// Quantizes a copy of `model`, which does not change. Throws InvalidArgument for options and samples that do not fit the model, and
 /// Unsupported if no layer can compute with integers. Same model, samples and options: same result.
 MINNOW_API Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options = {});
+
+// Quantization-aware training: where a network rounds while it is trained, and the integer model of the trained numbers. minnow.compress
+// (Python) trains with them.
+
+/// A layer that will compute with integers.
+struct TrainedLayer {
+  std::string name;     // of the value that it gives in the integer model
+  std::string weights;  // the name of the constant
+  size_t axis = 0;      // of its output channels
+  /// The BatchNormalization that will become part of the weights: names of its scale and its running variance; empty if there is none.
+  std::string scale, variance;
+  double epsilon = 0;
+  std::vector<float> steps;  // between neighbouring weights, one for each channel, or one; of weights that took in the normalization
+};
+/// The numbers scale * (integer - zero) of 8 bits.
+struct IntegerScale {
+  float scale = 0;  // 0: not known yet
+  int zero = 0;
+};
+/// Values that are rounded alike.
+struct TrainedValues {
+  std::vector<std::string> names;    // all of them
+  std::vector<std::string> sources;  // those whose ranges count; the others only move their numbers
+  IntegerScale scale;                // of calibration
+};
+struct TrainingPlan {
+  Model model;  // simplified; BatchNormalization stays, and parameters are constants of their own
+  std::vector<TrainedLayer> layers;
+  std::vector<TrainedValues> values;
+};
+/// `samples` without entries leave the scales of values open. Throws as quantize() does.
+MINNOW_API TrainingPlan plan_training(const Model& model, const Samples& samples, const QuantizeOptions& options = {});
+
+struct TrainedNumbers {
+  std::map<std::string, Tensor> constants;          // of TrainingPlan::model, by name
+  std::map<std::string, std::vector<float>> steps;  // of layers, by name
+  std::map<std::string, IntegerScale> scales;       // of values, by name
+};
+/// The integer model of a trained TrainingPlan::model; the same graph as quantize() makes. The report compares it with the trained model in
+/// f32 on `evaluation`, which may have no entries. Throws InvalidArgument if names or shapes do not belong to the plan, and for numbers
+/// that are not finite.
+MINNOW_API Quantized quantize_trained(const Model& model, const TrainedNumbers& numbers, const Samples& evaluation,
+                                      const QuantizeOptions& options = {});
+
 /// A model with some layers in f32, as a search tried it.
 struct Candidate {
   std::vector<std::string> f32;  // names of the nodes

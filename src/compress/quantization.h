@@ -20,6 +20,12 @@ class Quantization {
 
   /// Calibrates. `more_runs`: of the work behind it, for progress.
   void prepare(double more_runs);
+  /// In place of prepare(): numbers that were found in another way, of the selection's groups and layers.
+  void take(std::span<const Quantizer> quantizers, std::vector<LayerNumbers> numbers);
+  const Selection& selection() const noexcept { return selection_; }
+  const Quantizer& quantizer_of(const Value* value) const { return quantizers_.at(value->name()); }
+  const Settings& settings() const noexcept { return settings_; }
+  const Graph& graph() const noexcept { return *graph_; }
   const std::vector<Layer>& layers() const noexcept { return selection_.layers; }
   /// The model with QuantizeLinear and DequantizeLinear around the layers, except those that are excluded.
   Model plain(const std::vector<bool>& excluded) const;
@@ -36,7 +42,6 @@ class Quantization {
   void find_ranges();
   void set_ranges(const RangeMethod& method);
   const RangeMethod& best_method();
-  const Quantizer& quantizer_of(const Value* value) const { return quantizers_.at(value->name()); }
   void round_weights();
   void improve_rounding();
   void correct_biases();

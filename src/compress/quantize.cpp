@@ -29,7 +29,6 @@ size_t bytes_of_constants(const Graph& graph) {
 
 Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options)
     : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
-  if (samples.count == 0 || !samples.at) throw InvalidArgument("there are no calibration samples");
   selection_ = select(*graph_, options.skip);
   if (!selection_.layers.empty()) return;
   std::string why;
@@ -38,7 +37,14 @@ Quantization::Quantization(const Model& model, const Samples& samples, const Qua
   throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source, why);
 }
 
+void Quantization::take(std::span<const Quantizer> quantizers, std::vector<LayerNumbers> numbers) {
+  for (size_t g = 0; g < selection_.groups.size(); ++g)
+    for (const Value* value : selection_.groups[g].values) quantizers_[value->name()] = quantizers[g];
+  numbers_ = std::move(numbers);
+}
+
 void Quantization::prepare(double more_runs) {
+  if (samples_.count == 0 || !samples_.at) throw InvalidArgument("there are no calibration samples");
   const double passes = 1 + options_.correct_bias + (options_.smooth > 0) + (settings_.rounding->improve ? 2 : 0);
   all_runs_ = static_cast<double>(samples_.count) * passes + more_runs;
   if (!settings_.method) all_runs_ += static_cast<double>(2 * range_methods().size() * std::min(kTrialSamples, samples_.count));

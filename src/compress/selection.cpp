@@ -257,20 +257,30 @@ void widen_weights(Graph& graph, const OperatorSet& operators) {
   graph.remove_unused_constants();
 }
 
-}  // namespace
+// Passes that join what training keeps apart, or make integers of it.
+constexpr std::string_view kNotInTraining[] = {"fold_batch_normalizations", "merge_common_subexpressions", "move_quantization",
+                                               "fuse_quantized"};
 
-std::unique_ptr<Graph> simplified(const Model& model) {
+std::unique_ptr<Graph> simplified(const Model& model, bool for_training) {
   const OperatorSet& operators = *model.impl()->operators;
   std::unique_ptr<Graph> graph = onnx::standard_form(operators, model.graph(), kNewestOpset);
   std::vector<Pass> passes;
-  for (Pass pass : all_passes())
-    if (pass.stages &= kSimplify; pass.stages) passes.push_back(pass);
+  for (Pass pass : all_passes()) {
+    const bool fits =
+        !for_training || std::find(std::begin(kNotInTraining), std::end(kNotInTraining), pass.name) == std::end(kNotInTraining);
+    if (pass.stages &= kSimplify; pass.stages && fits) passes.push_back(pass);
+  }
   OptimizeOptions options;
   options.passes = passes;
   optimize(*graph, operators, options);
   widen_weights(*graph, operators);
   return graph;
 }
+
+}  // namespace
+
+std::unique_ptr<Graph> simplified(const Model& model) { return simplified(model, false); }
+std::unique_ptr<Graph> simplified_for_training(const Model& model) { return simplified(model, true); }
 
 Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded) {
   return Selector(graph, skip, excluded).run();

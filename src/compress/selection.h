@@ -32,6 +32,8 @@ struct Selection {
 
 /// A copy of the model's graph in plain operators, simplified as before fusing: batch normalizations are folded, shapes are constants.
 std::unique_ptr<Graph> simplified(const Model& model);
+/// The same for training: batch normalizations stay where they are, and equal parameters stay apart.
+std::unique_ptr<Graph> simplified_for_training(const Model& model);
 
 /// Looks at the outermost graph alone. `skip`: names of nodes, or operators, that stay f32. Throws InvalidArgument for a name that is
 /// neither. `excluded`: which of the layers that a selection without it has stay f32, too.
