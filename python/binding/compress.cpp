@@ -2,6 +2,8 @@
 // Quantization of trained models.
 #include <minnow/compress.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
@@ -44,24 +46,89 @@ nb::list rows_of(const std::vector<compress::OutputReport>& outputs) {
   return rows;
 }
 
+compress::QuantizeOptions options_from(nb::handle options) {
+  compress::QuantizeOptions chosen;
+  for (const auto& [key, value] : argument<std::map<std::string, std::string>>(options, "options", "texts by name")) chosen.set(key, value);
+  return chosen;
+}
+
+std::function<void(double)> progress_of(const nb::object& progress) {
+  return [&progress](double part) {
+    const nb::gil_scoped_acquire acquire;
+    if (!progress.is_none()) progress(part);
+  };
+}
+
+nb::tuple tuple_of(const compress::Quantized& result, const std::string& page) {
+  const compress::QuantizeReport& report = result.report;
+  return nb::make_tuple(result.model, result.plain, rows_of(report.layers), rows_of(report.outputs), report.samples, report.evaluated,
+                        report.bytes_before, report.bytes_after, page);
+}
+
+void define_training(nb::module_& m) {
+  m.def(
+      "plan_training",
+      [](const Model& model, nb::handle calibration, nb::handle options, const nb::object& progress) {
+        compress::QuantizeOptions chosen = options_from(options);
+        compress::Samples samples;
+        if (!calibration.is_none()) {
+          samples = samples_from(model, calibration, "calibration");
+          if (samples.count == 0) throw InvalidArgument("there are no calibration samples");
+        }
+        chosen.progress = progress_of(progress);
+        const compress::TrainingPlan plan = [&] {
+          const SignalWatch watch;
+          const nb::gil_scoped_release release;
+          return compress::plan_training(model, samples, chosen);
+        }();
+        nb::list layers, values;
+        for (const compress::TrainedLayer& each : plan.layers)
+          layers.append(nb::make_tuple(each.name, each.weights, each.axis, each.scale, each.variance, each.epsilon, each.steps));
+        for (const compress::TrainedValues& each : plan.values)
+          values.append(nb::make_tuple(each.names, each.sources, each.scale.scale, each.scale.zero));
+        return nb::make_tuple(plan.model, layers, values);
+      },
+      nb::arg("model"), nb::arg("calibration").none(), nb::arg("options"), nb::arg("progress").none());
+  m.def(
+      "quantize_trained",
+      [](const Model& model, nb::handle constants, const std::map<std::string, std::vector<float>>& steps,
+         const std::map<std::string, std::pair<float, int>>& scales, nb::handle evaluation, nb::handle options, const std::string& title) {
+        compress::QuantizeOptions chosen = options_from(options);
+        compress::TrainedNumbers numbers;
+        for (const auto& [key, value] : nb::cast<nb::dict>(constants))
+          numbers.constants.emplace(argument<std::string>(key, "constants", "names"), tensor_from(value, DType::undefined, Sharing::copy));
+        numbers.steps = steps;
+        for (const auto& [name, scale] : scales) numbers.scales[name] = {scale.first, scale.second};
+        compress::Samples samples;
+        if (!evaluation.is_none()) samples = samples_from(model, evaluation, "evaluation");
+        chosen.evaluate = samples.count;
+        std::string page;
+        const compress::Quantized result = [&] {
+          const SignalWatch watch;
+          const nb::gil_scoped_release release;
+          compress::Quantized made = compress::quantize_trained(model, numbers, samples, chosen);
+          page = compress::report_page(made.report, title);
+          return made;
+        }();
+        return tuple_of(result, page);
+      },
+      nb::arg("model"), nb::arg("constants"), nb::arg("steps"), nb::arg("scales"), nb::arg("evaluation").none(), nb::arg("options"),
+      nb::arg("title"));
+}
+
 }  // namespace
 
 void define_compress(nb::module_& m) {
   m.def(
       "quantize",
       [](const Model& model, nb::handle calibration, nb::handle evaluation, nb::handle options, nb::handle title, nb::object progress) {
-        compress::QuantizeOptions chosen;
-        for (const auto& [key, value] : argument<std::map<std::string, std::string>>(options, "options", "texts by name"))
-          chosen.set(key, value);
+        compress::QuantizeOptions chosen = options_from(options);
         const auto heading = argument<std::string>(title, "title", "a text");
         const compress::Samples samples =
             calibration.is_none() ? compress::synthetic_samples(model, 8, chosen.seed) : samples_from(model, calibration, "calibration");
         compress::Samples others;
         if (!evaluation.is_none()) others = samples_from(model, evaluation, "evaluation");
-        chosen.progress = [&](double part) {
-          const nb::gil_scoped_acquire acquire;
-          if (!progress.is_none()) progress(part);
-        };
+        chosen.progress = progress_of(progress);
         std::string page;
         compress::Quantized result = [&] {
           const SignalWatch watch;
@@ -74,12 +141,11 @@ void define_compress(nb::module_& m) {
           page = compress::report_page(made.report, heading);
           return made;
         }();
-        const compress::QuantizeReport& report = result.report;
-        return nb::make_tuple(result.model, result.plain, rows_of(report.layers), rows_of(report.outputs), report.samples, report.evaluated,
-                              report.bytes_before, report.bytes_after, page);
+        return tuple_of(result, page);
       },
       nb::arg("model"), nb::arg("calibration").none(), nb::arg("evaluation").none(), nb::arg("options"), nb::arg("title"),
       nb::arg("progress").none());
+  define_training(m);
 }
 
 }  // namespace minnow::python

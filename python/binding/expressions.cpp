@@ -5,8 +5,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <set>
+
 #include "binding.h"
 #include "buffers.h"
+#include "express/graph.h"
 #include "express/node.h"
 #include "graph/model_file.h"
 
@@ -140,16 +143,32 @@ void define_expressions(nb::module_& m) {
       nb::arg("model"), Guarded(), "The running means and variances of a model's BatchNormalization.");
   m.def(
       "apply_with",
-      [](nb::handle model, nb::handle inputs, const std::map<std::string, Var>& constants, bool training, nb::handle dropout) {
+      [](nb::handle model, nb::handle inputs, const std::map<std::string, Var>& constants, bool training, nb::handle dropout,
+         const std::vector<std::string>& names, nb::handle value) {
         std::map<std::string, Var> next;
         const nb::object dropped = function_from(dropout, "dropout");
         const auto drop = [&](const Var& x, const Var& ratio) {
           return var_from(dropped(nb::cast(x), ratio.has_value() ? nb::cast(ratio) : nb::none()));
         };
-        const Vars made = expr::apply(nb::cast<const Model&>(model), vars_from(inputs), {constants, training, &next, drop});
+        const expr::ApplyOptions options{constants, training, &next, drop};
+        const std::set<std::string> seen(names.begin(), names.end());
+        express::Seen hook;
+        if (!seen.empty())
+          hook = [&](const std::string& name, const Var& x) {
+            if (!seen.contains(name)) return Var();
+            const nb::object other = value(name, nb::cast(x));
+            return other.is_none() ? Var() : var_from(other);
+          };
+        const Model& applied = nb::cast<const Model&>(model);
+        express::check_constants(applied, options);
+        const Vars made = express::apply(applied, vars_from(inputs), nullptr, &options, hook);
         return nb::make_tuple(list_of(made), next);
       },
-      nb::arg("model"), nb::arg("inputs"), nb::arg("constants"), nb::arg("training"), nb::arg("dropout"), Guarded());
+      nb::arg("model"), nb::arg("inputs"), nb::arg("constants"), nb::arg("training"), nb::arg("dropout"),
+      nb::arg("names") = std::vector<std::string>(), nb::arg("value") = nb::none(), Guarded(),
+      "A model with other constants, as in training. `value` is called with the name and the Var of each value that `names` has, and may "
+      "give "
+      "another Var.");
   m.def(
       "replace",
       [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {

@@ -31,6 +31,7 @@ class TrainableModel(nn.Module):
         self._running = _minnow.running_statistics(model)
         self._weights = {name: value for name, value in (_minnow.parameters_of(model, patterns) if patterns else {}).items() if name not in self._running}
         self._lora: dict[str, tuple[Var, Var]] = {}
+        self._watched: dict[str, Var] = {}  # values of the last call, of the names that are there
 
     def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
         # By the names that the file has for them; running means and variances are buffers.
@@ -79,11 +80,15 @@ class TrainableModel(nn.Module):
         """The model's outputs for these inputs: one Var, or a tuple. Raises InvalidArgument (a ValueError) for another number of inputs or
         other dtypes."""
         constants = {**self._weights, **{name: self._adapted(name) for name in self._lora}, **{name: nn.read_buffer(value) for name, value in self._running.items()}}
-        outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training, _dropped)
+        outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training, _dropped,
+                                                list(self._watched), self._note)
         for name, value in following.items():
             if name in self._running:
                 nn.update_buffer(self._running[name], value)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _note(self, name: str, value: Var) -> None:
+        self._watched[name] = value
 
     def export(self, path: str, *inputs: VarLike) -> None:
         """Writes a .minnow file of the model with its parameters as they are now, for inputs of these dtypes and numbers of dimensions."""

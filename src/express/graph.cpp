@@ -121,7 +121,8 @@ LazyValue placeholder_of(const ValueType& type, std::string name) {
 
 std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<const OperatorSet>& operators,
                                    std::span<const LazyValue> inputs, const std::vector<LazyValue>* states,
-                                   std::vector<std::pair<std::string, LazyValue>>* named, const expr::ApplyOptions* options) {
+                                   std::vector<std::pair<std::string, LazyValue>>* named, const expr::ApplyOptions* options,
+                                   const Seen& seen) {
   const std::unique_ptr<Graph> graph = given.clone();  // its subgraphs are taken apart
   std::unordered_map<const Value*, LazyValue> values;
   const auto note = [&](const Value& value, LazyValue made) {
@@ -129,8 +130,13 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
     if (named) named->emplace_back(value.name(), made);
     values[&value] = std::move(made);
   };
+  const auto shown = [&](const Value& value, LazyValue made) {
+    if (!seen) return made;
+    const Var other = seen(value.name(), var_of(made));
+    return other.has_value() ? required_value(other) : made;
+  };
   for (size_t i = 0; i < graph->inputs().size(); ++i) {
-    values[graph->inputs()[i].get()] = inputs[i];
+    values[graph->inputs()[i].get()] = shown(*graph->inputs()[i], inputs[i]);
     if (named) named->emplace_back(graph->inputs()[i]->name(), inputs[i]);
   }
   const std::vector<LazyValue> own_states = states ? *states : states_of(given);
@@ -181,15 +187,18 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
     request.name = node.name();
     if (options && options->training)
       if (const Var result = set_training(node, request, *options); result.has_value()) {
-        values[node.output(0)] = required_value(result);
+        values[node.output(0)] = shown(*node.output(0), required_value(result));
         continue;
       }
     const std::shared_ptr<LazyNode> made = call(std::move(request));
     if (options && options->next && node.op() == "BatchNormalization" && made->outputs.size() == 3)
       for (uint32_t i : {1, 2})
         if (node.input(i + 2)) options->next->insert_or_assign(node.input(i + 2)->name(), var_of({made, i}));
-    for (uint32_t i = 0; i < node.output_count(); ++i)
-      if (node.output(i)) note(*node.output(i), {made, i});
+    for (uint32_t i = 0; i < node.output_count(); ++i) {
+      if (!node.output(i)) continue;
+      note(*node.output(i), {made, i});
+      values[node.output(i)] = shown(*node.output(i), values[node.output(i)]);
+    }
   }
   std::vector<LazyValue> outputs;
   for (const Value* output : graph->outputs()) outputs.push_back(values.at(output));
@@ -484,12 +493,7 @@ Vars apply(const Model& model, const Vars& inputs) try { return express::apply(m
 }
 
 Vars apply(const Model& model, const Vars& inputs, const ApplyOptions& options) try {
-  std::vector<std::string> names;
-  for (const auto& constant : model.graph().constants()) names.push_back(constant->name());
-  const std::unordered_set<std::string_view> known(names.begin(), names.end());
-  for (const auto& [name, value] : options.constants)
-    if (!known.contains(name))
-      throw InvalidArgument("{}: the model has no constant \"{}\"{}", model.graph().source, name, nearest(name, names));
+  check_constants(model, options);
   return express::apply(model, inputs, nullptr, &options);
 } catch (...) {
   throw_as_error();
@@ -520,7 +524,17 @@ std::map<std::string, Var> parameters_of(const Model& model, const std::vector<s
 
 }  // namespace expr
 
-Vars express::apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states, const expr::ApplyOptions* options) {
+void express::check_constants(const Model& model, const expr::ApplyOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& constant : model.graph().constants()) names.push_back(constant->name());
+  const std::unordered_set<std::string_view> known(names.begin(), names.end());
+  for (const auto& [name, value] : options.constants)
+    if (!known.contains(name))
+      throw InvalidArgument("{}: the model has no constant \"{}\"{}", model.graph().source, name, nearest(name, names));
+}
+
+Vars express::apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states, const expr::ApplyOptions* options,
+                    const Seen& seen) {
   const Graph& graph = model.graph();
   if (inputs.size() != graph.inputs().size())
     throw InvalidArgument("{}: the model takes {} inputs, {} were given", graph.source, graph.inputs().size(), inputs.size());
@@ -534,7 +548,7 @@ Vars express::apply(const Model& model, const Vars& inputs, const std::vector<La
       throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), output.dtype);
   }
   Vars results;
-  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values, states, nullptr, options))
+  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values, states, nullptr, options, seen))
     results.push_back(var_of(std::move(value)));
   return results;
 }
