@@ -18,7 +18,7 @@ except ImportError as error:
     print(error)
     sys.exit(77)
 
-MODULES = ("minnow", "minnow.expr", "minnow.nn", "minnow.tools", "minnow.cv", "minnow.audio", "minnow.optim", "minnow.data", "minnow.data.transforms", "minnow.numpy", "minnow.numpy.linalg", "minnow.numpy.fft", "minnow.numpy.random")
+MODULES = ("minnow", "minnow.compress", "minnow.expr", "minnow.nn", "minnow.tools", "minnow.cv", "minnow.audio", "minnow.optim", "minnow.data", "minnow.data.transforms", "minnow.numpy", "minnow.numpy.linalg", "minnow.numpy.fft", "minnow.numpy.random")
 
 
 def functions():
