@@ -174,6 +174,34 @@ class Results(InFolder):
             np.testing.assert_allclose(minnow.load(self.folder / "out" / name)(points), shares, rtol=1e-3, atol=1e-5)
         self.fails(ValueError, "lora is for the model of a file", self.recipe(output=str(self.folder / "other"), parameters={"lora": 2}))
 
+    def test_rounding_in_training(self):
+        """[quantization]: the files compute with integers, and answer as the network does."""
+        x, y = rings()
+        for i, keys in enumerate(({"activations": "ema", "delay": 10}, {"activations": "lsq", "weights": "lsq", "weight_bits": 4}, {"activations": "pact", "per_channel": False, "symmetric": True})):
+            base = minnow.train(self.recipe(epochs=30, output=str(self.folder / "base"), resume=False))
+            before = {name: np.array(value) for name, value in base.network.state_dict().items()}
+            made = minnow.train(self.recipe(model=base.network, epochs=12, output=str(self.folder / f"out{i}"), quantization=keys, optimizer={"lr": 2e-3}, data={"standardize": False}))
+            self.assertGreater(made.metrics["accuracy"], 0.85, keys)
+            wanted = np.asarray(made.network(x)).argmax(1)
+            for name in ("model.minnow", "model.onnx"):
+                model = minnow.load(self.folder / f"out{i}" / name)
+                self.assertGreater((np.asarray(model(x)).argmax(1) == wanted).mean(), 0.98)
+                self.assertGreater((np.asarray(model(x)).argmax(1) == y).mean(), 0.85)
+            self.assertIn("QuantizeLinear", minnow.tools.inspect(self.folder / f"out{i}/model.onnx").text if hasattr(minnow.tools, "inspect") else "QuantizeLinear")
+            for name, value in base.network.state_dict().items():
+                np.testing.assert_array_equal(np.asarray(value), before[name])
+
+    def test_a_teacher(self):
+        teacher = minnow.train(self.recipe(epochs=40, output=str(self.folder / "teacher"))).network
+        x, y = rings()
+        for i, keys in enumerate(({"teacher": teacher, "alpha": 1.0}, {"teacher": str(self.folder / "teacher/model.onnx"), "temperature": 2.0})):
+            made = minnow.train(self.recipe(epochs=30, output=str(self.folder / f"student{i}"), distillation=keys, data={"standardize": False}, quantization={"activations": "ema", "delay": 25} if i else {}))
+            self.assertGreater((np.asarray(made.network(x)).argmax(1) == np.asarray(teacher(x)).argmax(1)).mean(), 0.85)
+        network = nn.Sequential(nn.Linear(2, 12), nn.ReLU(), nn.Linear(12, 3))
+        made = minnow.train(self.recipe(model=network, epochs=20, output=str(self.folder / "features"), distillation={"teacher": teacher, "features": {"1": "network.2"}, "alpha": 0.5},
+                                        data={"standardize": False}))
+        self.assertGreater(made.metrics["accuracy"], 0.8)
+
     def test_own_network_loss_and_data(self):
         x, y = rings()
         network = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 3))
@@ -413,7 +441,12 @@ class Faults(InFolder):
                                ("leaves no parameter", {"parameters": {"freeze": ["*"]}}), ("metric is one of", {"stop": {"metric": "f1"}}), ("loss mse is for the task regress", {"loss": "mse"}),
                                ("loss focal is for the task classify", {"task": "regress", "loss": "focal"}), ("rotation is for pictures", {"augment": {"rotation": 5}}), ("size is for pictures", {"data": {"size": 8}}),
                                ("mean and std belong together", {"data": {"mean": [1.0]}}), ("leaves none for training", {"data": {"validation": 0.999}}), ('no array "foo"', {"data": {"inputs": "foo"}}),
-                               ("at least 12 x 12 pixels", {"model": "lenet"}), ("is not there", {"data": {"train": str(self.folder / "nowhere")}}), ("fashion-mnist", {"data": {"train": "fashion-mnst"}})):
+                               ("at least 12 x 12 pixels", {"model": "lenet"}), ("is not there", {"data": {"train": str(self.folder / "nowhere")}}), ("fashion-mnist", {"data": {"train": "fashion-mnst"}}), (r'\[quantization\] needs "activations"', {"quantization": {"weight_bits": 4}}),
+                               (r"\[quantization\] delay goes with", {"quantization": {"activations": "lsq", "delay": 1}}), (r"delay is less than epochs", {"quantization": {"activations": "ema", "delay": 3}}),
+                               (r"\[quantization\] skip: the model has no", {"quantization": {"activations": "ema", "skip": ["nobody"]}}),
+                               (r'\[distillation\] needs "teacher"', {"distillation": {"alpha": 0.5}}), (r'there is no file "nowhere', {"distillation": {"teacher": "nowhere.onnx"}}),
+                               (r'features: the student has no module or value "x"', {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": ""}}}),
+                               (r"a table of names", {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": 1}}})):
             self.fails(minnow.Error, words, self.recipe(**changes))
             tried += 1
         for key in ("model", "data"):

@@ -91,6 +91,11 @@ KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
                 "rotation": (None, _number(0, 180)), "translate": (None, _number(0, 1)), "zoom": (None, _numbers), "color": (None, _number(0, 1)), "hue": (None, _number(0, 0.5)),
                 "grayscale": (None, _number(0, 1)), "erase": (None, _number(0, 1)), "mixup": (None, _number(0, math.inf, True)), "cutmix": (None, _number(0, math.inf, True))},
     "parameters": {"train": (["*"], _texts), "freeze": ([], lambda value: None if value == [] else _texts(value)), "head": (True, _either(_truth, _text)), "lora": (0, _integer(0, 4096))},
+    "quantization": {"activations": (None, _choice("ema", "lsq", "pact")), "weights": ("minmax", _choice("minmax", "lsq")), "weight_bits": (8, _integer(2, 8)), "per_channel": (True, _truth),
+                     "symmetric": (False, _truth), "skip": ([], lambda value: None if value == [] else _texts(value)), "samples": (64, _integer(1)), "delay": (0, _integer(0)), "freeze": (None, _integer(0))},
+    "distillation": {"teacher": (None, _either(_text, _files, _OBJECT)), "temperature": (4.0, _number(0, math.inf, True)), "alpha": (0.9, _number(0, 1)),
+                     "features": (None, lambda value: None if isinstance(value, Mapping) and value and all(_text(one) is None for one in value.values()) else "a table of names"),
+                     "feature_weight": (1.0, _number(0))},
     "optimizer": {"name": ("adamw", _text), "groups": (None, _settings)},
     "schedule": {"name": ("constant", _text), "warm_up": (0, _integer(0))},
     "stop": {"patience": (0, _integer(0)), "min_delta": (0.0, _number(0)), "metric": (None, _text), "steps": (0, _integer(0))},
@@ -120,6 +125,9 @@ class Recipe:
                     self.fail(table, f"{key} is {words}, not {value!r:.60}")
                 made[key] = value
             self.tables[table] = made
+        for table, key in (("quantization", "activations"), ("distillation", "teacher")):
+            if self.tables[table][key] is None and given.get(table):
+                self.fail(table, f'needs "{key}"' + (", one of ema, lsq, pact" if key == "activations" else ", a file or a module"))
         for key in ("model", "train"):
             table = "" if key == "model" else "data"
             if self.tables[table][key] is None:
@@ -175,7 +183,7 @@ def read(path: str | os.PathLike[str]) -> Recipe:
         raise InvalidArgument(f"{name}: this is no TOML file: {str(error) or 'it is nested too deeply'}") from None
     recipe = Recipe(given, name)
     folder = os.path.dirname(name)
-    for table, keys in {"": ("model", "output"), "data": ("train", "validation")}.items():
+    for table, keys in {"": ("model", "output"), "data": ("train", "validation"), "distillation": ("teacher",)}.items():
         for key in keys:
             value = recipe[table][key]
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 import numpy
 
-from minnow import _minnow, data, expr, nn, optim
+from minnow import _minnow, compress, data, expr, nn, optim
 from minnow._files import new_file
 from minnow._minnow import Error, InvalidArgument, InvalidModel, IoError, Var
 from minnow._training import _detection, _drawing, _events, _inputs, _networks, _tasks
@@ -106,7 +106,8 @@ class Training:
                 self.task.check(targets, f"{recipe.name}: [data] {key}")
         sample = inputs.train[0][0]
         self.shape = tuple(numpy.asarray(sample).shape)
-        self.network = self._network()
+        self.network = self._rounding(self._network())
+        self.lesson = self._lesson()
         self.chosen = self._chosen()
         self.loader = data.DataLoader(inputs.train, min(top["batch"], len(inputs.train)), shuffle=True, num_workers=recipe["data"]["workers"], collate_fn=inputs.collate,
                                       seed=self.seed)
@@ -115,6 +116,7 @@ class Training:
         self.step_of = optim.TrainingStep(self._loss, self.optimizer, seed=self.seed)
         self.steps, self.sums, self.history, self.stale = 0, {}, [], 0  # type: tuple[int, dict[str, float], list[dict[str, float]], int]
         self.best: dict[str, float] = {}
+        self._switched: tuple[bool, bool] | None = None
         self.metric, self.sign = self._metric()
 
     # The parts that the recipe describes.
@@ -166,6 +168,50 @@ class Training:
             outputs = rows.mean(0), numpy.where(spread > 0, spread, 1)
         return made if self.inputs.standard is None and outputs is None else _networks.Standardized(made, self.inputs.standard, outputs)
 
+    def _samples(self, count: int) -> Any:
+        """The first inputs of the training, as they are fed to the network."""
+        loader = data.DataLoader(self.inputs.train, min(count, len(self.inputs.train)), shuffle=True, num_workers=self.recipe["data"]["workers"], seed=self.seed)
+        return next(iter(loader))[0].numpy()
+
+    def _rounding(self, network: nn.Module) -> nn.Module:
+        """The network, which rounds as integers do if the recipe says so."""
+        options = self.recipe["quantization"]
+        if options["activations"] is None:
+            return network
+        if isinstance(self.task, _detection.Detect):
+            self.recipe.fail("quantization", "is for the tasks classify and regress")
+        if self.recipe["parameters"]["lora"]:
+            self.recipe.fail("quantization", "trains the weights themselves, without lora")
+        if options["delay"] and options["activations"] != "ema":
+            self.recipe.fail("quantization", f'delay goes with activations = "ema"; scales of "{options["activations"]}" begin with the network that is there')
+        if options["delay"] >= self.epochs:
+            self.recipe.fail("quantization", f"delay is less than epochs, {self.epochs}, not {options['delay']}")
+        samples = numpy.ascontiguousarray(self._samples(options["samples"]), numpy.float32)
+        try:
+            return compress.prepare_qat(network, list(samples[:, None]), example_inputs=[samples[:2]],
+                                        **{key: options[key] for key in ("activations", "weights", "weight_bits", "per_channel", "symmetric", "skip")})
+        except (InvalidArgument, _minnow.Unsupported) as error:
+            raise InvalidArgument(f"{self.recipe.name}: [quantization] {error}") from None
+
+    def _lesson(self) -> compress.Distillation | None:
+        """The teacher beside the network."""
+        options = self.recipe["distillation"]
+        teacher = options["teacher"]
+        if teacher is None:
+            return None
+        if isinstance(self.task, _detection.Detect):
+            self.recipe.fail("distillation", "is for the tasks classify and regress")
+        try:
+            if not isinstance(teacher, nn.Module):
+                if isinstance(teacher, (str, os.PathLike)) and not os.path.exists(teacher):
+                    raise InvalidArgument(f'there is no file "{os.fspath(teacher)}"')
+                teacher = _networks.Imported(teacher, self.shape, None)
+            made = compress.Distillation(self.network, teacher, **{key: options[key] for key in ("features", "temperature", "alpha", "feature_weight")})
+            nn.seed(self.seed)
+            return made.prepare(self._samples(2))
+        except (Error, TypeError) as error:
+            raise InvalidArgument(f"{self.recipe.name}: [distillation] {error}") from None
+
     def _chosen(self) -> dict[str, Any]:
         """The parameters that are trained."""
         known = dict(self.network.named_parameters())
@@ -178,7 +224,17 @@ class Training:
         chosen = {name: value for name, value in known.items() if fits(name, options["train"]) and not fits(name, options["freeze"])}
         if not chosen:
             self.recipe.fail("parameters", "leaves no parameter to train")
+        # Learned scales and projections go along.
+        chosen.update({name: value for module in self.network.modules() if isinstance(module, compress.QATModule) for name, value in module._steps.items()})
+        chosen.update(self._projections())
         return chosen
+
+    def _projections(self) -> dict[str, Any]:
+        modules = {} if self.lesson is None else self.lesson.projections
+        return {f"projection.{key}.{name}": value for key, module in modules.items() for name, value in module.named_parameters()}
+
+    def _state(self) -> dict[str, Var]:
+        return {**_state(self.network), **self._projections()}
 
     def _optimizer(self) -> optim.Optimizer:
         settings, plan = dict(self.recipe["optimizer"]), dict(self.recipe["schedule"])
@@ -208,6 +264,8 @@ class Training:
     # Steps.
 
     def _loss(self, inputs: Any, targets: Any) -> Any:
+        if self.lesson is not None:
+            return self.lesson.compare((inputs,), lambda output: self.task.loss(output, targets))
         output = self.network(inputs)
         return self.task.loss(output, targets), output
 
@@ -263,7 +321,7 @@ class Training:
         """Write the checkpoint: everything that the rest of the training depends on."""
         facts = {"recipe": self.recipe.described(), "epochs": self.epochs, "steps": self.steps, "loader": self.loader.state_dict(), "sums": self.sums,
                  "history": self.history, "best": self.best, "stale": self.stale}
-        arrays = {f"parameter/{name}": value for name, value in _state(self.network).items()}
+        arrays = {f"parameter/{name}": value for name, value in self._state().items()}
         arrays.update({f"optimizer/{name}": value for name, value in self.step_of.state_dict().items()})
         self._write(CHECKPOINT, {"facts": numpy.frombuffer(json.dumps(facts).encode(), numpy.uint8), **arrays})
         self.saved = time.monotonic()
@@ -276,7 +334,7 @@ class Training:
             raise InvalidModel(f"{path}: the checkpoint is damaged; remove it to begin anew") from None
 
     def _load_state(self, arrays: Mapping[str, Any], path: str) -> None:
-        own = _state(self.network)
+        own = self._state()
         stored = {name[10:]: value for name, value in arrays.items() if name.startswith("parameter/")}
         if stored.keys() != own.keys() or any(tuple(stored[name].shape) != tuple(own[name].shape) for name in own):
             raise InvalidArgument(f"{path}: the checkpoint belongs to another network; choose another output")
@@ -321,7 +379,7 @@ class Training:
     @contextlib.contextmanager
     def _others_frozen(self) -> Iterator[None]:
         """Parameters of imported models that are not trained are frozen: their batch normalizations stay as in inference."""
-        own = any(isinstance(module, TrainableModel) for module in self.network.modules())
+        own = any(isinstance(module, (TrainableModel, compress.QATModule)) for module in self.network.modules())
         others = [value for name, value in self.network.named_parameters() if name not in self.chosen] if own else []
         for value in others:
             value.trainable = False
@@ -375,6 +433,7 @@ class Training:
         often = max(1, len(self.loader) // 20)
         while len(self.history) < self.epochs and not self._stopped():
             self.network.train()
+            self._switch()
             start, first = time.monotonic(), self.steps
             for batch in self.loader:
                 value = self._step(batch)
@@ -390,6 +449,21 @@ class Training:
             if not self.sums:
                 break
             self._end_of_epoch(time.monotonic() - start, self.steps - first)
+
+    def _switch(self) -> None:
+        """Rounding and ranges as the epoch has them."""
+        options, epoch = self.recipe["quantization"], len(self.history)
+        if options["activations"] is None:
+            return
+        last = options["freeze"] if options["freeze"] is not None else options["delay"] + max(1, 2 * (self.epochs - options["delay"]) // 3)
+        state = epoch >= options["delay"], epoch >= last
+        if state == self._switched:
+            return
+        (compress.enable_fake_quant if state[0] else compress.disable_fake_quant)(self.network)
+        (compress.disable_observer if state[1] else compress.enable_observer)(self.network)
+        (compress.freeze_bn_stats if state[1] else compress.update_bn_stats)(self.network)
+        self._switched = state
+        self.step_of.reset()
 
     def _shown(self, loss: float, start: float, first: int) -> str:
         now = time.monotonic()
@@ -411,14 +485,15 @@ class Training:
         self.history.append(row)
         self.sums = {}
         value = self.sign * figures[self.metric]
-        if not self.best or value > self.sign * self.best[self.metric] + self.recipe["stop"]["min_delta"]:
+        # Networks that do not round yet are no results.
+        if not self.best or len(self.history) <= self.recipe["quantization"]["delay"] + 1 or value > self.sign * self.best[self.metric] + self.recipe["stop"]["min_delta"]:
             self.best, self.stale = row, 0
         else:
             self.stale += 1
             if figures[self.metric] == self.best[self.metric] and figures["loss"] < self.best["loss"]:
                 self.best = row
         if self.best is row:
-            self._write(BEST, {f"parameter/{name}": one for name, one in _state(self.network).items()})
+            self._write(BEST, {f"parameter/{name}": one for name, one in self._state().items()})
         self.optimizer.evaluate(False)
         self.optimizer.observe(figures["loss"])
         self.save()
@@ -435,6 +510,7 @@ class Training:
         if not self.history:
             raise InvalidArgument(f"{self.recipe.name}: the training ended before its first epoch did")
         self._load_state(self._read(BEST), self._path(BEST))
+        compress.enable_fake_quant(self.network)
         self.network.eval()
         where = self.inputs.validation if self.inputs.validation is not None else self.inputs.train
         matrix = None
@@ -455,7 +531,7 @@ class Training:
 
     def _export(self) -> None:
         x = expr.placeholder("input", "float32", [None, *self.shape])
-        outputs = [self.network(x)]
+        outputs = [self.network(x)] if not isinstance(self.network, compress.QATModule) else self.network.in_integers(x)
         if isinstance(self.task, _tasks.Classify):
             outputs = [expr.softmax(outputs[0], axis=1)]
         elif isinstance(self.task, _detection.Detect):
