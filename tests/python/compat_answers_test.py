@@ -121,7 +121,7 @@ class Names(unittest.TestCase):
 
     def test_what_comes_later_says_so(self):
         with self.assertRaisesRegex(minnow.Unsupported, "is not there yet"):
-            MNN.nn.compress.train_quant()
+            MNN.llm.create()
 
     def test_the_page_has_every_difference(self):
         for sentence in SENTENCES:

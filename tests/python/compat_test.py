@@ -358,6 +358,41 @@ class Mixed(unittest.TestCase):
             module.load_parameters([F.const([5.0], [1])])
         self.assertFalse(module.load_parameters([]))
 
+    def test_training_with_quantization(self):
+        random = np.random.default_rng(2)
+        x = F.placeholder([1, 3, 8, 8], F.NCHW)
+        weight, bias = F.const(random.normal(0, 0.2, 4 * 27).astype(np.float32), [4, 3, 3, 3], F.NCHW), F.const([0.1] * 4, [4], F.NCHW)
+        y = F.reduce_mean(F.relu(F.conv2d(x, weight, bias, padding=(1, 1))), [2, 3])
+        weight.fix_as_trainable()
+        bias.fix_as_trainable()
+        module = MNN.nn.load_module([x], [y], True)
+        self.assertFalse(MNN.nn.compress.train_quant(MNN.nn.conv(3, 4, [3, 3])))
+        for words, arguments in (("from 2 to 8", (module, 9)), ("0 or 1", (module, 8, 7))):
+            with self.assertRaisesRegex(minnow.InvalidArgument, words):
+                MNN.nn.compress.train_quant(*arguments)
+        pictures = random.normal(0, 1, (8, 3, 8, 8)).astype(np.float32)
+        plain = np.asarray(module.forward(F.const(pictures[:1], [1, 3, 8, 8], F.NCHW)))
+        self.assertTrue(MNN.nn.compress.train_quant(module, quant_bits=8, scale_update_method=MNN.nn.compress.MAXIMUM))
+        self.assertEqual(sorted(list(parameter.shape) for parameter in module.parameters), [[4], [4, 3, 3, 3]])
+        optimizer = MNN.optim.SGD(module, 0.05, 0.0)
+        module.train(True)
+        losses = []
+        for _ in range(6):
+            loss = MNN.nn.loss.mse(module.forward(F.const(pictures, [8, 3, 8, 8], F.NCHW)), F.const(np.ones((8, 4), np.float32), [8, 4], F.NCHW))
+            losses.append(float(loss.read()))
+            optimizer.step(loss)
+        self.assertLess(losses[-1], losses[0])
+        module.train(False)
+        one = F.const(pictures[:1], [1, 3, 8, 8], F.NCHW)
+        rounded = np.asarray(module.forward(one))
+        self.assertEqual(rounded.shape, plain.shape)
+        x = F.placeholder([1, 3, 8, 8], F.NCHW)
+        saved = module.forward(x)
+        with tempfile.TemporaryDirectory() as folder:
+            F.save([saved], folder + "/quantized.mnn")
+            integers = np.asarray(minnow.load(folder + "/quantized.mnn")(pictures[:1]))
+        np.testing.assert_allclose(integers, rounded, atol=0.02 * np.abs(rounded).max())
+
     def test_raster_and_detections_check_their_places(self):
         with self.assertRaisesRegex(minnow.InvalidArgument, "11 numbers for each Var"):
             F.raster([X], [1], [1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of MNN that can be imported but not used yet: nn.compress and llm. Their classes raise Unsupported."""
+"""The module of MNN that can be imported but not used yet, llm, whose classes raise Unsupported; and MNN's backends."""
 from __future__ import annotations
 
 import types
@@ -25,18 +25,8 @@ def _module(name: str, doc: str, refused: tuple[str, ...], sentence: str, **valu
     return made
 
 
-class Feature_Scale_Method:
-    PER_TENSOR, PER_CHANNEL = 0, 1
-
-
-class Scale_Update_Method:
-    MAXIMUM, MOVING_AVERAGE = 0, 1
-
-
 MODULES = {module.__name__: module for module in (
-    _module("MNN.nn.compress", "Training with quantization: not there yet.", ("train_quant",), "Minnow has no training with quantization",
-            Feature_Scale_Method=Feature_Scale_Method, Scale_Update_Method=Scale_Update_Method, PER_TENSOR=0, PER_CHANNEL=1, MAXIMUM=0, MOVING_AVERAGE=1),
-    _module("MNN.llm", "Language models: not there yet.", ("Llm", "Context", "LlmStatus", "create"), "Minnow runs no language models by itself"))}
+    _module("MNN.llm", "Language models: not there yet.", ("Llm", "Context", "LlmStatus", "create"), "Minnow runs no language models by itself"),)}
 
 
 _BACKENDS = ("CPU", "AUTO", "METAL", "CUDA", "OPENCL", "OPENGL", "VULKAN", "NN", "HIAI", "TRT", "USER_0", "USER_1")

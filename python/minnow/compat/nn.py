@@ -228,7 +228,31 @@ class _Extracted(Module):
         self.__dict__["_outputs"] = expr.replace(plain, list(zip(parameters, stands)))
         self.__dict__["_kept"] = [as_mnn(value, Context([value])) for value in parameters]
 
+    def _turn_quantize(self, bits: int, maximum: bool) -> None:
+        """Round from now on, in weights of so many bits and activations of 8."""
+        from minnow import compress
+        places, kept = self.__dict__["_places"], self.__dict__["_kept"]
+        given, stands = places[:len(places) - len(kept)], places[len(places) - len(kept):]
+        parameters = [expr.trainable(own(value).copy(), value.name or f"parameter{i}") for i, value in enumerate(kept)]
+        inputs = [expr.placeholder(value.name, value.dtype, [None, *(value.dims or ())[1:]]) for value in given]
+        outputs = expr.replace(self.__dict__["_outputs"], [*zip(given, inputs), *zip(stands, parameters)])
+        options = {"activations": "u8", "weights": "minmax", "weight_bits": str(bits), "correct_bias": "false"}
+        made = compress.QATModule(_minnow.to_model(outputs, inputs), None, options, weights="minmax", activations="ema", averaging=None if maximum else 0.01, parameters=["*"])
+        self.__dict__["_rounding"] = [made]
+        self.__dict__["_kept"] = [as_mnn(own(value), Context([value])) for value in made.parameters()]
+
+    def _rounded(self, x: Any) -> Any:
+        """The results of the network that rounds; of placeholders those in integers."""
+        network = self.__dict__["_rounding"][0]
+        values = [own(value) for value in (x if isinstance(x, (list, tuple)) else [x])]
+        if not self.training and expr.placeholders(values):
+            return _results(network.in_integers(*values), x)
+        made = network.train(self.training)(*values)
+        return _results(made if isinstance(made, tuple) else [made], x)
+
     def forward(self, x: Any) -> Any:
+        if "_rounding" in self.__dict__:
+            return self._rounded(x)
         values = [*(list(x) if isinstance(x, (list, tuple)) else [x]), *self.__dict__["_kept"]]
         pairs = list(zip(self.__dict__["_places"], [own(value) for value in values]))
         return _results(expr.replace(self.__dict__["_outputs"], pairs), x)
