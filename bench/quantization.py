@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the accuracy of `minnow quantize` with that of ONNX Runtime's static quantization, with the same calibration data.
+"""Compares the accuracy of `minnow quantize` with that of ONNX Runtime, NNCF and MNN, with the same calibration data.
 
-  build/venv/bin/python bench/quantization.py [NAME...] [--methods mse,kl+equalize] [--theirs MinMax,Entropy,Percentile] [--pictures N] [--page FILE]
+  PYTHONPATH=build/release/python build/venv/bin/python bench/quantization.py [NAME...] [--methods mse,kl+equalize,reconstruct]
+      [--theirs MinMax,Entropy,Percentile] [--peers nncf-mixed,mnn-kl] [--peers-python PYTHON] [--pictures N] [--page FILE]
 
 Models are trained ones of the corpus and of build/models. Calibration data are the pictures of even numbers of data/imagenet_224 (or
 data/cifar10_test.npz), evaluation data those of odd numbers. ONNX Runtime quantizes the graph that `minnow convert` writes, into
-QuantizeLinear and DequantizeLinear, with u8 activations and i8 weights of one scale for each channel.
+QuantizeLinear and DequantizeLinear, with u8 activations and i8 weights of one scale for each channel. NNCF and MNN are those of PYTHON
+(bench/quantize_peers.py). ONNX Runtime runs Minnow's and its own models as they are written, in f32 with rounding: without optimizations, because its
+integer kernels overflow on processors without VNNI. `reconstruct` is minnow.compress.reconstruct.
 
 SQNR is that of the worst output, against the f32 model. Agreement: samples with the same best class, for classifiers.
 """
@@ -86,6 +89,7 @@ class Reader(CalibrationDataReader):
 
 def session(path):
     options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options)
 
@@ -119,11 +123,17 @@ def measure(name, arguments, folder):
     x = f32.get_inputs()[0]
     calibration, evaluation = samples(name, x.shape, arguments.corpus, arguments.pictures)
     np.savez(folder / "calibration.npz", **{x.name: calibration})
+    np.savez(folder / "evaluation.npz", **{x.name: evaluation})
     wanted = answers(f32, x.name, evaluation)
     results = {}
     for method in arguments.methods:
         out = folder / f"{name}-{method}.onnx"
         start = time.monotonic()
+        if method == "reconstruct":
+            import minnow
+            minnow.compress.reconstruct(source, out, calibration)
+            results["Minnow reconstruct"] = (*quality(wanted, answers(session(out), x.name, evaluation)), time.monotonic() - start, out.stat().st_size)
+            continue
         options = method.split("+")
         extra = [part for option in options[1:] for part in (f"--{option.partition('=')[0]}", option.partition("=")[2] or "true")]
         done = subprocess.run([arguments.minnow, "quantize", source, out, "--calibration", folder / "calibration.npz", "--json", "--evaluate", "1", "--method",
@@ -140,6 +150,22 @@ def measure(name, arguments, folder):
         except Exception as error:
             print(f"{name}: ONNX Runtime {method}: {str(error)[:200]}", file=sys.stderr)
             results[f"ONNX Runtime {method}"] = None
+    for peer in arguments.peers:
+        start = time.monotonic()
+        done = subprocess.run([arguments.peers_python, ROOT / "bench/quantize_peers.py", peer, source, folder / "calibration.npz", folder / "evaluation.npz", folder / "answers.npz"],
+                              capture_output=True, text=True)
+        if done.returncode:
+            print(f"{name}: {peer}: {done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else done.returncode}", file=sys.stderr)
+            results[peer] = None
+            continue
+        with np.load(folder / "answers.npz") as file:
+            got = [np.float64(file[f"output{k}"]) for k in range(len(file.files) - 1)]
+            size = int(file["size"])
+        if [value.shape for value in got] != [value.shape for value in wanted]:
+            print(f"{name}: {peer}: outputs of the shapes {[value.shape for value in got]}", file=sys.stderr)
+            results[peer] = None
+            continue
+        results[peer] = (*quality(wanted, got), time.monotonic() - start, size)
     return results, len(evaluation)
 
 
@@ -155,13 +181,15 @@ def main():
     parser.add_argument("names", nargs="*", default=[])
     parser.add_argument("--methods", default="mse,percentile,mse+rounding=adaround", type=lambda text: text.split(","))
     parser.add_argument("--theirs", default="MinMax,Entropy,Percentile", type=lambda text: text.split(",") if text else [])
+    parser.add_argument("--peers", default="", type=lambda text: text.split(",") if text else [], help="of bench/quantize_peers.py")
+    parser.add_argument("--peers-python", default=str(ROOT / "build/venv-bench/bin/python"), help="a Python with nncf, openvino, MNN and onnx")
     parser.add_argument("--pictures", type=int, default=32)
     parser.add_argument("--corpus", type=Path, default=Path(os.environ.get("MINNOW_CORPUS", ROOT.parent / "shared/corpus")))
     parser.add_argument("--models", type=Path, default=Path(os.environ.get("MINNOW_MODELS_DIR", ROOT / "build/models")))
     parser.add_argument("--minnow", default=str(ROOT / "build/release/bin/minnow"), help="the command")
     parser.add_argument("--page", type=Path, help="a file for the table")
     arguments = parser.parse_args()
-    columns = [*(f"Minnow {each}" for each in arguments.methods), *(f"ONNX Runtime {each}" for each in arguments.theirs)]
+    columns = [*(f"Minnow {each}" for each in arguments.methods), *(f"ONNX Runtime {each}" for each in arguments.theirs), *arguments.peers]
     lines = ["| model | evaluated | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
     print("\n".join(lines), flush=True)
     seconds = dict.fromkeys(columns, 0.0)
