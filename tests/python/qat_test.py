@@ -177,7 +177,7 @@ class Networks(InFolder):
         source = (self.folder / "net.onnx").read_bytes()
         wanted = np.asarray(net(self.pictures))
         module = compress.prepare_qat(self.folder / "net.onnx", self.pictures[:64])
-        # What training begins with is post-training quantization.
+        # Training begins with the result of post-training quantization.
         got = np.asarray(module.eval()(self.pictures))
         self.assertGreater(10 * np.log10((wanted**2).sum() / ((wanted - got) ** 2).sum()), 25)
         self.assertTrue(any(name.endswith("running_var") or "var" in name for name, _ in module.named_buffers()))

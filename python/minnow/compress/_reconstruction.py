@@ -80,7 +80,7 @@ def reconstruct(source: ModelPath | nn.Module, destination: str | os.PathLike[st
     held, taught = order[:judges], order[judges:]
 
     def sqnr() -> float:
-        """Of the worst output on the samples that are held out."""
+        """The SQNR of the worst output on the samples that are held out."""
         noise = [0.0] * len(power)
         signal = [0.0] * len(power)
         for i in held:
