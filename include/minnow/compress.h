@@ -36,6 +36,8 @@ MINNOW_API std::vector<MethodDescription> weight_methods();
 
 /// Methods that round weights.
 MINNOW_API std::vector<MethodDescription> roundings();
+/// Methods that quantize weights alone, in blocks.
+MINNOW_API std::vector<MethodDescription> weight_only_methods();
 
 struct QuantizeOptions {
   std::string method = "mse";          // one of activation_methods()
@@ -43,13 +45,17 @@ struct QuantizeOptions {
   std::string activations = "u8";      // u8: from the lowest to the highest number; i8: symmetric around 0
   std::string rounding = "nearest";    // one of roundings()
   double percentile = 99.99;           // method percentile: percent of the numbers below the upper end, and above the lower one
-  int weight_bits = 8;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI
+  int weight_bits = 0;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
   bool per_channel = true;             // false: one scale for each weight
   bool equalize = false;               // cross-layer equalization before anything else
   bool correct_bias = true;            // the mean error of each channel goes into its bias
   double smooth = 0;                   // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1
   std::vector<std::string> skip = {};  // names of nodes, or operators, that stay f32
-  size_t evaluate = 16;                // samples for the report
+  std::string weights_only = {};  // one of weight_only_methods(): activations stay f32, weights become blocks of 2, 3, 4, 5, 6 or 8 bits
+  std::map<std::string, int> bits_for = {};  // with weights_only: other bits for nodes, or tensors that they make; 0, or more than 8: f32
+  int block_size = 64;                       // weights that share a scale: 16, 32, 64, 128 or 256; with weights_only
+  bool symmetric = false;                    // without zero points; with weights_only
+  size_t evaluate = 16;                      // samples for the report
   uint64_t seed = 0;
   /// Called from time to time with the finished part of the work, from 0 to 1. An exception from it ends the work.
   std::function<void(double part)> progress = {};
@@ -70,8 +76,9 @@ struct LayerReport {
   Fidelity weights;              // of the weights alone
   double low = 0, high = 0;      // range of the quantized output
   double clipped = 0;            // part of the output's numbers outside the range
+  int weight_bits = 8;           // of a weight; 32 if it stays f32
   size_t bytes_before = 0, bytes_after = 0;
-  double operations = 0;  // of one run, a multiply-add counting two
+  double operations = 0;  // of a run of the first sample, a multiply-add counting two; 0 if none was run
 };
 struct OutputReport {
   std::string name;
@@ -82,6 +89,7 @@ struct QuantizeReport {
   std::vector<LayerReport> layers;
   std::vector<OutputReport> outputs;
   size_t samples = 0, evaluated = 0;
+  bool weights_only = false;                 // activations are f32
   size_t bytes_before = 0, bytes_after = 0;  // of all constants
 };
 
@@ -91,7 +99,8 @@ struct Quantized {
   QuantizeReport report;
 };
 /// Quantizes a copy of `model`, which does not change. Throws InvalidArgument for options and samples that do not fit the model, and
-/// Unsupported if no layer can compute with integers. Same model, samples and options: same result.
+/// Unsupported if no layer can be quantized. Same model, samples and options: same result. With `weights_only` "rtn" and "hqq" there may
+/// be no samples; layers and outputs then have no fidelity.
 MINNOW_API Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options = {});
 
 // Quantization-aware training: where a network rounds while it is trained, and the integer model of the trained numbers. minnow.compress
@@ -139,11 +148,12 @@ MINNOW_API Quantized quantize_trained(const Model& model, const TrainedNumbers& 
 
 /// A model with some layers in f32, as a search tried it.
 struct Candidate {
-  std::vector<std::string> f32;  // names of the nodes
-  size_t bytes = 0;              // of all constants
-  double sqnr = 0;               // of the worst output
-  double agreement = -1;         // of the worst output that is a row of scores; -1 if there is none
-  bool best = false;             // no other candidate is both smaller and closer to the f32 model
+  std::vector<std::string> f32;     // names of the nodes
+  std::map<std::string, int> bits;  // with weights_only: of the other nodes
+  size_t bytes = 0;                 // of all constants
+  double sqnr = 0;                  // of the worst output
+  double agreement = -1;            // of the worst output that is a row of scores; -1 if there is none
+  bool best = false;                // no other candidate is both smaller and closer to the f32 model
 };
 /// The aims of a search. A model that reaches all of them is as small as possible; with `most_bytes` alone it is as close as possible.
 struct SearchOptions {

@@ -74,6 +74,8 @@ struct SaveOptions {
   /// .minnow: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16". They are widened on load, whatever precision
   /// the model is run with. Those that the dtype cannot hold stay f32.
   std::string weights = "f32";
+  /// .minnow: stores tensors as entropy codes where that saves a twentieth or more. They are decoded on load, on all cores.
+  bool compress = false;
   /// Gets a sentence for each layer whose weights stay f32.
   std::function<void(std::string_view)> warn = {};
 };

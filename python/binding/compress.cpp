@@ -2,11 +2,14 @@
 // Quantization of trained models.
 #include <minnow/compress.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "cli/recipe.h"
 #include "cli/samples.h"
 #include "samples.h"
 
@@ -35,7 +38,19 @@ nb::list rows_of(const std::vector<compress::LayerReport>& layers) {
   nb::list rows;
   for (const compress::LayerReport& row : layers)
     rows.append(nb::make_tuple(row.node, row.op, row.output, row.refusal, row.fidelity.sqnr, row.fidelity.cosine, row.weights.sqnr, row.low,
-                               row.high, row.clipped, row.bytes_before, row.bytes_after));
+                               row.high, row.clipped, row.bytes_before, row.bytes_after, row.weight_bits, row.operations));
+  return rows;
+}
+
+nb::list rows_of(const std::vector<compress::Candidate>& candidates, size_t chosen) {
+  nb::list rows;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const compress::Candidate& row = candidates[i];
+    nb::dict bits;
+    for (const auto& [name, count] : row.bits) bits[name.c_str()] = count;
+    rows.append(nb::make_tuple(row.bytes, row.sqnr, row.agreement < 0 ? nb::none() : nb::cast(row.agreement), row.f32, bits, row.best,
+                               i == chosen));
+  }
   return rows;
 }
 
@@ -121,30 +136,64 @@ void define_training(nb::module_& m) {
 void define_compress(nb::module_& m) {
   m.def(
       "quantize",
-      [](const Model& model, nb::handle calibration, nb::handle evaluation, nb::handle options, nb::handle title, nb::object progress) {
-        compress::QuantizeOptions chosen = options_from(options);
+      [](const Model& model, nb::handle calibration, nb::handle evaluation, nb::handle options, nb::handle title, nb::object progress,
+         nb::handle recipe, nb::handle aims, nb::handle searches) {
+        compress::QuantizeOptions chosen;
+        cli::Recipe file;
+        if (!recipe.is_none()) {
+          file = cli::read_recipe(argument<std::string>(recipe, "recipe", "a path"));
+          for (const auto& [key, value] : file.options) chosen.set(key, value, file.prefix);
+        }
+        for (const auto& [key, value] : argument<std::map<std::string, std::string>>(options, "options", "texts by name"))
+          chosen.set(key, value);
         const auto heading = argument<std::string>(title, "title", "a text");
-        const compress::Samples samples =
-            calibration.is_none() ? compress::synthetic_samples(model, 8, chosen.seed) : samples_from(model, calibration, "calibration");
+        cli::PictureOptions pictures;
+        pictures.defaults = file.pictures;
+        const compress::Samples samples = !calibration.is_none() ? samples_from(model, calibration, "calibration")
+                                          : !file.calibration.empty()
+                                              ? cli::read_samples(model, file.calibration, pictures, file.samples.value_or(0))
+                                          : chosen.weights_only.empty() ? compress::synthetic_samples(model, 8, chosen.seed)
+                                                                        : compress::Samples();
         compress::Samples others;
-        if (!evaluation.is_none()) others = samples_from(model, evaluation, "evaluation");
+        if (!evaluation.is_none())
+          others = samples_from(model, evaluation, "evaluation");
+        else if (!file.evaluation.empty())
+          others = cli::read_samples(model, file.evaluation, pictures, 0);
+        using Aims = std::tuple<std::optional<double>, std::optional<double>, std::optional<std::string>>;
+        const auto [most_drop, least_sqnr, most_bytes] = argument<Aims>(aims, "aims", "three aims");
+        compress::SearchOptions wanted;
+        wanted.max_drop = most_drop.value_or(file.max_drop.value_or(-1));
+        wanted.min_sqnr = least_sqnr.value_or(wanted.min_sqnr);
+        if (most_bytes || !file.max_size.empty()) wanted.most_bytes = cli::bytes_of_size(most_bytes.value_or(file.max_size), "max_size");
+        const bool search = argument<bool>(searches, "search", "True or False") || wanted.max_drop >= 0 || wanted.most_bytes;
+        if (search && wanted.max_drop < 0 && wanted.min_sqnr <= -1000 && !wanted.most_bytes) wanted.max_drop = 1;
+        std::vector<compress::Candidate> tried;
+        size_t best = 0;
+        bool reached = true;
         chosen.progress = progress_of(progress);
         std::string page;
         compress::Quantized result = [&] {
           const SignalWatch watch;
           const nb::gil_scoped_release release;
-          compress::Quantized made = compress::quantize(model, samples, chosen);
+          const Model source = file.steps.empty() ? model : file.steps.apply(model, samples).plain;
+          if (search) {
+            compress::SearchResult found = compress::search(source, samples, others.count ? others : samples, chosen, wanted);
+            tried = std::move(found.candidates), best = found.chosen, reached = found.reached;
+            page = compress::report_page(found.quantized.report, heading);
+            return std::move(found.quantized);
+          }
+          compress::Quantized made = compress::quantize(source, samples, chosen);
           if (others.count) {
-            made.report.outputs = compress::compare(model, made.model, others);
+            made.report.outputs = compress::compare(source, made.model, others);
             made.report.evaluated = others.count;
           }
           page = compress::report_page(made.report, heading);
           return made;
         }();
-        return tuple_of(result, page);
+        return tuple_of(result, page) + nb::make_tuple(rows_of(tried, best), reached);
       },
       nb::arg("model"), nb::arg("calibration").none(), nb::arg("evaluation").none(), nb::arg("options"), nb::arg("title"),
-      nb::arg("progress").none());
+      nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("aims"), nb::arg("search"));
   define_training(m);
 }
 

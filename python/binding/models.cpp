@@ -449,11 +449,12 @@ void define_models(nb::module_& m) {
       nb::arg("model"), "A model as the bytes of a .minnow file.");
   m.def(
       "write_model",
-      [](const Model& model, nb::handle file, bool external_data, nb::handle opset, nb::handle weights) {
+      [](const Model& model, nb::handle file, bool external_data, nb::handle opset, nb::handle weights, bool compress) {
         const auto path = argument<std::string>(file, "path", "a text");
         SaveOptions options;
         options.external_data = external_data, options.opset = argument<int>(opset, "opset", "an integer");
         options.weights = argument<std::string>(weights, "weights", "a text");
+        options.compress = compress;
         std::vector<std::string> kept;
         options.warn = [&](std::string_view message) { kept.emplace_back(message); };
         {
@@ -463,7 +464,8 @@ void define_models(nb::module_& m) {
         }
         return texts(kept);
       },
-      nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none(), nb::arg("weights").none());
+      nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none(), nb::arg("weights").none(),
+      nb::arg("compress") = false);
   m.def(
       "measure",
       [](const Model& model, nb::handle inputs, nb::handle seconds, bool profile, bool explain, const nb::dict& options,

@@ -60,11 +60,11 @@ def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard", shapes: Mapping[str, Sequence[int | None]] | None = None,
             rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), preprocess: Preprocessing | None = None,
             signature: str = "", format: str = "", verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32",
-            memory_limit: int = 0, progress: Callback | None = None) -> tools.Conversion:
+            compress: builtins.bool = False, memory_limit: int = 0, progress: Callback | None = None) -> tools.Conversion:
     """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options and errors."""
     from minnow import tools
     return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, preprocess=preprocess, signature=signature, format=format,
-                         verify=verify, external_data=external_data, opset=opset, weights=weights, memory_limit=memory_limit,
+                         verify=verify, external_data=external_data, opset=opset, weights=weights, compress=compress, memory_limit=memory_limit,
                          progress=progress)
 
 
@@ -84,21 +84,27 @@ def train(recipe: str | os.PathLike[str] | Mapping[str, Any] | None = None, *, p
 
 
 @suggesting
-def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None, *, evaluation: Samples | None = None,
-             method: str = "mse", skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, progress: Callback | None = None,
+def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None = None, *, evaluation: Samples | None = None,
+             method: str | None = None, recipe: str | os.PathLike[str] | None = None, search: builtins.bool = False, max_drop: float | None = None,
+             max_size: int | str | None = None, min_sqnr: float | None = None, skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, compress: bool = False, progress: Callback | None = None,
              **options: object) -> Quantization:
     """Make a trained model compute with 8-bit integers and write it as .minnow or .onnx (docs/compression.md); returns a report of each layer.
 
     calibration: typical inputs: a folder of pictures or arrays, a .npz or .npy file, an array or a dict of arrays whose first axis counts samples,
     or a list of samples; None makes noise up. evaluation: the same for the report of the outputs. method: how ranges of activations are found:
-    "mse", "minmax", "moving-average", "percentile", "kl", "admm", "aciq", "octav", or "auto", which tries all. skip: nodes or operators that stay float32. html: a file for the
-    report with plots. progress: called with the finished part. options: weights, activations, percentile, weight_bits, per_channel, correct_bias,
-    evaluate, seed, as in recipes.
+    "mse" (default), "minmax", "moving-average", "percentile", "kl", "admm", "aciq", "octav", or "auto", which tries all. skip: nodes or operators that stay float32. html: a file for the
+    report with plots. recipe: a TOML file of options, or a JSON file of MNN's tools; arguments come first. search: leaves layers in float32, or
+    gives them more bits, as few as max_drop (percent of samples whose best class changes; 1 without other aims), min_sqnr (decibels) and
+    max_size ("2MB", or bytes of all weights) allow; max_drop and max_size search by themselves. compress: stores tensors of .minnow files as entropy codes where that saves at least 5 %. progress: called with the finished
+    part. options: weights, activations, percentile, weight_bits, per_channel, correct_bias, evaluate, seed, as in recipes.
+    weights_only="rtn", "hqq", "gptq" or "awq" leaves activations in float32 and stores weights in weight_bits (4), in blocks of block_size (64), with
+    zero points unless symmetric=True; calibration may be None for "rtn" and "hqq".
 
-    Raises InvalidArgument (a ValueError) for samples and options that do not fit, and Unsupported if no layer can compute with integers.
+    Raises InvalidArgument (a ValueError) for samples and options that do not fit, and Unsupported if no layer can be quantized.
     """
     from minnow._quantization import quantize
-    return quantize(source, destination, calibration, evaluation=evaluation, method=method, skip=skip, html=html, progress=progress, **options)
+    return quantize(source, destination, calibration, evaluation=evaluation, method=method, recipe=recipe, search=search, max_drop=max_drop, max_size=max_size,
+                    min_sqnr=min_sqnr, skip=skip, html=html, compress=compress, progress=progress, **options)
 
 
 @suggesting

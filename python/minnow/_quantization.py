@@ -21,7 +21,7 @@ class QuantizedLayer(NamedTuple):
     node: str
     op: str
     output: str  #: the tensor that sqnr and cosine tell of
-    refusal: str  #: why it stays f32; "" if it computes with integers
+    refusal: str  #: why it stays f32; "" if it is quantized
     sqnr: float  #: decibels, errors of earlier layers included
     cosine: float
     weights_sqnr: float
@@ -30,6 +30,8 @@ class QuantizedLayer(NamedTuple):
     clipped: float  #: part of the numbers beyond the range
     bytes_before: int
     bytes_after: int
+    weight_bits: int  #: of a weight; 32 if it stays f32
+    operations: float  #: of a run of the first sample, a multiply-add counting two
     __repr__ = of_fields
 
 
@@ -39,6 +41,18 @@ class QuantizedOutput(NamedTuple):
     sqnr: float
     cosine: float
     agreement: float | None  #: part of the rows with the same best class; None if the output is no row of scores
+    __repr__ = of_fields
+
+
+class QuantizationCandidate(NamedTuple):
+    """A choice of layers, or of their bits, that a search tried."""
+    bytes: int  #: of all constants
+    sqnr: float  #: of the worst output
+    agreement: float | None  #: of the worst output that is a row of scores
+    f32: list[str]  #: nodes that stay float32
+    bits: dict[str, int]  #: with weights_only: of the other nodes
+    best: bool  #: no other is both smaller and closer
+    chosen: bool
     __repr__ = of_fields
 
 
@@ -53,6 +67,8 @@ class Quantization(NamedTuple):
     weight_bytes_before: int
     weight_bytes_after: int
     seconds: float
+    candidates: list[QuantizationCandidate]  #: of a search (max_drop, max_size or search), the smallest first
+    reached: bool  #: False if no choice of a search reaches its aims; then the nearest is written
 
     def __repr__(self) -> str:
         integers = sum(not layer.refusal for layer in self.layers)
@@ -79,8 +95,9 @@ def _samples(given: Samples, names: Sequence[str]) -> object:
     return rows
 
 
-def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None, *, evaluation: Samples | None = None,
-             method: str = "mse", skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, progress: Callback | None = None,
+def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None = None, *, evaluation: Samples | None = None,
+             method: str | None = None, recipe: str | os.PathLike[str] | None = None, search: bool = False, max_drop: float | None = None,
+             max_size: int | str | None = None, min_sqnr: float | None = None, skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, compress: bool = False, progress: Callback | None = None,
              **options: object) -> Quantization:
     """See minnow.quantize."""
     start = time.monotonic()
@@ -92,7 +109,8 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
     if isinstance(skip, str):
         raise InvalidType(f'skip takes a list of names, not the text "{skip}"')
     texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
-    texts["method"] = method
+    if method is not None:
+        texts["method"] = method
     if skip:
         texts["skip"] = ", ".join(skip)
     name = label_of(source)
@@ -101,13 +119,15 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
         names = [row[0] for row in model.inputs]
         given = None if calibration is None else _samples(calibration, names)
         others = None if evaluation is None else _samples(evaluation, names)
-        fast, plain, layers, outputs, *counts, page = _minnow.quantize(model, given, others, texts, name, line.tell)
-        _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, "f32")
+        aims = (max_drop, min_sqnr, None if max_size is None else str(max_size))
+        fast, plain, layers, outputs, *counts, page, candidates, reached = _minnow.quantize(
+            model, given, others, texts, name, line.tell, None if recipe is None else path_of(recipe), aims, search)
+        _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, "f32", compress)
     if html is not None:
         with new_file(html, "w", encoding="utf-8") as file:
             file.write(page)
     return Quantization(path, os.path.getsize(path), [QuantizedLayer(*row) for row in layers], [QuantizedOutput(*row) for row in outputs], *counts,
-                        time.monotonic() - start)
+                        time.monotonic() - start, [QuantizationCandidate(*row) for row in candidates], reached)
 
 
-__all__ = ["Quantization", "QuantizedLayer", "QuantizedOutput", "Samples", "quantize"]
+__all__ = ["Quantization", "QuantizationCandidate", "QuantizedLayer", "QuantizedOutput", "Samples", "quantize"]

@@ -46,7 +46,7 @@ class Conversion(NamedTuple):
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
             shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
             labels: Sequence[str] = (), preprocess: Preprocessing | None = None, signature: str = "", format: str = "", verify: bool = False,
-            external_data: bool = False, opset: int = 0, weights: str = "f32", memory_limit: int = 0, progress: Callback | None = None) -> Conversion:
+            external_data: bool = False, opset: int = 0, weights: str = "f32", compress: bool = False, memory_limit: int = 0, progress: Callback | None = None) -> Conversion:
     """Write a model of any format that Minnow reads as a .minnow file, or as ONNX if the destination ends in ".onnx".
 
     source: a file, a SavedModel's folder, or several files for formats with several. optimize: "standard", "none" or "train".
@@ -56,7 +56,8 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     format: "onnx", "tflite" ..., for a file whose content is not recognized; "" recognizes it by content.
     verify: runs the graph before and after optimization on random inputs, and raises if the results differ.
     external_data, opset: for ONNX files: large constants in a file beside the model; the operator set, 21 to 28 (0: 26, or newer if an operator needs it).
-    weights: for .minnow files: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
+    weights: for .minnow files: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16". compress: stores
+    tensors of .minnow files as entropy codes where that saves at least 5 %; they are decoded on load.
     memory_limit: bytes that the conversion may allocate, without verifying; 0: 256 MB, and 16 bytes for each byte of the model's files.
     progress: called with the finished part, from 0 to 1; without it a terminal shows a line.
     A UserWarning tells which parts are read differently than stored. Raises IoError if a file cannot be read or written, InvalidModel (a ValueError)
@@ -67,7 +68,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     with Progress(f"converting {label_of(source)}", progress) as line:
         model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, preprocess=preprocess, signature=signature, format=format, verify=verify,
                                    memory_limit=memory_limit, progress=lambda part: line.tell(0.9 * part))
-        kept = _minnow.write_model(model, path, external_data, opset, weights)
+        kept = _minnow.write_model(model, path, external_data, opset, weights, compress)
         line.tell(1.0)
     return Conversion(path, os.path.getsize(path), len(model.nodes), model.weight_bytes, time.monotonic() - start, kept, passes)
 

@@ -126,7 +126,8 @@ InputArgument parse_input(const std::string& text);
 
 /// How a JPEG or PNG file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
 struct PictureOptions {
-  std::vector<const CLI::Option*> options;  // that add_to() added
+  std::vector<const CLI::Option*> options;      // that add_to() added
+  std::map<std::string, std::string> defaults;  // keys of a recipe, for options that are not given
   void add_to(CLI::App& command);
   /// Throws UsageError with the option's name and this reason if one of them is given.
   void check_not_given(const std::string& why) const;

@@ -16,7 +16,7 @@ struct Arguments {
   std::string optimize = "standard", labels, preprocess, signature, from, weights = "f32";
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
-  bool verify = false, dump_passes = false, json = false, external_data = false;
+  bool verify = false, dump_passes = false, json = false, external_data = false, compress = false;
   int opset = 0;
   double memory_limit_mb = 0;
 };
@@ -104,7 +104,12 @@ void convert_command(const Arguments& arguments) {
     kept.push_back(message);
     options.warn(message);
   };
-  save(model, out, {.external_data = arguments.external_data, .opset = arguments.opset, .weights = arguments.weights, .warn = keep});
+  save(model, out,
+       {.external_data = arguments.external_data,
+        .opset = arguments.opset,
+        .weights = arguments.weights,
+        .compress = arguments.compress,
+        .warn = keep});
   const double seconds = watch.seconds();
   const size_t bytes = os::MappedFile::open(out)->bytes().size();
   if (arguments.json) {
@@ -182,6 +187,8 @@ void add_convert(CLI::App& app) {
       ->check(one_of({"f32", "f16", "bf16"}))
       ->type_name("")
       ->capture_default_str();
+  command->add_flag("--compress", arguments->compress,
+                    "OUT.minnow: store tensors as entropy codes where that saves at least 5 %; they are decoded on load");
   command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");
   add_json(*command, arguments->json);
   command->footer(

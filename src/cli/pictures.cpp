@@ -44,9 +44,9 @@ void PictureOptions::check_not_given(const std::string& why) const {
 }
 
 std::map<std::string, std::string> PictureOptions::keys() const {
-  std::map<std::string, std::string> keys;
+  std::map<std::string, std::string> keys = defaults;
   for (const CLI::Option* const option : options)
-    if (option->count() > 0) keys.emplace(option->get_name().substr(2), option->as<std::string>());
+    if (option->count() > 0) keys[option->get_name().substr(2)] = option->as<std::string>();
   if (const auto size = keys.find("size"); size != keys.end() && size->second.find('x') == std::string::npos)
     throw UsageError("--size {}: write HEIGHTxWIDTH, 224x224 say", size->second);
   return keys;

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `minnow quantize`.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 
 #include "base/os.h"
 #include "cli/commands.h"
 #if MINNOW_COMPRESS
-#include <minnow/prune.h>
-
+#include "cli/recipe.h"
 #include "cli/samples.h"
 #endif
 
@@ -23,7 +20,7 @@ struct Arguments {
   OperatorOptions operators;
   PictureOptions pictures;
   std::vector<std::pair<std::string, CLI::Option*>> keys;  // of compress::QuantizeOptions
-  bool data_free = false, json = false, automatic = false;
+  bool data_free = false, json = false, automatic = false, compress = false;
   size_t samples = 0;
   double min_sqnr = 0, min_agreement = 0, max_drop = -1;
   std::string max_size;
@@ -55,10 +52,14 @@ Json json_of(const compress::QuantizeReport& report) {
     if (!layer.refusal.empty()) {
       row["stays_f32"] = layer.refusal;
     } else {
-      row.update(json_of(layer.fidelity));
+      if (report.evaluated) row.update(json_of(layer.fidelity));
       row["weights"] = json_of(layer.weights);
-      row["range"] = {layer.low, layer.high};
-      row["clipped"] = layer.clipped;
+      row["weight_bits"] = layer.weight_bits;
+      if (!report.weights_only) {
+        row["range"] = {layer.low, layer.high};
+        row["clipped"] = layer.clipped;
+      }
+      if (layer.operations > 0) row["operations"] = layer.operations;
       row["bytes_before"] = layer.bytes_before;
       row["bytes_after"] = layer.bytes_after;
     }
@@ -82,17 +83,19 @@ void print_table(const compress::QuantizeReport& report) {
     const std::string space(size - text.size(), ' ');
     return left ? text + space : space + text;
   };
-  std::cout << padded("layer", width, true) << "  " << padded("op", 6, true) << "  SQNR dB  cosine   clipped %  weights dB       size\n";
+  std::cout << padded("layer", width, true) << "  " << padded("op", 6, true) << "  SQNR dB  cosine   "
+            << (report.weights_only ? "     bits" : "clipped %") << "  weights dB       size\n";
   for (const compress::LayerReport& layer : report.layers) {
     std::cout << padded(layer.node, width, true) << "  " << padded(layer.op, 6, true) << "  ";
     if (!layer.refusal.empty()) {
       std::cout << "f32: " << layer.refusal << '\n';
       continue;
     }
-    std::cout << padded(decibels(layer.fidelity.sqnr), 7) << "  " << fixed(layer.fidelity.cosine, "%.5f") << "  "
-              << padded(fixed(100 * layer.clipped, "%.3f"), 9) << "  " << padded(decibels(layer.weights.sqnr), 10) << "  "
-              << human_bytes(static_cast<double>(layer.bytes_before)) << " -> " << human_bytes(static_cast<double>(layer.bytes_after))
-              << '\n';
+    std::cout << padded(report.evaluated ? decibels(layer.fidelity.sqnr) : "-", 7) << "  "
+              << padded(report.evaluated ? fixed(layer.fidelity.cosine, "%.5f") : "-", 7) << "  "
+              << padded(report.weights_only ? fixed(layer.weight_bits, "%.0f") : fixed(100 * layer.clipped, "%.3f"), 9) << "  "
+              << padded(decibels(layer.weights.sqnr), 10) << "  " << human_bytes(static_cast<double>(layer.bytes_before)) << " -> "
+              << human_bytes(static_cast<double>(layer.bytes_after)) << '\n';
   }
   for (const compress::OutputReport& output : report.outputs) {
     std::cout << "output \"" << output.name << "\": SQNR " << decibels(output.fidelity.sqnr) << " dB, cosine "
@@ -102,23 +105,15 @@ void print_table(const compress::QuantizeReport& report) {
   }
 }
 
-/// "2MB", "1.5 MB", "300 kB" or bytes.
-size_t bytes_of(const std::string& text, const std::string& where) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string unit(end, text.data() + text.size());
-  std::erase(unit, ' ');
-  constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
-  const auto found = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& each) { return unit == each.first; });
-  if (error != std::errc() || found == std::end(kUnits) || !(number > 0) || number * found->second > 1e15)
-    throw InvalidArgument("{}: \"{}\" is not a size; write 2MB or 300kB", where, text);
-  return static_cast<size_t>(number * found->second);
-}
-
 std::string sentence_of(const compress::Candidate& candidate) {
   std::string text = human_bytes(static_cast<double>(candidate.bytes)) + ", SQNR " + decibels(candidate.sqnr) + " dB";
   if (candidate.agreement >= 0) text += ", the same best class in " + fixed(100 * candidate.agreement, "%.1f") + " %";
-  return text + format(", {} layer{} in f32", candidate.f32.size(), candidate.f32.size() == 1 ? "" : "s");
+  std::map<int, size_t> layers;
+  for (const auto& [name, bits] : candidate.bits) ++layers[bits];
+  for (const auto& [bits, count] : layers) text += format(", {} layer{} of {} bits", count, count == 1 ? "" : "s", bits);
+  if (!candidate.f32.empty() || layers.empty())
+    text += format(", {} layer{} in f32", candidate.f32.size(), candidate.f32.size() == 1 ? "" : "s");
+  return text;
 }
 
 void write_text(const std::string& path, const std::string& text) {
@@ -128,50 +123,24 @@ void write_text(const std::string& path, const std::string& text) {
 void quantize_command(Arguments& arguments) {
   if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
     throw UsageError("{}: is not the name of a file that quantize writes, which ends in .minnow or .onnx", arguments.output);
+  if (arguments.compress && arguments.output.ends_with(".onnx"))
+    throw UsageError("{}: only .minnow files are compressed; leave out --compress", arguments.output);
   if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
     throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
   compress::QuantizeOptions options;
   compress::Steps steps;  // before quantization
   if (!arguments.recipe.empty()) {
-    const std::string prefix = arguments.recipe + ": ";
-    const std::string folder = std::filesystem::path(arguments.recipe).parent_path().string();
-    const auto file = [&](const std::string& value) {
-      return folder.empty() || std::filesystem::path(value).is_absolute() ? value : folder + "/" + value;
-    };
-    for (const auto& [key, value] : read_keys(arguments.recipe, "quantization")) {
-      const auto number = [&](double least, double most) {
-        double found = 0;
-        size_t end = 0;
-        try {
-          found = std::stod(value, &end);
-        } catch (const std::exception&) {}
-        if (end == 0 || end != value.size() || !(found >= least && found <= most))
-          throw InvalidArgument("{}{}: \"{}\" is not a number from {} to {}", prefix, key, value, least, most);
-        return found;
-      };
-      if (key == "calibration") {
-        if (arguments.calibration.empty()) arguments.calibration = file(value);
-      } else if (key == "evaluation") {
-        if (arguments.evaluation.empty()) arguments.evaluation = file(value);
-      } else if (key == "samples") {
-        const double count = number(0, 1e9);
-        if (!arguments.samples) arguments.samples = static_cast<size_t>(count);
-      } else if (key == "min_sqnr") {
-        const double least = number(-1000, 1000);
-        if (!arguments.sqnr_given->count()) arguments.min_sqnr = least;
-      } else if (key == "min_agreement") {
-        const double least = number(0, 100);
-        if (!arguments.agreement_given->count()) arguments.min_agreement = least;
-      } else if (key == "max_drop") {
-        const double most = number(0, 100);
-        if (arguments.max_drop < 0) arguments.max_drop = most;
-      } else if (key == "max_size") {
-        (void)bytes_of(value, prefix + key);
-        if (arguments.max_size.empty()) arguments.max_size = value;
-      } else if (!steps.set(key, value, prefix)) {
-        options.set(key, value, prefix);
-      }
-    }
+    const Recipe recipe = read_recipe(arguments.recipe);
+    if (arguments.calibration.empty() && !arguments.data_free) arguments.calibration = recipe.calibration;
+    if (arguments.evaluation.empty()) arguments.evaluation = recipe.evaluation;
+    if (arguments.max_size.empty()) arguments.max_size = recipe.max_size;
+    if (!arguments.samples && recipe.samples) arguments.samples = *recipe.samples;
+    if (!arguments.sqnr_given->count() && recipe.min_sqnr) arguments.min_sqnr = *recipe.min_sqnr;
+    if (!arguments.agreement_given->count() && recipe.min_agreement) arguments.min_agreement = *recipe.min_agreement;
+    if (arguments.max_drop < 0 && recipe.max_drop) arguments.max_drop = *recipe.max_drop;
+    for (const auto& [key, value] : recipe.options) options.set(key, value, recipe.prefix);
+    arguments.pictures.defaults = recipe.pictures;
+    steps = recipe.steps;
   }
   for (const auto& [key, option] : arguments.keys)
     if (option->count() > 0) {
@@ -183,13 +152,19 @@ void quantize_command(Arguments& arguments) {
         throw UsageError("--{}", error.what());
       }
     }
-  if (arguments.data_free == !arguments.calibration.empty())
+  const bool needs_samples = options.weights_only != "rtn" && options.weights_only != "hqq";
+  if (arguments.data_free ? !arguments.calibration.empty() : arguments.calibration.empty() && needs_samples)
     throw UsageError(arguments.data_free ? "--data-free makes samples up; leave out --calibration"
                                          : "quantize needs --calibration with typical inputs, or --data-free");
+  if ((arguments.min_sqnr != 0 || arguments.min_agreement > 0) && !arguments.data_free && arguments.calibration.empty() &&
+      arguments.evaluation.empty())
+    throw UsageError("--min-sqnr and --min-agreement need samples: give --evaluation or --calibration");
   Model model = load_model(arguments.model, arguments.operators);
-  const compress::Samples samples = arguments.data_free
-                                        ? compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed)
-                                        : read_samples(model, arguments.calibration, arguments.pictures, arguments.samples);
+  const compress::Samples samples = [&]() -> compress::Samples {
+    if (arguments.data_free) return compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed);
+    if (arguments.calibration.empty()) return {};
+    return read_samples(model, arguments.calibration, arguments.pictures, arguments.samples);
+  }();
   compress::Samples evaluation;
   if (!arguments.evaluation.empty()) evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0);
   const Stopwatch watch;
@@ -203,7 +178,7 @@ void quantize_command(Arguments& arguments) {
   compress::SearchOptions aims;
   aims.max_drop = arguments.max_drop < 0 && arguments.min_agreement > 0 ? 100 - arguments.min_agreement : arguments.max_drop;
   if (arguments.min_sqnr != 0) aims.min_sqnr = arguments.min_sqnr;
-  if (!arguments.max_size.empty()) aims.most_bytes = bytes_of(arguments.max_size, "--max-size");
+  if (!arguments.max_size.empty()) aims.most_bytes = bytes_of_size(arguments.max_size, "--max-size");
   if (arguments.automatic && aims.max_drop < 0 && aims.min_sqnr <= -1000 && !aims.most_bytes) aims.max_drop = 1;
   std::vector<compress::Candidate> candidates;
   size_t chosen = 0;
@@ -220,7 +195,7 @@ void quantize_command(Arguments& arguments) {
     quantized.report.outputs = compress::compare(model, quantized.model, evaluation);
     quantized.report.evaluated = evaluation.count;
   }
-  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output);
+  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output, {.compress = arguments.compress});
   if (!arguments.html.empty()) write_text(arguments.html, compress::report_page(quantized.report, arguments.model));
   const compress::QuantizeReport& report = quantized.report;
   const size_t bytes = os::MappedFile::open(arguments.output)->bytes().size();
@@ -249,6 +224,7 @@ void quantize_command(Arguments& arguments) {
                                     {"sqnr_db", std::isfinite(each.sqnr) ? Json(each.sqnr) : Json()},
                                     {"agreement", each.agreement < 0 ? Json() : Json(each.agreement)},
                                     {"f32", each.f32},
+                                    {"bits", each.bits},
                                     {"best", each.best},
                                     {"chosen", i == chosen}});
     }
@@ -260,7 +236,8 @@ void quantize_command(Arguments& arguments) {
     for (size_t i = 0; i < candidates.size(); ++i)
       if (candidates[i].best || i == chosen) std::cout << (i == chosen ? "* " : "  ") << sentence_of(candidates[i]) << '\n';
     const auto layers = std::count_if(report.layers.begin(), report.layers.end(), [](const auto& layer) { return layer.refusal.empty(); });
-    std::cout << arguments.output << ": " << layers << " of " << report.layers.size() << " layers compute with integers, "
+    std::cout << arguments.output << ": " << layers << " of " << report.layers.size()
+              << (report.weights_only ? " layers have weights in blocks, " : " layers compute with integers, ")
               << human_bytes(static_cast<double>(bytes)) << " (weights " << human_bytes(static_cast<double>(report.bytes_before)) << " -> "
               << human_bytes(static_cast<double>(report.bytes_after)) << "), " << report.samples << " samples, "
               << human_seconds(watch.seconds()) << '\n';
@@ -298,13 +275,16 @@ void add_quantize(CLI::App& app) {
   command->add_option("--samples", arguments->samples, "use the first N samples (default: all; made up: 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--recipe", arguments->recipe, "a TOML file with these options; those of the command line come first")
+  command
+      ->add_option("--recipe", arguments->recipe,
+                   "a TOML file with these options, or a JSON file of MNN's tools; those of the command line come first")
       ->type_name("FILE");
-  std::vector<std::string> ranges, weights, roundings;
+  std::vector<std::string> ranges, weights, roundings, blocks;
 #if MINNOW_COMPRESS
   for (const auto& each : compress::activation_methods()) ranges.push_back(each.name);
   for (const auto& each : compress::weight_methods()) weights.push_back(each.name);
   for (const auto& each : compress::roundings()) roundings.push_back(each.name);
+  for (const auto& each : compress::weight_only_methods()) blocks.push_back(each.name);
 #endif
   const auto add = [&](const std::string& key, const std::string& names, const std::string& help, const char* type) {
     CLI::Option* option = command->add_option(names, CLI::callback_t([](const CLI::results_t&) { return true; }), help)->type_name(type);
@@ -318,7 +298,15 @@ void add_quantize(CLI::App& app) {
   add("smooth", "--smooth", "SmoothQuant: the part of the inputs' range that goes into the weights, 0 (default) to 1", "PART");
   add("activations", "--activations", "u8 (default), or i8: symmetric around 0", "DTYPE");
   add("percentile", "--percentile", "of --method percentile (default: 99.99)", "P");
-  add("weight_bits", "--weight-bits", "2 to 8 (default); 7 keeps ONNX Runtime exact on processors without VNNI", "N");
+  add("weights_only", "--weights-only",
+      "activations stay f32, weights become blocks of --weight-bits: " + names_of(blocks) + "; rtn and hqq need no calibration", "NAME");
+  add("weight_bits", "--weight-bits,--bits",
+      "2 to 8 (default: 8, with --weights-only 4); 7 keeps ONNX Runtime exact on processors without VNNI", "N");
+  add("bits_for", "--bits-for", "other bits for a node, with --weights-only: NODE=8, or NODE=0 for f32; may be repeated", "NODE=BITS")
+      ->expected(1)
+      ->take_all();
+  add("block_size", "--block-size", "weights that share a scale, with --weights-only: 16, 32, 64 (default), 128, 256", "N");
+  add("symmetric", "--symmetric", "true: blocks have no zero points", "BOOL");
   add("per_channel", "--per-channel", "false: one scale for each weight instead of one for each channel", "BOOL");
   add("correct_bias", "--correct-bias", "false: biases keep the mean error of their channel", "BOOL");
   add("skip", "--skip", "a node, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
@@ -338,6 +326,8 @@ void add_quantize(CLI::App& app) {
       ->type_name("PERCENT")
       ->check(number_from(0, 100));
   command->add_option("--max-size", arguments->max_size, "--auto within a size of all weights: 2MB, 300kB")->type_name("SIZE");
+  command->add_flag("--compress", arguments->compress,
+                    "OUT.minnow: store tensors as entropy codes where that saves at least 5 %; they are decoded on load");
   command->add_option("--html", arguments->html, "write the report as a page with plots")->type_name("FILE");
   arguments->operators.add_to(*command);
   arguments->pictures.add_to(*command);
@@ -348,7 +338,8 @@ void add_quantize(CLI::App& app) {
       "  minnow quantize classifier.onnx classifier.minnow --calibration pictures/ --min-agreement 97\n"
       "  minnow quantize speech.onnx speech-int8.onnx --calibration features.npz --method percentile\n"
       "  minnow quantize classifier.onnx classifier.minnow --calibration pictures/ --evaluation others/ --max-drop 0.5\n"
-      "  minnow quantize model.tflite model.minnow --recipe recipe.toml --html report.html");
+      "  minnow quantize model.tflite model.minnow --recipe recipe.toml --html report.html\n"
+      "  minnow quantize decoder.onnx decoder.minnow --weights-only gptq --bits 4 --block-size 32 --calibration tokens.npz");
   command->callback([arguments] { quantize_command(*arguments); });
 }
 

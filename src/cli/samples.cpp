@@ -3,9 +3,13 @@
 #include "cli/samples.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 
+#include "base/limits.h"
 #include "base/nearest.h"
+#include "base/numeric.h"
 #include "base/os.h"
 #include "cli/npy.h"
 #include "cli/npz.h"
@@ -32,7 +36,8 @@ struct Parts {
   }
 };
 
-Parts parts_of(const Tensor& given, const ValueDescription& input, const std::string& where) {
+/// `whole`: the array is one sample whatever its first axis is.
+Parts parts_of(const Tensor& given, const ValueDescription& input, const std::string& where, bool whole) {
   const auto fail = [&] {
     throw InvalidArgument("{}: the array for input \"{}\", which is {}, is {}{}", where, input.name, input.type, given.dtype(),
                           given.shape());
@@ -47,6 +52,10 @@ Parts parts_of(const Tensor& given, const ValueDescription& input, const std::st
     return same;
   };
   const auto dims = given.shape().dims();
+  if (whole) {
+    if (!fits(dims, 0)) fail();
+    return parts;
+  }
   if (dims.size() == input.dims.size() + 1 && fits(dims.subspan(1), 0)) {  // samples before the input's own axes
     parts.count = static_cast<size_t>(dims[0]);
     parts.shape = Shape(dims.subspan(1));
@@ -62,7 +71,7 @@ Parts parts_of(const Tensor& given, const ValueDescription& input, const std::st
 }
 
 /// The inputs of all samples in one file.
-std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std::string& where) {
+std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std::string& where, bool whole = false) {
   const auto& inputs = model.inputs();
   if (arrays.empty()) throw InvalidArgument("{}: holds no arrays", where);
   std::vector<Parts> found(inputs.size());
@@ -74,7 +83,7 @@ std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std
     if (i == names.size() && inputs.size() == 1 && arrays.size() == 1 && (name.empty() || name == "arr_0")) i = 0;
     if (i == names.size()) throw InvalidArgument("{}: the model has no input \"{}\"{}", where, name, nearest(name, names));
     if (found[i].array) throw InvalidArgument("{}: holds two arrays for input \"{}\"", where, names[i]);
-    found[i] = parts_of(tensor, inputs[i], where);
+    found[i] = parts_of(tensor, inputs[i], where, whole);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!found[i].array) throw InvalidArgument("{}: holds no array for input \"{}\" ({})", where, inputs[i].name, inputs[i].type);
@@ -85,7 +94,71 @@ std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std
   return found;
 }
 
-Arrays arrays_in(const std::string& path) {
+/// Numbers between spaces.
+Tensor numbers_in(const std::string& path, DType dtype, const Shape& shape) {
+  const auto file = os::MappedFile::open(path);
+  const char *at = reinterpret_cast<const char*>(file->bytes().data()), *const last = at + file->bytes().size();
+  std::vector<double> values;
+  while (true) {
+    while (at != last && std::isspace(static_cast<unsigned char>(*at))) ++at;
+    if (at == last) break;
+    const auto [end, error] = std::from_chars(at, last, values.emplace_back());
+    if (error != std::errc()) throw InvalidArgument("{}: number {} cannot be read", path, values.size() - 1);
+    at = end;
+  }
+  if (static_cast<int64_t>(values.size()) != shape.elements())
+    throw InvalidArgument("{}: holds {} numbers, its shape is {}", path, values.size(), shape);
+  Tensor tensor(dtype, shape);
+  if (is_float(dtype)) {
+    if (!values.empty()) narrow(dtype, values.data(), values.size(), tensor.writable().data());
+  } else {
+    std::vector<int64_t> integers;
+    for (const double value : values) {
+      if (value != std::floor(value) || std::fabs(value) > 1e15) throw InvalidArgument("{}: holds {}, the input is {}", path, value, dtype);
+      integers.push_back(static_cast<int64_t>(value));
+    }
+    if (!integers.empty()) narrow(dtype, integers.data(), integers.size(), tensor.writable().data());
+  }
+  return tensor;
+}
+
+/// A sample as MNN's tools keep it: a folder with a text file for each input, and their shapes in input.json.
+Arrays arrays_of_text(const Model& model, const std::string& folder) {
+  const std::string path = folder + "/input.json";
+  const auto file = os::MappedFile::open(path);
+  const auto* text = reinterpret_cast<const char*>(file->bytes().data());
+  constexpr size_t kMost = size_t{1} << 20;
+  const Json json = file->bytes().size() > kMost ? Json() : Json::parse(text, text + file->bytes().size(), nullptr, false);
+  if (!json.is_object() || !json.contains("inputs") || !json["inputs"].is_array())
+    throw InvalidArgument("{}: holds no list \"inputs\"", path);
+  Arrays arrays;
+  for (const Json& each : json["inputs"]) {
+    if (!each.is_object() || !each.contains("name") || !each["name"].is_string()) throw InvalidArgument("{}: an input has no name", path);
+    const std::string name = each["name"].get<std::string>();
+    const auto& inputs = model.inputs();
+    const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ValueDescription& of) { return of.name == name; });
+    if (input == inputs.end() || name.find('/') != name.npos) {
+      std::vector<std::string> names;
+      for (const ValueDescription& of : inputs) names.push_back(of.name);
+      throw InvalidArgument("{}: the model has no input \"{}\"{}", path, name, nearest(name, names));
+    }
+    Shape shape;
+    if (!each.contains("shape") || !each["shape"].is_array()) throw InvalidArgument("{}: input \"{}\" has no shape", path, name);
+    for (const Json& dim : each["shape"]) {
+      if (!dim.is_number_unsigned() || dim.get<uint64_t>() > kMost * kMost || shape.rank() >= kMaxRank)
+        throw InvalidArgument("{}: the shape of input \"{}\" is {}", path, name, each["shape"].dump());
+      shape.push_back(dim.get<int64_t>());
+      if (shape.elements() > static_cast<int64_t>(kMost * 1024)) throw InvalidArgument("{}: input \"{}\" is {}", path, name, shape);
+    }
+    arrays.emplace_back(name,
+                        numbers_in(folder + "/" + name + ".txt", input->dtype == DType::undefined ? DType::f32 : input->dtype, shape));
+  }
+  return arrays;
+}
+
+Arrays arrays_in(const Model& model, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return arrays_of_text(model, path);
   if (ends_with(path, ".npz")) return read_npz(path);
   return {{std::string(), read_npy(path)}};
 }
@@ -100,8 +173,8 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
   if (is_folder) {
     for (const auto& entry : std::filesystem::directory_iterator(path, std::filesystem::directory_options::skip_permission_denied, error)) {
       const std::string file = entry.path().string();
-      const bool known = ends_with(file, ".npy") || ends_with(file, ".npz") ||
-                         (entry.is_regular_file(error) && is_picture(os::MappedFile::open(file)->bytes()));
+      const bool known = std::filesystem::exists(std::filesystem::path(file) / "input.json", error) || ends_with(file, ".npy") ||
+                         ends_with(file, ".npz") || (entry.is_regular_file(error) && is_picture(os::MappedFile::open(file)->bytes()));
       if (known) files.push_back(file);
     }
     std::sort(files.begin(), files.end());
@@ -124,7 +197,8 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
     if (most && set->places.size() >= most) break;
     set->files.push_back(file);
     set->arrays.emplace_back();
-    if (is_picture(os::MappedFile::open(file)->bytes())) {
+    const bool is_text = std::filesystem::is_directory(file, error);
+    if (!is_text && is_picture(os::MappedFile::open(file)->bytes())) {
       any_picture = true;
       if (model.inputs().size() != 1)
         throw InvalidArgument("{}: a picture fills one input, and the model takes {}; give .npz files with an array for each input", file,
@@ -132,9 +206,9 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
       set->places.push_back({set->files.size() - 1, 0});
       continue;
     }
-    if (!ends_with(file, ".npy") && !ends_with(file, ".npz"))
+    if (!is_text && !ends_with(file, ".npy") && !ends_with(file, ".npz"))
       throw InvalidArgument("{}: is neither a folder, nor a picture, nor a .npy or .npz file", file);
-    set->arrays.back() = inputs_of(model, arrays_in(file), file);
+    set->arrays.back() = inputs_of(model, arrays_in(model, file), file, is_text);
     for (size_t i = 0; i < set->arrays.back()[0].count && (!most || set->places.size() < most); ++i)
       set->places.push_back({set->files.size() - 1, i});
   }

@@ -59,6 +59,19 @@ std::vector<std::string> words(const std::string& text) {
   return list;
 }
 
+/// "first=8, last=0"
+std::map<std::string, int> bits_by_name(const std::string& text, const std::string& where) {
+  std::map<std::string, int> bits;
+  for (const std::string& word : words(text)) {
+    const size_t equals = word.rfind('=');
+    if (equals == word.npos || equals == 0) throw InvalidArgument("{}: \"{}\" is not NODE=BITS", where, word);
+    const std::string name = word.substr(0, equals);
+    if (!bits.emplace(name, static_cast<int>(std::min<int64_t>(whole_number(word.substr(equals + 1), where), 99))).second)
+      throw InvalidArgument("{}: \"{}\" is given twice", where, name);
+  }
+  return bits;
+}
+
 struct Key {
   const char* name;
   void (*set)(QuantizeOptions&, const std::string& value, const std::string& where);
@@ -77,6 +90,11 @@ constexpr Key kKeys[] = {
     {"equalize", [](Options& o, Text& value, Text& where) { o.equalize = truth(value, where); }},
     {"correct_bias", [](Options& o, Text& value, Text& where) { o.correct_bias = truth(value, where); }},
     {"smooth", [](Options& o, Text& value, Text& where) { o.smooth = number(value, where); }},
+    {"weights_only", [](Options& o, Text& value, Text&) { o.weights_only = value; }},
+    {"bits_for", [](Options& o, Text& value, Text& where) { o.bits_for = bits_by_name(value, where); }},
+    {"block_size",
+     [](Options& o, Text& value, Text& where) { o.block_size = static_cast<int>(std::min<int64_t>(whole_number(value, where), 1 << 20)); }},
+    {"symmetric", [](Options& o, Text& value, Text& where) { o.symmetric = truth(value, where); }},
     {"skip", [](Options& o, Text& value, Text&) { o.skip = words(value); }},
     {"evaluate", [](Options& o, Text& value, Text& where) { o.evaluate = static_cast<size_t>(whole_number(value, where)); }},
     {"seed", [](Options& o, Text& value, Text& where) { o.seed = static_cast<uint64_t>(whole_number(value, where)); }},
@@ -108,12 +126,24 @@ Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
   if (options.activations != "u8" && options.activations != "i8")
     throw InvalidArgument("{}activations: \"{}\" is none of u8, i8", prefix, options.activations);
   if (!rounding) unknown_method(prefix, "rounding", options.rounding, rounding_methods());
-  if (options.weight_bits < 2 || options.weight_bits > 8)
+  if (options.weight_bits != 0 && (options.weight_bits < 2 || options.weight_bits > 8))
     throw InvalidArgument("{}weight_bits: {} is not from 2 to 8", prefix, options.weight_bits);
+  if (!options.weights_only.empty()) {
+    blocks = block_method(options.weights_only);
+    if (!blocks) unknown_method(prefix, "weights_only", options.weights_only, block_methods());
+    if (options.weight_bits == 7) throw InvalidArgument("{}weight_bits: blocks have 2, 3, 4, 5, 6 or 8 bits, not 7", prefix);
+    if (options.weight_bits != 0) block_bits = options.weight_bits;
+    searches_blocks = options.weights == "mse";
+  }
+  for (const auto& [name, bits] : options.bits_for)
+    if (bits == 1 || bits == 7 || bits < 0)
+      throw InvalidArgument("{}bits_for: \"{}\" has {} bits; blocks have 2, 3, 4, 5, 6 or 8", prefix, name, bits);
+  if (options.block_size < 16 || options.block_size > 256 || (options.block_size & (options.block_size - 1)) != 0)
+    throw InvalidArgument("{}block_size: {} is none of 16, 32, 64, 128, 256", prefix, options.block_size);
   if (!(options.percentile > 50 && options.percentile <= 100))
     throw InvalidArgument("{}percentile: {} is not above 50 and at most 100", prefix, options.percentile);
   if (!(options.smooth >= 0 && options.smooth <= 1)) throw InvalidArgument("{}smooth: {} is not from 0 to 1", prefix, options.smooth);
-  most_weight = (1 << (options.weight_bits - 1)) - 1;
+  most_weight = (1 << ((options.weight_bits ? options.weight_bits : 8) - 1)) - 1;
   ranges.grid = options.activations == "u8" ? kU8 : kI8;
   ranges.percentile = options.percentile;
 }
@@ -124,6 +154,7 @@ std::vector<MethodDescription> activation_methods() {
   return list;
 }
 std::vector<MethodDescription> roundings() { return described(rounding_methods()); }
+std::vector<MethodDescription> weight_only_methods() { return described(block_methods()); }
 std::vector<MethodDescription> weight_methods() { return described(weight_method_table()); }
 
 }  // namespace minnow::compress

@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/compress.h>
 
+#include "compress/blocks.h"
 #include "compress/ranges.h"
 #include "compress/rounding.h"
 #include "compress/weights.h"
@@ -17,6 +18,10 @@ struct Settings {
   const RoundingMethod* rounding;
   RangeOptions ranges;
   int most_weight = 127;  // the largest integer of a weight
+  // With weights_only:
+  const BlockMethod* blocks = nullptr;
+  int block_bits = 4;
+  bool searches_blocks = true;  // method "mse" of weights
 };
 
 }  // namespace minnow::compress

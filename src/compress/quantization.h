@@ -12,6 +12,8 @@
 namespace minnow::compress {
 
 size_t bytes_of_constants(const Graph& graph);
+/// The operations of a layer whose output has so many elements, each a sum of `depth` products.
+inline double operations_of(int64_t elements, int64_t depth) { return 2 * static_cast<double>(elements) * static_cast<double>(depth); }
 
 class Quantization {
  public:

@@ -15,6 +15,7 @@
 #include "compress/means.h"
 #include "compress/quantization.h"
 #include "compress/rounding.h"
+#include "compress/weight_only.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
@@ -232,6 +233,7 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
   for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
   std::unordered_map<std::string, FidelitySum> sums;
   std::unordered_map<std::string, std::pair<double, double>> clipped;  // and all
+  std::unordered_map<std::string, int64_t> elements;
   std::unordered_map<std::string, const Quantizer*> quantizers;
   for (const Layer& layer : selection_.layers)
     if (const auto found = quantizers_.find(layer.result->name()); found != quantizers_.end())
@@ -246,6 +248,7 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
       got.run(inputs, i, [&](const std::string& name, const Tensor& tensor) {
         const Tensor& f32 = tensors.at(name);
         const size_t count = static_cast<size_t>(tensor.elements());
+        if (i == 0) elements[name] = tensor.elements();
         sums[name].add(f32.data<float>(), tensor.data<float>(), count);
         const auto q = quantizers.find(name);
         if (q == quantizers.end()) return;
@@ -269,8 +272,10 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
     row.node = layer.node->name().empty() ? layer.node->output(0)->name() : layer.node->name();
     row.op = layer.node->op(), row.output = layer.result->name();
     row.fidelity = sums[row.output].result();
+    const Shape& shape = layer.weights->constant()->shape();
+    row.operations = operations_of(elements[row.output], shape.elements() / shape[layer.axis]);
     if (i < excluded.size() && excluded[i]) {
-      row.refusal = "it costs too much accuracy";
+      row.refusal = "it costs too much accuracy", row.weight_bits = 32;
       report.layers.push_back(std::move(row));
       continue;
     }
@@ -296,6 +301,8 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
 }
 
 Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options) try {
+  if (!options.weights_only.empty()) return quantize_weights(model, samples, options);
+  if (!options.bits_for.empty()) throw InvalidArgument("bits_for: goes with weights_only");
   Quantization quantization(model, samples, options);
   quantization.prepare(quantization.runs_of_report());
   Quantized result = quantization.result({});

@@ -38,7 +38,7 @@ std::string number(double value, const char* pattern) {
 
 constexpr int kRow = 18, kLabels = 300, kBars = 420;
 
-/// A horizontal bar for each layer that computes with integers.
+/// A horizontal bar for each layer that is quantized.
 template <class F>
 std::string plot(const QuantizeReport& report, const char* title, const char* unit, const char* pattern, const F& value_of) {
   double most = 0;
@@ -84,8 +84,12 @@ std::string report_page(const QuantizeReport& report, const std::string& title) 
         format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(output.name), number(output.fidelity.sqnr, "%.1f"),
                number(output.fidelity.cosine, "%.6f"), output.agreement < 0 ? std::string("-") : number(100 * output.agreement, "%.1f %%"));
   page += "</table>\n";
-  page += plot(report, "SQNR of each layer's output", "dB", "%.1f", [](const LayerReport& layer) { return layer.fidelity.sqnr; });
-  page += plot(report, "Clipped numbers", "%", "%.3f", [](const LayerReport& layer) { return 100 * layer.clipped; });
+  if (report.evaluated)
+    page += plot(report, "SQNR of each layer's output", "dB", "%.1f", [](const LayerReport& layer) { return layer.fidelity.sqnr; });
+  else
+    page += plot(report, "SQNR of each layer's weights", "dB", "%.1f", [](const LayerReport& layer) { return layer.weights.sqnr; });
+  if (!report.weights_only)
+    page += plot(report, "Clipped numbers", "%", "%.3f", [](const LayerReport& layer) { return 100 * layer.clipped; });
   page += plot(report, "Bytes saved", "", "%.0f",
                [](const LayerReport& layer) { return static_cast<double>(layer.bytes_before) - static_cast<double>(layer.bytes_after); });
   page +=

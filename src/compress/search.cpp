@@ -9,6 +9,7 @@
 #include "base/no_memory.h"
 #include "compress/fidelity.h"
 #include "compress/quantization.h"
+#include "compress/search.h"
 
 namespace minnow::compress {
 namespace {
@@ -78,44 +79,17 @@ class Search {
     Candidate& candidate = tried.candidate;
     for (size_t i = 0; i < layers().size(); ++i)
       if (tried.excluded[i]) candidate.f32.push_back(layers()[i].node->name());
-    candidate.bytes = bytes_of_constants(model.graph());
-    candidate.sqnr = std::numeric_limits<double>::infinity();
-    for (const OutputReport& output : compare(model_, model, evaluation_)) {
-      candidate.sqnr = std::min(candidate.sqnr, output.fidelity.sqnr);
-      if (output.agreement >= 0)
-        candidate.agreement = candidate.agreement < 0 ? output.agreement : std::min(candidate.agreement, output.agreement);
-    }
+    judge(candidate, model_, model, evaluation_);
     quantization_.one_run(static_cast<double>(evaluation_.count));
     tried_.push_back(std::move(tried));
   }
 
-  bool is_accurate(const Candidate& candidate) const {
-    const double drop = candidate.agreement < 0 ? 0 : 100 * (1 - candidate.agreement);
-    return candidate.sqnr >= aims_.min_sqnr && (aims_.max_drop < 0 || drop <= aims_.max_drop + 1e-9);
-  }
-  bool is_small(const Candidate& candidate) const { return aims_.most_bytes == 0 || candidate.bytes <= aims_.most_bytes; }
-
   SearchResult choose() {
     std::stable_sort(tried_.begin(), tried_.end(), [](const Tried& a, const Tried& b) { return a.candidate.bytes < b.candidate.bytes; });
-    double highest = -std::numeric_limits<double>::infinity();
-    for (Tried& tried : tried_)
-      if (tried.candidate.sqnr > highest) highest = tried.candidate.sqnr, tried.candidate.best = true;
-    const bool wants_accuracy = aims_.max_drop >= 0 || aims_.min_sqnr > -1000;
-    size_t chosen = tried_.size();
-    // Small enough and accurate enough: the smallest, or the closest where only the size is limited.
-    for (size_t i = 0; i < tried_.size(); ++i) {
-      const Candidate& candidate = tried_[i].candidate;
-      if (!is_small(candidate) || !is_accurate(candidate)) continue;
-      if (chosen == tried_.size() || (!wants_accuracy && candidate.sqnr > tried_[chosen].candidate.sqnr)) chosen = i;
-    }
-    const bool reached = chosen < tried_.size();
-    // Else the closest of those that are small enough; if none is, the smallest.
-    for (size_t i = 0; !reached && i < tried_.size(); ++i)
-      if (is_small(tried_[i].candidate) && (chosen == tried_.size() || tried_[i].candidate.sqnr > tried_[chosen].candidate.sqnr))
-        chosen = i;
-    if (chosen == tried_.size()) chosen = 0;
-    SearchResult result{quantization_.result(tried_[chosen].excluded), {}, chosen, reached};
-    for (Tried& tried : tried_) result.candidates.push_back(std::move(tried.candidate));
+    std::vector<Candidate> candidates;
+    for (Tried& tried : tried_) candidates.push_back(std::move(tried.candidate));
+    const Choice choice = compress::choose(candidates, aims_);
+    SearchResult result{quantization_.result(tried_[choice.index].excluded), std::move(candidates), choice.index, choice.reached};
     result.quantized.report.outputs = compare(model_, result.quantized.model, evaluation_);
     result.quantized.report.evaluated = evaluation_.count;
     return result;
@@ -130,9 +104,44 @@ class Search {
 
 }  // namespace
 
+void judge(Candidate& candidate, const Model& before, const Model& after, const Samples& evaluation) {
+  candidate.bytes = bytes_of_constants(after.graph());
+  candidate.sqnr = std::numeric_limits<double>::infinity();
+  for (const OutputReport& output : compare(before, after, evaluation)) {
+    candidate.sqnr = std::min(candidate.sqnr, output.fidelity.sqnr);
+    if (output.agreement >= 0)
+      candidate.agreement = candidate.agreement < 0 ? output.agreement : std::min(candidate.agreement, output.agreement);
+  }
+}
+
+Choice choose(std::vector<Candidate>& candidates, const SearchOptions& aims) {
+  const auto is_accurate = [&](const Candidate& candidate) {
+    const double drop = candidate.agreement < 0 ? 0 : 100 * (1 - candidate.agreement);
+    return candidate.sqnr >= aims.min_sqnr && (aims.max_drop < 0 || drop <= aims.max_drop + 1e-9);
+  };
+  const auto is_small = [&](const Candidate& candidate) { return aims.most_bytes == 0 || candidate.bytes <= aims.most_bytes; };
+  double highest = -std::numeric_limits<double>::infinity();
+  for (Candidate& candidate : candidates)
+    if (candidate.sqnr > highest) highest = candidate.sqnr, candidate.best = true;
+  const bool wants_accuracy = aims.max_drop >= 0 || aims.min_sqnr > -1000;
+  size_t chosen = candidates.size();
+  // Small enough and accurate enough: the smallest, or the closest where only the size is limited.
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    if (!is_small(candidate) || !is_accurate(candidate)) continue;
+    if (chosen == candidates.size() || (!wants_accuracy && candidate.sqnr > candidates[chosen].sqnr)) chosen = i;
+  }
+  const bool reached = chosen < candidates.size();
+  // Else the closest of those that are small enough; if none is, the smallest.
+  for (size_t i = 0; !reached && i < candidates.size(); ++i)
+    if (is_small(candidates[i]) && (chosen == candidates.size() || candidates[i].sqnr > candidates[chosen].sqnr)) chosen = i;
+  return {chosen == candidates.size() ? 0 : chosen, reached};
+}
+
 SearchResult search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options,
                     const SearchOptions& aims) try {
-  SearchResult result = Search(model, samples, evaluation, options, aims).run();
+  SearchResult result = options.weights_only.empty() ? Search(model, samples, evaluation, options, aims).run()
+                                                     : search_bits(model, samples, evaluation, options, aims);
   if (options.progress) options.progress(1);
   return result;
 } catch (...) {

@@ -34,12 +34,7 @@ class Selector {
  public:
   Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded)
       : graph_(graph), skip_(skip.begin(), skip.end()), excluded_(excluded) {
-    std::set<std::string> known;
-    for (const Node& node : graph.nodes()) known.insert(node.name()), known.insert(node.op());
-    for (const std::string& name : skip)
-      if (!known.contains(name))
-        throw InvalidArgument("skip: the model has no node or operator \"{}\"{}", name,
-                              nearest(name, std::vector<std::string>(known.begin(), known.end())));
+    check_skip(graph, skip);
   }
 
   Selection run() {
@@ -281,6 +276,15 @@ std::unique_ptr<Graph> simplified(const Model& model, bool for_training) {
 
 std::unique_ptr<Graph> simplified(const Model& model) { return simplified(model, false); }
 std::unique_ptr<Graph> simplified_for_training(const Model& model) { return simplified(model, true); }
+
+void check_skip(const Graph& graph, const std::vector<std::string>& skip) {
+  std::set<std::string> known;
+  for (const Node& node : graph.nodes()) known.insert(node.name()), known.insert(node.op());
+  for (const std::string& name : skip)
+    if (!known.contains(name))
+      throw InvalidArgument("skip: the model has no node or operator \"{}\"{}", name,
+                            nearest(name, std::vector<std::string>(known.begin(), known.end())));
+}
 
 Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded) {
   return Selector(graph, skip, excluded).run();

@@ -35,6 +35,9 @@ std::unique_ptr<Graph> simplified(const Model& model);
 /// The same for training: batch normalizations stay where they are, and equal parameters stay apart.
 std::unique_ptr<Graph> simplified_for_training(const Model& model);
 
+/// Throws InvalidArgument for a name that is neither that of a node nor of an operator in the graph.
+void check_skip(const Graph& graph, const std::vector<std::string>& skip);
+
 /// Looks at the outermost graph alone. `skip`: names of nodes, or operators, that stay f32. Throws InvalidArgument for a name that is
 /// neither. `excluded`: which of the layers that a selection without it has stay f32, too.
 Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {});

@@ -2,14 +2,17 @@
 // Reads .minnow files. They are untrusted: the FlatBuffer is verified first, then every number in it is checked before it is used. Tables
 // of a hostile file may refer to one text or table many times, so what is built from them is counted and limited.
 #include <algorithm>
+#include <atomic>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/entropy.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "base/os.h"
+#include "base/parallel.h"
 #include "base/placeholder.h"
 #include "base/shared_bytes.h"
 #include "base/text.h"
@@ -71,6 +74,7 @@ class Reader {
     graph->source = name_;
     read_graph(*model_->graph(), *graph, 0);
     widen_others();
+    decode_codes();
     graph->set_names_made(model_->names_made());
     Metadata& metadata = graph->metadata;
     metadata.producer = name(model_->producer());
@@ -160,20 +164,37 @@ class Reader {
   struct Contents {
     SharedBytes bytes;
     DType dtype;
+    bool coded;
+    uint64_t stored_bytes;
   };
-  const Contents& contents(uint32_t index, DType dtype, DType stored, uint64_t elements) {
+  const Contents& contents(uint32_t index, DType dtype, DType stored, uint64_t elements, bool coded, uint64_t stored_bytes) {
     const bool widened = stored != dtype;
     const uint64_t key = uint64_t{index} << 8 | (widened ? static_cast<uint64_t>(stored) : 0);
     const auto found = copies_.find(key);
     if (found != copies_.end()) {
+      if (found->second.coded != coded || (coded && found->second.stored_bytes != stored_bytes))
+        fail("a segment is used as {} and as {} bytes", found->second.stored_bytes, stored_bytes);
       if (bits_of(dtype) < 8 ? found->second.dtype != dtype : bits_of(found->second.dtype) < 8)
         fail("a segment is used as {} and as {}", found->second.dtype, dtype);
       return found->second;
     }
     const Segment& segment = *model_->segments()->Get(index);
-    const SharedBytes in_place = file_.part(weights_.subspan(segment.offset(), segment.size()));
+    const SharedBytes in_file = file_.part(weights_.subspan(segment.offset(), segment.size()));
+    SharedBytes in_place = in_file;
+    if (coded) {
+      std::unique_ptr<EntropyCode> code = EntropyCode::open(in_file.bytes(), stored_bytes);
+      if (!code) fail("an entropy code of {} bytes does not stand for {} bytes", segment.size(), stored_bytes);
+      std::shared_ptr<void> copy = allocate_shared(stored_bytes);
+      std::byte* to = static_cast<std::byte*>(copy.get());
+      in_place = {{to, stored_bytes}, copy};
+      // Elements that are looked at now are decoded now, the others all at once.
+      if (widened || bits_of(dtype) < 8 || dtype == DType::boolean)
+        decode_code(*code, to);
+      else
+        codes_.push_back({std::move(code), std::move(copy)});
+    }
     const std::byte* at = in_place.data();
-    Contents made{in_place, dtype};
+    Contents made{in_place, dtype, coded, stored_bytes};
     if (widened) {
       std::shared_ptr<void> copy = allocate_shared(elements * sizeof(float));
       float* to = static_cast<float*>(copy.get());
@@ -185,17 +206,38 @@ class Reader {
       made.bytes = {{static_cast<const std::byte*>(copy.get()), elements * sizeof(float)}, copy};
     } else if (bits_of(dtype) < 8) {
       // All that the segment holds: another tensor may have more elements in as many bytes.
-      const size_t held = segment.size() * 8 / bits_of(dtype);
+      const size_t held = stored_bytes * 8 / bits_of(dtype);
       std::shared_ptr<void> copy = allocate_shared(held);
       unpack_bits(dtype, at, held, copy.get());
       made.bytes = {{static_cast<const std::byte*>(copy.get()), held}, copy};
+    } else if (coded) {
+      return copies_.emplace(key, std::move(made)).first->second;
     } else if (!in_place.has_owner() || reinterpret_cast<uintptr_t>(at) % kAlignment != 0) {
       std::shared_ptr<void> copy = allocate_shared(segment.size());
       std::memcpy(copy.get(), at, segment.size());
       made.bytes = {{static_cast<const std::byte*>(copy.get()), segment.size()}, copy};
     }
-    if (made.bytes.data() != at) os::release_mapped(at, segment.size());  // its pages are not kept beside the copy
+    if (made.bytes.data() != in_file.data()) os::release_mapped(in_file.data(), segment.size());  // its pages are not kept beside the copy
     return copies_.emplace(key, std::move(made)).first->second;
+  }
+
+  void decode_code(const EntropyCode& code, std::byte* to) const {
+    if (!code.decode(to)) fail("an entropy code of {} bytes is damaged", code.plain_bytes());
+  }
+  /// All codes in one job, small ones side by side.
+  void decode_codes() {
+    std::vector<std::pair<size_t, size_t>> parts;
+    for (size_t i = 0; i < codes_.size(); ++i)
+      for (size_t part = 0; part < codes_[i].code->parts(); ++part) parts.emplace_back(i, part);
+    std::atomic<size_t> damaged{codes_.size()};
+    in_parts(static_cast<int64_t>(parts.size()), 1 << 17, [&](int64_t first, int64_t last) {
+      for (size_t p = static_cast<size_t>(first); p < static_cast<size_t>(last); ++p) {
+        const auto& [i, part] = parts[p];
+        if (!codes_[i].code->decode(part, static_cast<std::byte*>(codes_[i].to.get()))) damaged.store(i, std::memory_order_relaxed);
+      }
+    });
+    if (const size_t i = damaged.load(); i < codes_.size()) fail("an entropy code of {} bytes is damaged", codes_[i].code->plain_bytes());
+    for (const Code& each : codes_) os::release_mapped(each.code->coded().data(), each.code->coded().size());
   }
 
   /// `kept`: in the dtype that it is stored in.
@@ -225,8 +267,11 @@ class Reader {
     if (stored != dtype && (dtype != DType::f32 || (stored != DType::f16 && stored != DType::bf16)))
       fail("{} is {} and stored as dtype {}, only f32 is stored as another (f16 or bf16)", what, dtype, tensor->stored());
     const uint64_t bytes = elements / 8 * bits_of(stored) + (elements % 8 * bits_of(stored) + 7) / 8;
-    if (segment.size() != bytes) fail("{} is {}{} and needs {} bytes, its contents have {}", what, stored, shape, bytes, segment.size());
-    const Contents& found = contents(tensor->segment(), kept ? stored : dtype, stored, elements);
+    if (tensor->coding() > 1) throw Unsupported("{}: {} has coding {}, which a newer Minnow may know", name_, what, tensor->coding());
+    const bool coded = tensor->coding() == 1;
+    if (!coded && segment.size() != bytes)
+      fail("{} is {}{} and needs {} bytes, its contents have {}", what, stored, shape, bytes, segment.size());
+    const Contents& found = contents(tensor->segment(), kept ? stored : dtype, stored, elements, coded, bytes);
     if (dtype == DType::boolean) {
       const auto* values = reinterpret_cast<const uint8_t*>(found.bytes.data());
       if (std::any_of(values, values + elements, [](uint8_t value) { return value > 1; })) fail("{} is bool and holds another value", what);
@@ -421,6 +466,11 @@ class Reader {
   const Model* model_ = nullptr;
   uint64_t objects_left_ = 0;
   std::vector<std::string> ops_, keys_;
+  struct Code {
+    std::unique_ptr<EntropyCode> code;
+    std::shared_ptr<void> to;
+  };
+  std::vector<Code> codes_;                        // that wait until all are known
   std::unordered_map<uint64_t, Contents> copies_;  // of segments that were asked for, and of the forms they were asked for in
   std::vector<minnow::Value*> visible_;
 };

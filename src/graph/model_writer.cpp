@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/entropy.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/numeric.h"
@@ -38,6 +39,7 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
 /// The segments of the file, each contents once.
 class Segments {
  public:
+  explicit Segments(bool compress) : compress_(compress) {}
   uint32_t place(const minnow::Tensor& tensor) {
     if (bits_of(tensor.dtype()) == 0) throw Unsupported("a constant of dtype {} cannot be stored", tensor.dtype());
     if (tensor.elements() == 0) return kNoSegment;
@@ -53,10 +55,12 @@ class Segments {
     const uint32_t segment = static_cast<uint32_t>(contents_.size());
     candidates.push_back(segment);
     contents_.push_back(tensor);
-    places_.emplace_back(align_up(end_), stored_bytes(tensor));
+    codes_.push_back(compress_ ? code_of(tensor) : std::vector<std::byte>());
+    places_.emplace_back(align_up(end_), codes_.back().empty() ? stored_bytes(tensor) : codes_.back().size());
     end_ = places_.back().offset() + places_.back().size();
     return segment;
   }
+  bool is_coded(uint32_t segment) const { return segment != kNoSegment && !codes_[segment].empty(); }
   const std::vector<Segment>& places() const { return places_; }
   uint64_t size() const { return end_; }
 
@@ -67,7 +71,9 @@ class Segments {
       static constexpr std::byte kZeros[kAlignment]{};
       sink({kZeros, static_cast<size_t>(places_[i].offset() - at)});
       const minnow::Tensor& tensor = contents_[i];
-      if (is_packed(tensor.dtype())) {
+      if (!codes_[i].empty()) {
+        sink(codes_[i]);
+      } else if (is_packed(tensor.dtype())) {
         packed.resize(places_[i].size());
         pack_bits(tensor.dtype(), tensor.data(), static_cast<size_t>(tensor.elements()), packed.data());
         sink(packed);
@@ -79,7 +85,20 @@ class Segments {
   }
 
  private:
-  std::vector<minnow::Tensor> contents_;  // sharing the graph's memory
+  /// Empty where it does not pay. The bytes of an element have frequencies of their own: exponents repeat, mantissas do not.
+  static std::vector<std::byte> code_of(const minnow::Tensor& tensor) {
+    constexpr size_t kLeast = 2048, kWidest = 8;
+    if (stored_bytes(tensor) < kLeast || tensor.dtype() == DType::boolean) return {};
+    if (!is_packed(tensor.dtype()))
+      return entropy_coded({static_cast<const std::byte*>(tensor.data()), tensor.bytes()}, std::min(kWidest, size_of(tensor.dtype())));
+    std::vector<std::byte> packed(stored_bytes(tensor));
+    pack_bits(tensor.dtype(), tensor.data(), static_cast<size_t>(tensor.elements()), packed.data());
+    return entropy_coded(packed, 1);
+  }
+
+  const bool compress_;
+  std::vector<minnow::Tensor> contents_;       // sharing the graph's memory
+  std::vector<std::vector<std::byte>> codes_;  // of contents; empty: stored as they are
   std::vector<Segment> places_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> by_hash_;
   uint64_t end_ = 0;
@@ -161,7 +180,8 @@ class HeadWriter {
   Offset<Tensor> add(const minnow::Tensor& tensor, const minnow::Tensor* stored = nullptr) {
     const uint32_t segment = segments_.place(stored ? *stored : tensor);
     const auto dims = builder_.CreateVector(std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()));
-    return CreateTensor(builder_, static_cast<uint8_t>(tensor.dtype()), dims, segment, stored ? static_cast<uint8_t>(stored->dtype()) : 0);
+    return CreateTensor(builder_, static_cast<uint8_t>(tensor.dtype()), dims, segment, stored ? static_cast<uint8_t>(stored->dtype()) : 0,
+                        segments_.is_coded(segment));
   }
 
   Offset<Value> add(const minnow::Value* value) {
@@ -260,9 +280,9 @@ class HeadWriter {
 }  // namespace
 }  // namespace file
 
-void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights) {
+void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights, bool compress) {
   verify(graph);
-  file::Segments segments;
+  file::Segments segments(compress);
   file::HeadWriter writer(segments, weights);
   const std::span<const std::byte> head = writer.write(graph);
   file::Header header;
@@ -277,8 +297,8 @@ void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWe
   segments.write(sink);
 }
 
-void write_model(const Graph& graph, const std::string& path, const StoredWeights& weights) {
-  os::write_file_atomically(path, [&](const os::ByteSink& sink) { write_model_to(graph, sink, weights); });
+void write_model(const Graph& graph, const std::string& path, const StoredWeights& weights, bool compress) {
+  os::write_file_atomically(path, [&](const os::ByteSink& sink) { write_model_to(graph, sink, weights, compress); });
 }
 
 }  // namespace minnow

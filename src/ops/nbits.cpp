@@ -88,11 +88,62 @@ Exprs matmul_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {at(5) ? b.op("Add", {y, at(5)}) : y};
 }
 
+/// Arithmetic on bytes that hold one, two or four numbers, where they are not known.
+Exprs computed_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const NBits form = NBits::of(node);
+  if (8 % form.bits != 0 || (in.size() > 3 && in[3]) || node.input_shape(0).rank() < 2) return {};
+  const int64_t each = 8 / form.bits, rank = static_cast<int64_t>(node.input_shape(0).rank());  // of B: one more than that of the result
+  const DType dtype = node.input_dtype(1);
+  const auto ints = [&](const Ints& values) {
+    Tensor tensor(DType::i64, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), tensor.writable().data<int64_t>());
+    return b.constant(std::move(tensor));
+  };
+  const auto bytes = [&](const std::vector<uint8_t>& values, Shape shape) {
+    Tensor tensor(DType::u8, shape);
+    std::copy(values.begin(), values.end(), tensor.writable().data<uint8_t>());
+    return b.constant(std::move(tensor));
+  };
+  const auto cast = [&](const Expr& x) { return b.op("Cast", {x}, {{"to", static_cast<int64_t>(dtype)}}); };
+  /// Reshapes to `last` behind leading dimensions that stay as they are.
+  const auto reshape = [&](const Expr& x, size_t kept, const Ints& last) {
+    Ints shape(kept, 0);
+    shape.insert(shape.end(), last.begin(), last.end());
+    return b.op("Reshape", {x, ints(shape)});
+  };
+  const auto first = [&](const Expr& x, int64_t count, int64_t axis) { return b.op("Slice", {x, ints({0}), ints({count}), ints({axis})}); };
+  const auto unpacked = [&](Expr x, int64_t axes) {
+    if (each == 1) return x;
+    std::vector<uint8_t> shifts;
+    for (int64_t i = 0; i < each; ++i) shifts.push_back(static_cast<uint8_t>(i * form.bits));
+    x = b.op("Unsqueeze", {x, ints({axes})});
+    x = b.op("BitShift", {x, bytes(shifts, {each})}, {{"direction", std::string("RIGHT")}});
+    return b.op("BitwiseAnd", {x, bytes({static_cast<uint8_t>((1 << form.bits) - 1)}, {})});
+  };
+  const size_t leading = static_cast<size_t>(rank) - 2;
+  Expr y = cast(reshape(unpacked(in[0], rank), leading, {form.blocks(), form.block}));
+  const auto column = [&](const Expr& x) { return b.op("Unsqueeze", {x, ints({rank - 1})}); };
+  if (in.size() > 2 && in[2]) {
+    Expr zeros = in[2];
+    if (node.input_dtype(2) == DType::u8) {
+      zeros = unpacked(zeros, rank - 1);
+      if (each > 1) zeros = reshape(zeros, leading, {form.zero_point_bytes() * each});
+      if (form.zero_point_bytes() * each != form.blocks()) zeros = first(zeros, form.blocks(), rank - 2);
+    }
+    if (node.input_dtype(2) != dtype) zeros = cast(zeros);
+    y = b.op("Sub", {y, column(zeros)});
+  } else {
+    y = b.op("Sub", {y, cast(bytes({static_cast<uint8_t>(form.middle())}, {}))});
+  }
+  y = reshape(b.op("Mul", {y, column(in[1])}), leading, {form.blocks() * form.block});
+  return {form.blocks() * form.block == form.depth ? y : first(y, form.depth, rank - 2)};
+}
+
 /// DequantizeLinear on integers of 4 or 8 bits, where they are known.
 Exprs dequantized_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   const auto at = [&](size_t i) { return i < in.size() ? in[i] : Expr(); };
   const bool packed_zeros = node.input_dtype(2) == DType::u8;
-  if (!node.is_constant(0) || at(3) || (at(2) && !(packed_zeros && node.is_constant(2)))) return {};
+  if (!node.is_constant(0) || at(3) || (at(2) && !(packed_zeros && node.is_constant(2)))) return computed_parts(node, b, in);
   const NBits form = NBits::of(node);
   const DType dtype = form.bits <= 4 ? DType::u4 : DType::u8;
   const auto numbers = [&](const uint8_t* from, Shape shape, int64_t count, int64_t each, int64_t bytes) {

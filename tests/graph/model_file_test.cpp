@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <minnow/convert.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/numeric.h"
 #include "graph/model_generated.h"
 #include "graph/model_header.h"
 #include "support/operators.h"
@@ -322,6 +324,109 @@ TEST(ModelFile, damaged_files_are_read_or_refused) {
     }
   }
   EXPECT_GT(refused, 5000u);
+}
+
+/// A graph with weights of every kind that a code is used for.
+std::unique_ptr<Graph> compressible() {
+  auto graph = parse_graph(kEverything);
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal;
+  const auto weights = [&](DType dtype, const Shape& shape, float deviation) {
+    Tensor tensor(dtype, shape);
+    std::vector<double> values(static_cast<size_t>(shape.elements()));
+    for (double& value : values) value = static_cast<double>(std::clamp(deviation * normal(generator), -7.0F, 7.0F));
+    if (is_float(dtype)) {
+      narrow(dtype, values.data(), values.size(), tensor.writable().data());
+    } else {
+      for (size_t i = 0; i < values.size(); ++i) tensor.writable().data<int8_t>()[i] = static_cast<int8_t>(values[i]);
+    }
+    return tensor;
+  };
+  graph->add_constant(weights(DType::i8, {300, 100}, 3), "bytes");
+  graph->add_constant(weights(DType::f32, {20, 100}, 0.1F), "reals");
+  graph->add_constant(weights(DType::f16, {40, 100}, 0.1F), "halves");
+  graph->add_constant(weights(DType::i4, {101, 99}, 1), "nibbles of weights");
+  graph->add_constant(weights(DType::i4, {101, 99}, 0), "zeros");
+  graph->add_constant(graph->constants().back()->constant()->clone(), "the same");
+  graph->add_constant(Tensor(DType::f32, {100, 100}), "zeros of f32");
+  return graph;
+}
+
+Bytes compressed(const Graph& graph, const StoredWeights& weights = {}) {
+  Bytes bytes;
+  write_model_to(
+      graph, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); }, weights, true);
+  return bytes;
+}
+
+TEST(ModelFile, entropy_codes_give_the_same_graph) {
+  const auto graph = compressible();
+  const Bytes plain = written(*graph), coded = compressed(*graph);
+  EXPECT_LT(coded.size(), plain.size() * 6 / 10);
+  const auto copy = read(coded);
+  EXPECT_EQ(text_of(*copy), text_of(*graph));
+  EXPECT_EQ(written(*copy), plain);
+  EXPECT_EQ(compressed(*copy), coded);
+  const auto data = [&](size_t from_last) { return copy->constants()[copy->constants().size() - from_last]->constant()->data(); };
+  EXPECT_EQ(data(2), data(3));
+  for (const auto& constant : copy->constants()) EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->constant()->data()) % 64, 0u);
+}
+
+TEST(ModelFile, weights_of_16_bits_are_coded_too) {
+  Graph graph;
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal;
+  Tensor wide(DType::f32, {5000}), half(DType::bf16, {5000});
+  for (int64_t i = 0; i < 5000; ++i) {
+    const uint16_t bits = bf16_from_f32(normal(generator));
+    half.writable().data<uint16_t>()[i] = bits;
+    wide.writable().data<float>()[i] = f32_from_bf16(bits);
+  }
+  const Value* value = &graph.add_constant(wide, "w");
+  const Bytes coded = compressed(graph, {{value, half}});
+  EXPECT_LT(coded.size(), 5000 * 2 * 85 / 100u);
+  EXPECT_EQ(numbers(*read(coded)->constants()[0]->constant()), numbers(wide));
+}
+
+TEST(ModelFile, truncated_and_damaged_codes_are_read_or_refused) {
+  const Bytes bytes = compressed(*compressible());
+  for (size_t i = 0; i < 500; ++i) EXPECT_NE(error_in(std::span(bytes).first(i * bytes.size() / 500)), "");
+  std::mt19937 random(1);
+  size_t refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Bytes damaged = bytes;
+    for (int flips = 1 + i % 3; flips--;) damaged[random() % damaged.size()] ^= std::byte(1 << random() % 8);
+    try {
+      touch(*read(damaged, i % 2));
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 2500u);
+}
+
+TEST(ModelFile, codes_that_do_not_fit_their_tensors) {
+  Graph zeros;
+  zeros.add_constant(Tensor(DType::f32, {100, 100}), "zeros");
+  Bytes damaged = compressed(zeros);
+  damaged.back() ^= std::byte(1);
+  EXPECT_THAT(error_in(damaged), HasSubstr("an entropy code of 40000 bytes is damaged"));
+  const auto with_coding = [&](uint8_t coding, std::vector<std::vector<int64_t>> shapes) {
+    return error_in_head([&](auto& builder) {
+      std::vector<flatbuffers::Offset<file::Constant>> constants;
+      for (const auto& dims : shapes) {
+        const auto sizes = builder.CreateVector(dims);
+        const auto tensor = file::CreateTensor(builder, 1, sizes, 0, 0, coding);
+        constants.push_back(file::CreateConstant(builder, builder.CreateString("c"), tensor));
+      }
+      const auto graph = file::CreateGraph(builder, 0, 0, builder.CreateVector(constants));
+      const auto listed = builder.CreateVectorOfStructs(std::vector<file::Segment>{{64, 32}});
+      return file::CreateModel(builder, file::kOpset, graph, 0, 0, listed);
+    });
+  };
+  EXPECT_THAT(with_coding(1, {{8}}), HasSubstr("an entropy code of 32 bytes does not stand for 32 bytes"));
+  EXPECT_THAT(with_coding(1, {{1000000}}), HasSubstr("an entropy code of 32 bytes does not stand for 4000000 bytes"));
+  EXPECT_THAT(with_coding(2, {{8}}), HasSubstr("has coding 2, which a newer Minnow may know"));
 }
 
 }  // namespace

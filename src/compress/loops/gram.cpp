@@ -7,20 +7,14 @@
 #include "compress/rounding.h"
 
 namespace minnow::compress {
-namespace {
 
-constexpr size_t kMostBlock = 576;  // inputs: 64 channels of 3x3
-
-}  // namespace
-
-Gram::Gram(const Layer& layer) : layer_(layer) {
+Gram::Gram(const Layer& layer, size_t most, size_t step) : layer_(layer) {
   const Shape& w = layer.weights->constant()->shape();
   depth_ = static_cast<size_t>(w.elements() / w[layer.axis]);
   const size_t groups = static_cast<size_t>(int_attribute(*layer.node, "group", 1));
-  // Blocks of whole channels.
-  const size_t taps = layer.node->op() == "Conv" ? static_cast<size_t>(w.product(2, w.rank())) : 1;
-  const size_t most = std::max(kMostBlock / taps, size_t{1}) * taps;
-  groups_.resize(groups);
+  if (step == 0) step = layer.node->op() == "Conv" ? static_cast<size_t>(w.product(2, w.rank())) : 1;
+  most = std::max(most / step, size_t{1}) * step;
+  groups_.resize(groups), waiting_.resize(groups);
   for (auto& blocks : groups_)
     for (size_t begin = 0; begin < depth_; begin += most) {
       const size_t size = std::min(most, depth_ - begin);
@@ -35,29 +29,58 @@ size_t Gram::bytes() const noexcept {
   return bytes;
 }
 
-void Gram::add_row(size_t group, const std::vector<double>& inputs) {
-  for (Block& block : groups_[group])
-    for (size_t i = 0; i < block.size; ++i) {
-      const double x = inputs[block.begin + i];
-      if (x == 0) continue;
-      double* row = block.matrix.data() + i * block.size;
-      for (size_t k = 0; k < block.size; ++k) row[k] += x * inputs[block.begin + k];
-    }
+double* Gram::next_row(size_t group) {
+  std::vector<double>& rows = waiting_[group];
+  if (rows.size() == kRowsAtOnce * depth_) flush(group);
+  rows.resize(rows.size() + depth_);
+  return rows.data() + rows.size() - depth_;
 }
 
-void Gram::add(const Tensor& x, const Quantizer& quantizer, size_t positions, uint64_t seed) {
+void Gram::flush(size_t group) {
+  std::vector<double>& waiting = waiting_[group];
+  waiting.resize(kRowsAtOnce * depth_, 0);
+  for (Block& block : groups_[group])
+    for (size_t i = 0; i < block.size; ++i) {
+      double* __restrict sums = block.matrix.data() + i * block.size;
+      const double* from[kRowsAtOnce];
+      double x[kRowsAtOnce];
+      bool any = false;
+      for (size_t r = 0; r < kRowsAtOnce; ++r) {
+        from[r] = waiting.data() + r * depth_ + block.begin;
+        x[r] = from[r][i], any |= x[r] != 0;
+      }
+      if (!any) continue;
+      for (size_t k = 0; k < block.size; ++k)
+        sums[k] += ((x[0] * from[0][k] + x[1] * from[1][k]) + (x[2] * from[2][k] + x[3] * from[3][k])) +
+                   ((x[4] * from[4][k] + x[5] * from[5][k]) + (x[6] * from[6][k] + x[7] * from[7][k]));
+    }
+  waiting.clear();
+}
+
+Gram Gram::divided(std::span<const double> factors) const {
+  Gram result = *this;
+  for (Block& block : result.groups_[0])
+    for (size_t i = 0; i < block.size; ++i)
+      for (size_t k = 0; k < block.size; ++k) block.matrix[i * block.size + k] /= factors[block.begin + i] * factors[block.begin + k];
+  return result;
+}
+
+void Gram::add(const Tensor& x, const Quantizer* quantizer, size_t positions, uint64_t seed) {
   if (layer_.node->op() == "Conv") return add_patches(x, quantizer, positions, seed);
   std::mt19937_64 generator(seed);
   const size_t rows = static_cast<size_t>(x.elements()) / depth_;
-  std::vector<double> inputs(depth_);
   for (size_t i = 0; i < std::min(rows, positions); ++i) {
     const size_t row = rows <= positions ? i : generator() % rows;
-    for (size_t k = 0; k < depth_; ++k) inputs[k] = quantizer(static_cast<double>(x.data<float>()[row * depth_ + k]));
-    add_row(0, inputs);
+    double* inputs = next_row(0);
+    for (size_t k = 0; k < depth_; ++k) {
+      const double value = static_cast<double>(x.data<float>()[row * depth_ + k]);
+      inputs[k] = quantizer ? (*quantizer)(value) : value;
+    }
   }
+  flush(0);
 }
 
-void Gram::add_patches(const Tensor& x, const Quantizer& quantizer, size_t positions, uint64_t seed) {
+void Gram::add_patches(const Tensor& x, const Quantizer* quantizer, size_t positions, uint64_t seed) {
   std::mt19937_64 generator(seed);
   const Node& node = *layer_.node;
   const Shape &shape = x.shape(), &w = layer_.weights->constant()->shape();
@@ -84,7 +107,6 @@ void Gram::add_patches(const Tensor& x, const Quantizer& quantizer, size_t posit
   const size_t taps = depth_ / each, plane = static_cast<size_t>(shape.product(2, shape.rank()));
   const size_t places =
       static_cast<size_t>(shape[0]) * static_cast<size_t>(std::accumulate(outputs.begin(), outputs.end(), int64_t{1}, std::multiplies<>()));
-  std::vector<double> inputs(depth_);
   std::vector<int64_t> at(spatial), offsets(taps);
   for (size_t n = 0; n < std::min(places, positions); ++n) {
     size_t place = places <= positions ? n : generator() % places;
@@ -106,14 +128,17 @@ void Gram::add_patches(const Tensor& x, const Quantizer& quantizer, size_t posit
       offsets[tap] = offset;
     }
     for (size_t g = 0; g < groups; ++g) {
+      double* inputs = next_row(g);
       for (size_t c = 0; c < each; ++c) {
         const float* from = x.data<float>() + (place * static_cast<size_t>(shape[1]) + g * each + c) * plane;
-        for (size_t tap = 0; tap < taps; ++tap)
-          inputs[c * taps + tap] = offsets[tap] < 0 ? 0 : quantizer(static_cast<double>(from[offsets[tap]]));
+        for (size_t tap = 0; tap < taps; ++tap) {
+          const double value = offsets[tap] < 0 ? 0 : static_cast<double>(from[offsets[tap]]);
+          inputs[c * taps + tap] = quantizer && offsets[tap] >= 0 ? (*quantizer)(value) : value;
+        }
       }
-      add_row(g, inputs);
     }
   }
+  for (size_t g = 0; g < groups; ++g) flush(g);
 }
 
 }  // namespace minnow::compress

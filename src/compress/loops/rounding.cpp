@@ -7,45 +7,39 @@
 #include "base/watch.h"
 
 namespace minnow::compress {
-namespace {
 
-/// Symmetric positive definite A = L L', in place, row by row. False if a pivot is not positive.
-bool factorize(std::vector<double>& a, size_t n) {
-  for (size_t i = 0; i < n; ++i)
-    for (size_t k = 0; k <= i; ++k) {
-      double sum = a[i * n + k];
-      for (size_t m = 0; m < k; ++m) sum -= a[i * n + m] * a[k * n + m];
-      if (i != k)
-        a[i * n + k] = sum / a[k * n + k];
-      else if (!(sum > 0))
-        return false;
-      else
-        a[i * n + i] = std::sqrt(sum);
-    }
-  return true;
-}
-
-/// The upper triangle U with U'U = inverse(A).
 std::vector<double> root_of_inverse(std::vector<double> a, size_t n) {
-  if (!factorize(a, n)) return {};
-  // Inverse of L, then of A = L L'.
-  std::vector<double> inverse(n * n, 0), result(n * n, 0);
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k) {
-      double sum = 0;
-      for (size_t m = k; m < i; ++m) sum -= a[i * n + m] * inverse[m * n + k];
-      inverse[i * n + k] = sum / a[i * n + i];
+  // A = R R' with an upper triangle R, from the last column on; then U = inverse(R). Both loops go along rows.
+  std::vector<double> column(n);
+  for (size_t j = n; j-- > 0;) {
+    const double pivot = a[j * n + j];
+    if (!(pivot > 0)) return {};
+    const double root = std::sqrt(pivot);
+    for (size_t i = 0; i < j; ++i) a[i * n + j] = column[i] = a[j * n + i] / root;
+    a[j * n + j] = root;
+    for (size_t i = 0; i < j; ++i) {
+      // The lower triangle keeps what is left of A.
+      double* __restrict row = a.data() + i * n;
+      const double factor = column[i];
+      for (size_t k = 0; k <= i; ++k) row[k] -= factor * column[k];
     }
-    inverse[i * n + i] = 1 / a[i * n + i];
   }
-  for (size_t m = 0; m < n; ++m)
-    for (size_t i = 0; i <= m; ++i)
-      for (size_t k = 0; k <= i; ++k) result[i * n + k] += inverse[m * n + i] * inverse[m * n + k];
-  if (!factorize(result, n)) return {};
-  for (size_t i = 0; i < n; ++i)
-    for (size_t k = 0; k < i; ++k) std::swap(result[i * n + k], result[k * n + i]);
+  std::vector<double> result(n * n, 0);
+  for (size_t i = n; i-- > 0;) {
+    double* __restrict row = result.data() + i * n;
+    for (size_t m = i + 1; m < n; ++m) {
+      const double factor = a[i * n + m];
+      const double* from = result.data() + m * n;
+      for (size_t k = m; k < n; ++k) row[k] -= factor * from[k];
+    }
+    const double pivot = a[i * n + i];
+    for (size_t k = i + 1; k < n; ++k) row[k] /= pivot;
+    row[i] = 1 / pivot;
+  }
   return result;
 }
+
+namespace {
 
 template <class F>
 void for_blocks(const Rows& rows, const Gram& gram, F&& f) {

@@ -118,6 +118,96 @@ void multiply(const NBitsPanel& panel, const float* a, const float* sums, size_t
   hn::StoreU(total, d, y);
 }
 
+#if HWY_TARGET == HWY_AVX2
+/// 2^-shift of the numbers that masked() leaves where they are.
+template <int kBits>
+struct Factors {
+  float values[kNBitsGroup];
+  constexpr Factors() : values() {
+    for (size_t i = 0; i < kNBitsGroup; ++i) {
+      const size_t shift = i * kBits % 32;
+      values[i] = 1;
+      if (shift + kBits < 32)
+        for (size_t k = 0; k < shift; ++k) values[i] *= 0.5F;
+    }
+  }
+};
+template <int kBits>
+constexpr Factors<kBits> kFactors;
+
+/// The highest bits of the numbers in a word of the stream: with them inverted, numbers count from the lowest of their range.
+template <int kBits>
+constexpr uint32_t highest_bits(size_t word) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < 32; ++i)
+    if ((word * 32 + i) % kBits == kBits - 1) bits |= uint32_t{1} << i;
+  return bits;
+}
+
+/// Number i of a group times 1 / kFactors[i]: a mask and a conversion for most.
+template <int kBits, size_t i>
+HWY_INLINE V masked(const uint32_t* words) {
+  const DU du;
+  constexpr size_t kBit = i * kBits, kWord = kBit / 32;
+  constexpr int kShift = kBit % 32;
+  constexpr uint32_t kMask = (1U << kBits) - 1;
+  const auto first = hn::Xor(hn::LoadU(du, words + kWord * kLanes), hn::Set(du, highest_bits<kBits>(kWord)));
+  if constexpr (kShift + kBits > 32) {
+    const auto second = hn::Xor(hn::LoadU(du, words + (kWord + 1) * kLanes), hn::Set(du, highest_bits<kBits>(kWord + 1)));
+    const auto number = hn::And(hn::Or(hn::ShiftRight<kShift>(first), hn::ShiftLeft<32 - kShift>(second)), hn::Set(du, kMask));
+    return hn::ConvertTo(D(), hn::BitCast(DI(), number));
+  } else if constexpr (kShift + kBits == 32) {
+    return hn::ConvertTo(D(), hn::BitCast(DI(), hn::ShiftRight<kShift>(first)));
+  } else {
+    return hn::ConvertTo(D(), hn::BitCast(DI(), hn::And(first, hn::Set(du, kMask << kShift))));
+  }
+}
+
+// Two panels share the loads of a; masks instead of shifts: 16.6 -> 23.7 thousand million weights of 4 bits a second from L2 on one core
+// (EPYC, Zen 3, 2026-11-28).
+template <int kBits>
+void multiply_two(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums, size_t groups, float* y) {
+  const D d;
+  const V zero = hn::Zero(d);
+  V total[2] = {zero, zero}, part[4] = {zero, zero, zero, zero}, other[4] = {zero, zero, zero, zero};
+  const bool has_zeros = first.zeros || first.bytes;
+  const V middle = hn::Set(d, static_cast<float>(first.middle));
+  size_t block = 0, left = first.block;
+  const uint32_t *words = first.words, *more = second.words;
+  const auto add_half = [&]<size_t... i>(std::index_sequence<i...>, auto begin) HWY_ATTR {
+    constexpr size_t kFirst = decltype(begin)::value;
+    const auto add = [&](auto place) HWY_ATTR {
+      constexpr size_t k = decltype(place)::value;
+      const V x = hn::Set(d, a[k]);
+      part[k % 4] = hn::MulAdd(x, masked<kBits, k>(words), part[k % 4]);
+      other[k % 4] = hn::MulAdd(x, masked<kBits, k>(more), other[k % 4]);
+    };
+    (add(std::integral_constant<size_t, kFirst + i>()), ...);
+  };
+  const auto end_block = [&]() HWY_ATTR {
+    const V sum = hn::Set(d, sums[block]);
+    const auto finish = [&](const NBitsPanel& panel, V* parts, V& result) HWY_ATTR {
+      const V from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
+      const V products = hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3]));
+      result = hn::MulAdd(hn::NegMulAdd(from, sum, products), scale_of(panel, block), result);
+      parts[0] = parts[1] = parts[2] = parts[3] = hn::Zero(d);
+    };
+    finish(first, part, total[0]), finish(second, other, total[1]);
+    ++block, left = first.block;
+  };
+  constexpr size_t kHalf = kNBitsGroup / 2;
+  for (size_t group = 0; group < groups; ++group, words += kBits * kLanes, more += kBits * kLanes, a += kNBitsGroup) {
+    add_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, 0>());
+    if (left == kHalf) end_block(), left += kHalf;
+    add_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, kHalf>());
+    left -= kNBitsGroup;
+    if (left == 0) end_block();
+  }
+  if (left != first.block) end_block();
+  hn::StoreU(total[0], d, y), hn::StoreU(total[1], d, y + kLanes);
+}
+#endif
+
 template <int kBits>
 void unpack(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) {
   const D d;
@@ -143,8 +233,16 @@ void unpack(const NBitsPanel& panel, size_t begin, size_t count, float* to, size
 extern const NBitsKernels kNBitsKernels;
 #if HWY_TARGET == HWY_SSE4
 const NBitsKernels kNBitsKernels{};
+#elif HWY_TARGET == HWY_AVX2
+const NBitsKernels kNBitsKernels{
+    {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
+    {multiply_two<2>, multiply_two<3>, multiply_two<4>, multiply_two<5>, multiply_two<6>, nullptr, multiply_two<8>},
+    {kFactors<2>.values, kFactors<3>.values, kFactors<4>.values, kFactors<5>.values, kFactors<6>.values, nullptr, kFactors<8>.values},
+    {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
 #else
 const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
+                                 {},
+                                 {},
                                  {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
 #endif
 #endif

@@ -86,9 +86,10 @@ class NBitsKernel final : public Kernel {
       if (node.has_input(kBias)) bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));
       return;
     }
-    tasks_ = std::min(panels_, static_cast<size_t>(context.device().threads) * 4);
-    if (k_ % kNBitsGroup != 0) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
-    if (zero_bytes_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
+    factors_ = kernels_.nbits->factors[form_index()];
+    tasks_ = std::min(ceil_div(panels_, at_once()), static_cast<size_t>(context.device().threads) * 4);
+    if (copies()) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
+    if (zero_bytes_ || factors_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
   }
 
   void run(RunContext& context) noexcept override {
@@ -113,6 +114,8 @@ class NBitsKernel final : public Kernel {
   }
   size_t form_index() const noexcept { return static_cast<size_t>(form_.bits - kLeastBits); }
   size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
+  size_t at_once() const noexcept { return factors_ ? 2 : 1; }  // panels
+  bool copies() const noexcept { return factors_ || k_ % kNBitsGroup != 0; }
   size_t scale_bytes() const noexcept { return panel_.half_scales ? 2 : sizeof(float); }
 
   void pack_numbers(const uint8_t* b, uint32_t* out) const {
@@ -182,8 +185,9 @@ class NBitsKernel final : public Kernel {
 
   void multiply_rows(RunContext& context, const float* a, const float* bias) const noexcept {
     size_t stride = k_;
-    if (k_ % kNBitsGroup != 0) {
-      float* padded = context.scratch_at<float>(a_offset_);
+    float* padded = nullptr;
+    if (copies()) {
+      padded = context.scratch_at<float>(a_offset_);
       stride = groups_ * kNBitsGroup;
       for (size_t row = 0; row < m_; ++row) {
         std::memcpy(padded + row * stride, a + row * k_, k_ * sizeof(float));
@@ -192,7 +196,7 @@ class NBitsKernel final : public Kernel {
       a = padded;
     }
     const float* sums = nullptr;
-    if (zero_bytes_) {
+    if (zero_bytes_ || factors_) {
       float* of_blocks = context.scratch_at<float>(sums_offset_);
       for (size_t row = 0; row < m_; ++row)
         for (size_t block = 0; block < blocks_; ++block) {
@@ -202,17 +206,24 @@ class NBitsKernel final : public Kernel {
         }
       sums = of_blocks;
     }
+    if (factors_)
+      for (size_t i = 0; i < m_ * stride; ++i) padded[i] *= factors_[i % kNBitsGroup];
     float* y = context.out<float>(0);
+    const size_t each = at_once(), steps = ceil_div(panels_, each);
     context.parallel_for(tasks_, [&](size_t task) {
       Stop stop;
-      const size_t last = share(panels_, tasks_, task + 1);
-      for (size_t i = share(panels_, tasks_, task); i < last; ++i) {
+      const size_t last = share(steps, tasks_, task + 1);
+      for (size_t i = share(steps, tasks_, task); i < last; ++i) {
         if (stop.after(m_ * k_)) return;
-        const NBitsPanel columns = panel(i);
-        const size_t first = i * kernels_.lanes, count = std::min(kernels_.lanes, n_ - first);
+        const NBitsPanel columns = panel(i * each), others = panel(std::min(i * each + 1, panels_ - 1));
+        const size_t first = i * each * kernels_.lanes, count = std::min(each * kernels_.lanes, n_ - first);
         for (size_t row = 0; row < m_; ++row) {
           float result[kMostLanes];
-          kernels_.nbits->multiply[form_index()](columns, a + row * stride, sums ? sums + row * blocks_ : nullptr, groups_, result);
+          const float* of_row = sums ? sums + row * blocks_ : nullptr;
+          if (factors_)
+            kernels_.nbits->multiply_two[form_index()](columns, others, a + row * stride, of_row, groups_, result);
+          else
+            kernels_.nbits->multiply[form_index()](columns, a + row * stride, of_row, groups_, result);
           for (size_t c = 0; c < count; ++c) y[row * n_ + first + c] = bias ? result[c] + bias[first + c] : result[c];
         }
       }
@@ -224,6 +235,7 @@ class NBitsKernel final : public Kernel {
   const size_t k_, n_, m_, groups_, panels_, blocks_;  // blocks of whole groups: the last one may be empty
   const MatMul matmul_;                                // of more rows than a few
   NBitsPanel panel_{};                                 // less the places
+  const float* factors_ = nullptr;                     // of kernels for two panels
   size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
   std::shared_ptr<const void> words_, scales_, zeros_;
   Units units_;
