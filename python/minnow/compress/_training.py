@@ -325,7 +325,7 @@ def convert(module: QATModule, path: str | os.PathLike[str], *, evaluation: Samp
     if html is not None:
         with new_file(html, "w", encoding="utf-8") as file:
             file.write(page)
-    return Quantization(name, os.path.getsize(name), [QuantizedLayer(*row) for row in layers], [QuantizedOutput(*row) for row in outputs], *counts, time.monotonic() - start)
+    return Quantization(name, os.path.getsize(name), [QuantizedLayer(*row) for row in layers], [QuantizedOutput(*row) for row in outputs], *counts, time.monotonic() - start, [], True)
 
 
 def _switch(module: nn.Module, name: str, on: bool) -> None:
