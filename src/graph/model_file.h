@@ -26,9 +26,9 @@ void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWe
 using PacksWeight = bool (*)(const Use& use);
 
 /// Maps the file; the graph's constants keep the mapping alive and use it in place, except those of less than a byte an element, which are
-/// unpacked, weights that are stored in 16 bits, which are widened, and entropy codes, which are decoded on all cores. With `packs`, weights that are only packed, by layers of their own
-/// graph, are used in place, too, with a Cast to f32 behind them, for plans to widen one at a time. Throws IoError; Unsupported for a newer
-/// version; InvalidModel "path: sentence" for everything that is wrong in the file.
+/// unpacked, weights that are stored in 16 bits, which are widened, and entropy codes, which are decoded on all cores. With `packs`,
+/// weights that are only packed, by layers of their own graph, are used in place, too, with a Cast to f32 behind them, for plans to widen
+/// one at a time. Throws IoError; Unsupported for a newer version; InvalidModel "path: sentence" for everything that is wrong in the file.
 std::unique_ptr<Graph> read_model(const std::string& path, PacksWeight packs = nullptr);
 /// The same from memory that `owner` keeps alive. Constants are copied where it is null, and where they do not lie aligned to 64 bytes.
 /// `name` begins errors.
