@@ -249,7 +249,11 @@ void WeightOnly::prepare(double more_runs) {
 /// By the methods that need no samples; awq and gptq round tables, which have no inputs to weigh, to nearest.
 BlockRows WeightOnly::rounded(const BlockLayer& layer, const Rows& rows) const {
   const BlockForm form = form_of(layer, rows);
-  if (settings_.blocks->name == "hqq") return round_half_quadratic(rows, form, layer.kind == BlockLayerKind::convolution);
+  if (settings_.blocks->name == "hqq") {
+    // DequantizeLinear has no other zero points, and ONNX Runtime no products of 8 bits with them; for many bits they gain little.
+    constexpr int kMostReal = 4;
+    return round_half_quadratic(rows, form, layer.kind == BlockLayerKind::convolution || layer.bits > kMostReal);
+  }
   return round_blocks(rows, form, settings_.searches_blocks);
 }
 
