@@ -387,7 +387,8 @@ std::unique_ptr<Graph> clone_into(const Graph& graph, ValueMap& map) {
     return found != map.end() ? *found->second : *value;
   };
   for (Value* output : graph.outputs()) copy->add_output(mapped(output));
-  for (size_t i = 0; i < graph.states().size(); ++i) copy->set_state_next(i, mapped(graph.states()[i].next));
+  for (size_t i = 0; i < graph.states().size(); ++i)
+    if (Value* next = graph.states()[i].next) copy->set_state_next(i, mapped(next));  // others keep their value
   return copy;
 }
 

@@ -135,12 +135,22 @@ PacksWeight packing_of(const std::shared_ptr<const OperatorSet>& operators) {
   return (operators ? *operators : OperatorSet::builtin()).find("Cast") ? packs_weight : nullptr;
 }
 
+/// A state without a next value keeps the one that it has.
+void keep_states(Graph& graph) {
+  for (size_t i = 0; i < graph.states().size(); ++i)
+    if (!graph.states()[i].next) graph.set_state_next(i, *graph.states()[i].current);
+  for (Node& node : graph.nodes())
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) keep_states(**subgraph);
+}
+
 }  // namespace
 
 Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const OperatorSet> operators) try {
   auto impl = std::make_shared<Impl>();
   impl->custom_operators = std::move(operators);
   impl->operators = impl->custom_operators ? impl->custom_operators.get() : &OperatorSet::builtin();
+  keep_states(*graph);
   verify(*graph);
   infer_types(*impl->operators, *graph);
   for (const auto& input : graph->inputs()) impl->inputs.push_back(describe(input->name(), input->type));

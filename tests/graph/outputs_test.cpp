@@ -55,5 +55,15 @@ TEST(GraphOutputs, an_output_that_is_put_back_is_found_again) {
   EXPECT_TRUE(b.is_unused());
 }
 
+TEST(GraphOutputs, a_clone_has_states_that_keep_their_value) {
+  Graph graph;
+  Value& x = graph.add_input("x", ValueType::tensor(DType::f32, {2}));
+  graph.add_output(*graph.add_node("Relu", {&x}).output(0));
+  graph.add_state({"kept", nullptr, nullptr, Tensor(DType::f32, {2})});
+  const std::unique_ptr<Graph> copy = graph.clone();
+  ASSERT_EQ(copy->states().size(), 1u);
+  EXPECT_EQ(copy->states()[0].next, nullptr);
+}
+
 }  // namespace
 }  // namespace minnow

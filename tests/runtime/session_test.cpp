@@ -481,5 +481,16 @@ TEST(Log, the_hook_gets_messages_until_it_is_taken_away) {
   EXPECT_THAT(messages, ElementsAre("one and 2"));
 }
 
+TEST(Session, a_state_without_a_next_value_keeps_the_one_that_it_has) {
+  auto graph = std::make_unique<Graph>();
+  Value& x = graph->add_input("x", ValueType::tensor(DType::f32, {2}));
+  graph->add_state({"kept", nullptr, nullptr, Tensor::of_f32({2}, std::vector<float>{5, 7})});
+  graph->add_output(*graph->add_node("Add", {&x, graph->states()[0].current}).output(0));
+  const Model model = Model::from_graph(std::move(graph));
+  Session session(model, reference());
+  const Tensor input = Tensor::of_f32({2}, std::vector<float>{1, 2});
+  for (int run = 0; run < 3; ++run) EXPECT_THAT(floats(session.run(std::vector<TensorView>{input.view()})[0]), ElementsAre(6, 9));
+}
+
 }  // namespace
 }  // namespace minnow
