@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reading, optimizing, planning and running graphs of n nodes takes time that grows like n: chains, many readers, inputs, outputs and weights,
-shape arithmetic, sequences. A graph of four times the nodes may take nine times the processor time; a quadratic step takes sixteen."""
+one value behind many outputs, shape arithmetic, sequences. A graph of four times the nodes may take nine times the processor time; a quadratic step takes sixteen."""
 import time
 import unittest
 
@@ -47,6 +47,12 @@ def outputs(n):
                  [f"w{i}" for i in range(n)])
 
 
+def repeated_outputs(n):
+    """One value under n names."""
+    return model([("Relu", ["x"], ["s"], {})] + [("Identity", ["s"], [f"y{i}"], {}) for i in range(n)], [tensor("x", ["a"])],
+                 [tensor(f"y{i}", None) for i in range(n)])
+
+
 def shapes(n):
     nodes = []
     for i in range(n // 3):
@@ -76,7 +82,7 @@ def seconds(file):
 @unittest.skipIf(helper is None, "onnx is not installed")
 class Growth(unittest.TestCase):
     def test_time_grows_like_the_graph(self):
-        for make in (chain, readers, inputs, outputs, shapes, sequence):
+        for make in (chain, readers, inputs, outputs, repeated_outputs, shapes, sequence):
             with self.subTest(make.__name__):
                 small, large = seconds(make(SMALL)), seconds(make(LARGE))
                 print(f"{make.__name__}: {SMALL} nodes {small * 1e3:.1f} ms, {LARGE} nodes {large * 1e3:.1f} ms, ratio {large / small:.1f}")

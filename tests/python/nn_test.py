@@ -326,5 +326,73 @@ class Losses(unittest.TestCase):
                 self.assertAlmostEqual((float(loss(moved[0], *more)) - float(loss(moved[1], *more))) / 2e-5, gradient[at], places=6, msg=type(loss).__name__)
 
 
+
+class Attention(unittest.TestCase):
+    SHAPES = [((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)), ((2, 5, 4), (2, 7, 4), (2, 7, 3)), ((1, 1, 1, 1), (1, 1, 2, 1), (1, 1, 2, 1))]
+
+    def masks(self, shape, rows, columns):
+        yield None
+        for mask in (noise(rows, columns, seed=9), noise(*shape[:-2], rows, columns, seed=10)):
+            yield mask
+            mask = mask > 0
+            mask[..., 0] = True  # every query attends to a key
+            yield mask
+
+    def test_one_operator_gives_what_the_parts_give(self):
+        for shapes in self.SHAPES:
+            q, k, v = (noise(*shape, seed=i) for i, shape in enumerate(shapes))
+            for mask in self.masks(shapes[0], q.shape[-2], k.shape[-2]):
+                for causal in (False, True) if mask is None else (False,):
+                    for scale in (None, 0.3):
+                        with self.subTest(shapes=shapes, mask=None if mask is None else (mask.shape, mask.dtype), causal=causal, scale=scale):
+                            one = F.scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale)
+                            parts = F.attention(q, k, v, mask, 0.0, causal, scale)[0]
+                            self.assertEqual(one.op, "Attention")
+                            np.testing.assert_allclose(one, parts, rtol=1e-5, atol=1e-6)
+
+    def test_gradients_are_those_of_the_parts(self):
+        for shapes in self.SHAPES:
+            arrays = [noise(*shape, seed=i) for i, shape in enumerate(shapes)]
+            mask = noise(arrays[0].shape[-2], arrays[1].shape[-2], seed=5) > -0.5
+            mask[:, 0] = True
+            weights = noise(*F.attention(*arrays, mask, 0.0, False, None)[0].shape, seed=6)
+            one, parts = (minnow.grad(lambda q, k, v: (f(q, k, v) * weights).sum(), argnums=(0, 1, 2))(*arrays)
+                          for f in (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask), lambda q, k, v: F.attention(q, k, v, mask, 0.0, False, None)[0]))
+            for a, b in zip(one, parts):
+                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+    def test_a_query_without_keys_gives_zeros(self):
+        q, mask = noise(1, 2, 3, 4), np.array([[True, False, True]] * 3)
+        mask[1] = False
+        y = np.array(F.scaled_dot_product_attention(q, q, q, mask))
+        self.assertTrue((y[:, :, 1] == 0).all() and np.isfinite(y).all())
+
+    def test_layers_without_weights_give_the_same(self):
+        nn.seed(3)
+        layer = nn.MultiheadAttention(8, 2, batch_first=True)
+        x, mask = noise(2, 5, 8), np.triu(np.ones((5, 5), bool), 1)
+        for more in ({}, {"attn_mask": mask}, {"key_padding_mask": np.array([[False] * 5, [False] * 3 + [True] * 2])}):
+            np.testing.assert_allclose(layer(x, x, x, need_weights=False, **more)[0], layer(x, x, x, **more)[0], rtol=1e-5, atol=1e-6)
+
+    def test_errors(self):
+        q = noise(1, 2, 3, 4)
+        with self.assertRaisesRegex(ValueError, "is_causal needs no attn_mask"):
+            F.scaled_dot_product_attention(q, q, q, np.zeros((3, 3), np.float32), is_causal=True)
+        with self.assertRaisesRegex(ValueError, "mask"):
+            F.scaled_dot_product_attention(q, q, q, np.zeros((4, 9), np.float32)).evaluate()
+
+
+class LongSequences(unittest.TestCase):
+    def test_ctc_makes_a_graph_of_one_step(self):
+        """400 steps: the loss of equal shares is that of the number of paths, and its gradient sums to minus the number of steps."""
+        steps = 400
+        x = np.full((steps, 1, 3), -math.log(3), np.float64)
+        loss = lambda logs: F.ctc_loss(logs, np.array([[1]]), [steps], [1], reduction="sum")
+        # One run of the label, of any length, between blanks.
+        expected = steps * math.log(3) - math.log(steps * (steps + 1) / 2)
+        self.assertAlmostEqual(loss(x).item(), expected, places=6)
+        self.assertAlmostEqual(np.array(minnow.grad(loss)(x)).sum(), -steps, places=6)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -86,10 +86,14 @@ class MultiheadAttention(_Adapted):
         if mask is not None and F.shape_of(mask)[-1] < columns:
             mask = op("Pad", mask, Var([0] * 7 + [columns - F.shape_of(mask)[-1]], "int64"))
         q, k, v = (op("Transpose", op("Reshape", x, Var([batch, -1, heads, size], "int64")), perm=[0, 2, 1, 3]) for x in (q, k, v))
-        y, weights = F.attention(q, k, v, mask, self.dropout if self.training else 0.0, False, None)
+        dropped = self.dropout if self.training else 0.0
+        if need_weights or dropped:
+            y, weights = F.attention(q, k, v, mask, dropped, False, None)
+        else:
+            y, weights = F.fused_attention(q, k, v, mask, False, None), None
         y = self.out_proj(op("Reshape", op("Transpose", y, perm=[0, 2, 1, 3]), Var([batch, rows, self.embed_dim], "int64")))
         y = op("Squeeze", y, _axis(0)) if rank == 2 else y if self.batch_first else op("Transpose", y, perm=[1, 0, 2])
-        if not need_weights:
+        if weights is None or not need_weights:
             return y, None
         if average_attn_weights:
             weights = op("ReduceMean", weights, _axis(1), keepdims=0)

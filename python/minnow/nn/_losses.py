@@ -422,11 +422,14 @@ def ctc_loss(log_probs: VarLike, targets: VarLike, input_lengths: Sequence[int] 
             return value * 0.0 + never
         return op("Pad", op("Slice", value, _axes(0), _axes(states - places), _axes(1)), Var([0, places, 0, 0], "int64"), hopeless)
 
-    for step in range(1, steps):
+    def step(alpha: Var, emitted: Var, goes_on: Var) -> list[Var]:
         ways = [alpha, moved(alpha, 1), _where(skips, moved(alpha, 2), hopeless)]
         total = op("ReduceLogSumExp", op("Concat", *[op("Unsqueeze", way, _axes(2)) for way in ways], axis=2), _axes(2), keepdims=0)
-        now = op("Max", total + op("Gather", spread, Var(step, "int64"), axis=0), hopeless)
-        alpha = _where(op("Unsqueeze", op("Greater", lengths, Var(step, "int64")), _axes(1)), now, alpha)
+        return [_where(goes_on, op("Max", total + emitted, hopeless), alpha)]
+
+    if steps > 1:
+        goes_on = op("Greater", op("Reshape", lengths, _axes(1, -1, 1)), Var([[[step]] for step in range(1, steps)], "int64"))
+        [alpha] = _minnow.scan(step, [alpha], [op("Slice", spread, _axes(1), _axes(steps), _axes(0)), goes_on])
     ends = op("Concat", op("Unsqueeze", 2 * sizes, _axes(1)), op("Unsqueeze", op("Max", 2 * sizes - 1, Var(0, "int64")), _axes(1)), axis=1)
     last = op("GatherElements", alpha, ends, axis=1)
     first = op("Equal", Var([[0, 1]], "int64"), Var(0, "int64"))

@@ -656,8 +656,36 @@ def pixel_unshuffle(input: VarLike, downscale_factor: int) -> Var:
 def scaled_dot_product_attention(query: VarLike, key: VarLike, value: VarLike, attn_mask: VarLike | None = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None) -> Var:
     """softmax(query key^T * scale + attn_mask) value over [..., length, size] (Vaswani et al. 2017). attn_mask: True where a query attends to a key,
-    or numbers to add. scale: by default 1 / sqrt(size). dropout_p counts in any case. Raises InvalidModel (a ValueError) for shapes that do not fit."""
-    return attention(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]
+    or numbers to add; a query that attends to no key gives zeros. scale: by default 1 / sqrt(size). dropout_p counts in any case. Raises InvalidModel
+    (a ValueError) for shapes that do not fit."""
+    q, k, v = _var(query), _var(key), _var(value)
+    if dropout_p or not _one_operator_takes(q, k, v, attn_mask):
+        return attention(q, k, v, attn_mask, dropout_p, is_causal, scale)[0]
+    return fused_attention(q, k, v, attn_mask, is_causal, scale)
+
+
+def _one_operator_takes(q: Var, k: Var, v: Var, attn_mask: VarLike | None) -> bool:
+    shapes = [shape_of(x) for x in (q, k, v)]
+    ranks = {len(shape) for shape in shapes}
+    return len(ranks) == 1 and ranks <= {3, 4} and min(map(min, shapes)) > 0 and (attn_mask is None or len(shape_of(_var(attn_mask))) in (2, *ranks))
+
+
+def fused_attention(q: Var, k: Var, v: Var, attn_mask: VarLike | None, is_causal: bool, scale: float | None) -> Var:
+    """attention() without its weights as one operator, which does not hold a score for each query and key: of [batch, heads, length, size], or
+    [batch, length, size]. Raises its errors."""
+    if is_causal and attn_mask is not None:
+        raise InvalidArgument("is_causal needs no attn_mask")
+    settings: dict[str, Any] = {"is_causal": int(is_causal)}
+    if scale is not None:
+        settings["scale"] = float(scale)
+    inputs = [q, k, v]
+    one_head = len(shape_of(q)) == 3
+    if one_head:
+        settings |= {"q_num_heads": 1, "kv_num_heads": 1}
+    if attn_mask is not None:
+        mask = _var(attn_mask)
+        inputs.append(op("Unsqueeze", mask, Var([1], "int64")) if one_head and len(shape_of(mask)) == 3 else mask)
+    return op("Attention", *inputs, **settings)
 
 
 def attention(query: VarLike, key: VarLike, value: VarLike, attn_mask: VarLike | None, dropout_p: float, is_causal: bool, scale: float | None) -> tuple[Var, Var]:
