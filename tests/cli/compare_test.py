@@ -140,7 +140,7 @@ class Compare(CommandTest):
             changed = {name for name in facts["other_options"] if facts["options"].get(name) != facts["other_options"][name]}
             self.assertEqual(changed, {option})
         self.assertFalse((self.folder / "no.txt").exists())
-        self.assertRegex(self.fails("compare", model, model, "--other-backend", "abacus"), "there are cpu, .*reference")
+        self.assertRegex(self.fails("compare", model, model, "--other-backend", "abacus"), "there are auto, cpu, .*reference")
         self.assertIn("is not a whole number", self.fails("compare", model, model, "--other-threads", "-1"))
 
     def test_errors(self):

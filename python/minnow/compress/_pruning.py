@@ -5,8 +5,6 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Mapping, NamedTuple, Sequence
 
-import numpy
-
 from minnow import _minnow, nn
 from minnow._minnow import InvalidArgument, Var
 from minnow._trainable import TrainableModel
@@ -57,6 +55,8 @@ class Pruner:
 
     def __init__(self, module: nn.Module, sparsity: float = 0.8, pattern: str = "1x4", *, parameters: str | Sequence[str] = (), method: str = "magnitude",
                  start: int = 0, end: int = 0, every: int = 100, axis: int = 0) -> None:
+        import numpy
+
         if method not in _METHODS:
             raise InvalidArgument(f'method: "{method}" is none of {", ".join(_METHODS)}')
         if every < 1 or start < 0 or (end and end < start):
@@ -90,6 +90,8 @@ class Pruner:
 
     def step(self) -> None:
         """After a step of training: chooses what is zero, where its turn has come, and sets it to zero."""
+        import numpy
+
         self._step += 1
         if self._method == "movement":
             for name, (value, _) in self._weights.items():
@@ -105,6 +107,8 @@ class Pruner:
                 self._before[name] = masked
 
     def _choose(self) -> None:
+        import numpy
+
         part = cubic_ramp(self._step, self._start, self._end, self._final) if self._end else self._final
         if ":" in self._pattern:
             part = self._final if self._step >= self._start else 0.0
@@ -129,6 +133,8 @@ class Pruner:
 
     def report(self) -> list[PrunedWeights]:
         """The zeros of each parameter."""
+        import numpy
+
         return [PrunedWeights(name, int(numpy.asarray(value).size), int((numpy.asarray(value) == 0).sum())) for name, (value, _) in self._weights.items()]
 
 
