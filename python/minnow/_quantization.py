@@ -91,6 +91,8 @@ def _samples(given: Samples, names: Sequence[str]) -> object:
             if missing:
                 raise InvalidArgument(f'sample {len(rows)}: nothing is given for input "{missing[0]}"')
             sample = [sample[name] for name in names]
+        if not hasattr(sample, "shape") and not hasattr(sample, "__iter__"):
+            raise InvalidType(f"sample {len(rows)}: an array, a list of arrays or arrays by name is expected, not {sample!r:.60}")
         rows.append([sample] if hasattr(sample, "shape") else list(sample))
     return rows
 

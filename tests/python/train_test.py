@@ -187,7 +187,7 @@ class Results(InFolder):
                 model = minnow.load(self.folder / f"out{i}" / name)
                 self.assertGreater((np.asarray(model(x)).argmax(1) == wanted).mean(), 0.98)
                 self.assertGreater((np.asarray(model(x)).argmax(1) == y).mean(), 0.85)
-            self.assertIn("QuantizeLinear", minnow.tools.inspect(self.folder / f"out{i}/model.onnx").operators)
+            self.assertIn("minnow.QuantizedMatMul", minnow.tools.inspect(self.folder / f"out{i}/model.onnx").operators)
             for name, value in base.network.state_dict().items():
                 np.testing.assert_array_equal(np.asarray(value), before[name])
 
@@ -445,7 +445,7 @@ class Faults(InFolder):
                                (r"\[quantization\] delay goes with", {"quantization": {"activations": "lsq", "delay": 1}}), (r"delay is less than epochs", {"quantization": {"activations": "ema", "delay": 3}}),
                                (r"\[quantization\] skip: the model has no", {"quantization": {"activations": "ema", "skip": ["nobody"]}}),
                                (r'\[distillation\] needs "teacher"', {"distillation": {"alpha": 0.5}}), (r'there is no file "nowhere', {"distillation": {"teacher": "nowhere.onnx"}}),
-                               (r'features: the student has no module or value "x"', {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": ""}}}),
+                               (r'features: the student has no module or value "x"', {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": "0"}}}),
                                (r"a table of names", {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": 1}}})):
             self.fails(minnow.Error, words, self.recipe(**changes))
             tried += 1

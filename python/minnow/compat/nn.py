@@ -231,6 +231,8 @@ class _Extracted(Module):
     def _turn_quantize(self, bits: int, maximum: bool) -> None:
         """Round from now on, in weights of so many bits and activations of 8."""
         from minnow import compress
+        if "_rounding" in self.__dict__:
+            raise InvalidArgument("the module rounds already")
         places, kept = self.__dict__["_places"], self.__dict__["_kept"]
         given, stands = places[:len(places) - len(kept)], places[len(places) - len(kept):]
         parameters = [expr.trainable(own(value).copy(), value.name or f"parameter{i}") for i, value in enumerate(kept)]
@@ -239,7 +241,7 @@ class _Extracted(Module):
         options = {"activations": "u8", "weights": "minmax", "weight_bits": str(bits), "correct_bias": "false"}
         made = compress.QATModule(_minnow.to_model(outputs, inputs), None, options, weights="minmax", activations="ema", averaging=None if maximum else 0.01, parameters=["*"])
         self.__dict__["_rounding"] = [made]
-        self.__dict__["_kept"] = [as_mnn(own(value), Context([value])) for value in made.parameters()]
+        self.__dict__["_kept"] = []  # the parameters are those of the network that rounds
 
     def _rounded(self, x: Any) -> Any:
         """The results of the network that rounds; of placeholders those in integers."""

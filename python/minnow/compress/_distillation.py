@@ -135,10 +135,14 @@ class Distillation(nn.Module):
             raise InvalidArgument("a batch has inputs and classes")
         return self.compare(batch[:-1], lambda output: nn.functional.cross_entropy(output, batch[-1]))
 
-    def _distance(self, name: str, own: Any, theirs: Any) -> Var:
-        mine, wanted = _dims(own), _dims(theirs)
+    def _check_shapes(self, name: str, mine: list[int | None], wanted: list[int | None]) -> None:
+        """Features that are compared differ in their channels at most."""
         if len(mine) != len(wanted) or any(a is not None and b is not None and a != b for axis, (a, b) in enumerate(zip(mine, wanted)) if axis != 1):
             raise InvalidArgument(f'features: "{name}" has the shape {mine}, the teacher\'s "{self._features[name]}" {wanted}')
+
+    def _distance(self, name: str, own: Any, theirs: Any) -> Var:
+        mine, wanted = _dims(own), _dims(theirs)
+        self._check_shapes(name, mine, wanted)
         if len(mine) > 1 and mine[1] != wanted[1]:
             if name not in self.projections:
                 raise InvalidArgument(f'features: "{name}" has {mine[1]} channels, the teacher\'s "{self._features[name]}" {wanted[1]}; call prepare() with a batch before the optimizer is made')
@@ -161,7 +165,8 @@ class Distillation(nn.Module):
                 each.training = mode
         for name, other in self._features.items():
             mine, wanted = _dims(own[name]), _dims(theirs[other])
-            if len(mine) == len(wanted) > 1 and mine[1] != wanted[1] and name not in self.projections:
+            self._check_shapes(name, mine, wanted)
+            if len(mine) > 1 and mine[1] != wanted[1] and name not in self.projections:
                 kinds: dict[int, Any] = {2: nn.Linear, 3: nn.Conv1d, 4: nn.Conv2d, 5: nn.Conv3d}
                 if len(mine) not in kinds or mine[1] is None or wanted[1] is None:
                     raise InvalidArgument(f'features: "{name}" has the shape {mine}, the teacher\'s "{other}" {wanted}')

@@ -31,8 +31,6 @@ def _rows(given: Any, names: list[str]) -> list[list[Any]]:
     """Samples in memory, each a list of arrays with a first dimension of 1."""
     import numpy
     made = _samples(given, names)
-    if isinstance(made, str):
-        raise InvalidArgument("reconstruct() takes arrays or a list of samples for calibration, not a path")
     if isinstance(made, dict):
         arrays = [numpy.asarray(made[name]) for name in (names if "" not in made else [""]) if name in made]
         if len(arrays) != len(names):
@@ -63,6 +61,8 @@ def reconstruct(source: ModelPath | nn.Module, destination: str | os.PathLike[st
         raise InvalidArgument(f"{name}: reconstruct writes .minnow and .onnx files")
     if not (isinstance(steps, int) and steps >= 1 and isinstance(batch, int) and batch >= 1 and rate > 0 and 0 < held_out < 1):
         raise InvalidArgument(f"steps and batch are positive, rate above 0, held_out between 0 and 1, not {steps}, {batch}, {rate} and {held_out}")
+    if isinstance(calibration, (str, os.PathLike)):
+        raise InvalidArgument("reconstruct() takes arrays or a list of samples for calibration, not a path")
     module = prepare_qat(source, calibration, weights="lsq", activations="lsq", weight_bits=weight_bits, method=method, **options).eval()
     assert isinstance(module, QATModule)
     rows = _rows(calibration, [row[0] for row in module._model.inputs])

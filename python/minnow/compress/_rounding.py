@@ -55,7 +55,7 @@ def _rounded(v: Var) -> Var:
 
 
 def _of(x: VarLike, axis: int | None, *numbers: Any) -> tuple[Any, ...]:
-    value = _var(x)
+    value = Var(x) if hasattr(x, "dtype") and not isinstance(x, Var) else _var(x)
     if str(value.dtype) != "float32":
         raise InvalidArgument(f"numbers to be rounded are float32, not {value.dtype}")
     dims = value.dims if value.dims is not None else value.shape

@@ -283,6 +283,9 @@ def prepare_qat(model: ModelPath | nn.Module, calibration: Samples | None = None
         raise InvalidArgument(f"averaging: {averaging!r:.40} is not above 0 and at most 1")
     if isinstance(skip, str):
         raise InvalidType(f'skip takes a list of names, not the text "{skip}"')
+    for name in skip:
+        if not isinstance(name, str) or not name:
+            raise InvalidArgument(f"skip: {name!r:.40} is no name of a node or operator")
     if calibration is None and activations != "ema":
         raise InvalidArgument(f'activations: "{activations}" needs calibration samples, from which its scales begin')
     if isinstance(model, QATModule):
