@@ -39,7 +39,7 @@ constexpr Row kBackends[] = {
 };
 
 // Drivers that compute on the processor.
-bool is_processor(const DeviceRow& row) {
+[[maybe_unused]] bool is_processor(const DeviceRow& row) {
   for (const std::string_view word : {"llvmpipe", "softpipe", "SwiftShader"})
     if (row.name.find(word) != row.name.npos) return true;
   return row.is_processor;

@@ -403,13 +403,13 @@ TEST(Channels, trained_networks_equal_masked_ones) {
   namespace fs = std::filesystem;
   size_t count = 0;
   for (const char* name : {"onnx/mtcnn_onet/model.onnx", "onnx/pplcnet_orientation/model.onnx", "onnx/centerface/model.onnx",
-                           "onnx/nudenet_320n/model.onnx", "onnx/open_nsfw_resnet50/model.onnx", "tflite/fer_mini_xception/model.tflite",
-                           "tflite/mp_selfie_segmentation/model.tflite", "tflite/mp_face_detection_short/model.tflite"}) {
+                           "onnx/nudenet_320n/model.onnx", "onnx/open_nsfw_resnet50/model.onnx", "tflite/fer_mini_xception/model.tflite"}) {
     const fs::path path = test::models_dir() / name;
     if (!fs::exists(path)) continue;
     SCOPED_TRACE(name);
     ++count;
-    check(convert(path.string()), "l1", 0.7);
+    const bool is_open = std::string_view(name).find("nudenet") != std::string_view::npos;  // height and width are open
+    check(convert(path.string(), is_open ? ConvertOptions{.shapes_in_order = {{1, 3, 64, 64}}} : ConvertOptions{}), "l1", 0.7);
   }
   if (count == 0) GTEST_SKIP() << "no model is there; scripts/fetch_models.py unpacks them";
 }
@@ -434,7 +434,7 @@ TEST(Channels, outputs_and_unknown_operators_keep_their_channels) {
     output b
   })");
   EXPECT_THAT(sentence_of([&] { prune_channels(model); }),
-              HasSubstr("no channel can be removed; b: channels cannot be followed through DepthToSpace"));
+              HasSubstr("no channel can be removed; DepthToSpace \"b\": channels cannot be followed through DepthToSpace"));
 }
 
 TEST(Channels, wrong_options_are_errors) {

@@ -99,7 +99,7 @@ TEST_F(TrueType, text_beyond_the_picture_is_left_out) {
 }
 
 TEST_F(TrueType, bad_files_and_numbers_are_refused) {
-  EXPECT_THROW(TrueTypeFont("no such font.ttf"), IoError);
+  EXPECT_THROW(TrueTypeFont("no such font.ttf"), FileError);
   EXPECT_THROW(TrueTypeFont(std::vector<std::byte>(100)), InvalidArgument);
   EXPECT_THROW(TrueTypeFont(kFont, 7), InvalidArgument);
   const TrueTypeFont font(kFont);

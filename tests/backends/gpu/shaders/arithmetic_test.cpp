@@ -35,6 +35,7 @@ class Arithmetic : public testing::TestWithParam<const char*> {
               uint32_t group = 64) {
     const Extent groups = {(items + group - 1) / group, 1, 1}, each = {group, 1, 1};
     const std::unique_ptr<Function> function = queue().function(source, "k", 0, each, groups);
+    queue().compile();
     std::vector<Argument> arguments;
     for (const void* buffer : buffers) arguments.push_back({Argument::Kind::buffer, {.address = buffer}});
     for (const int32_t number : numbers) arguments.push_back({Argument::Kind::i32, {.i32 = number}});
@@ -174,6 +175,7 @@ TEST_P(Arithmetic, floats_become_integers_as_references_round_them) {
 }
 
 TEST_P(Arithmetic, every_half_becomes_a_float_and_back) {
+  if (GetParam() == std::string_view("opencl")) GTEST_SKIP() << "OpenCL lets drivers change the bits of NaN";
   std::vector<uint16_t> halves;
   for (uint32_t bits = 0; bits < 65536; ++bits)
     if ((bits & 0x7c00) != 0x7c00 || (bits & 0x3ff) == 0 || (bits & 0x200))
@@ -214,6 +216,8 @@ TEST_P(Arithmetic, halves_are_rounded_to_nearest_even) {
 }
 
 TEST_P(Arithmetic, floats_are_those_of_the_processor) {
+  if (GetParam() == std::string_view("gles")) GTEST_SKIP() << "OpenGL ES lets drivers ignore NaN and contract sums";
+  if (GetParam() == std::string_view("opencl")) GTEST_SKIP() << "OpenCL C lets compilers contract sums";
   const std::vector<float> values = {0,        -0.0f,     1,   -1,       0.1f, 1e-20f, 3e38f, -3e38f,
                                      INFINITY, -INFINITY, NAN, 16777216, 2.5f, -2.5f,  0.5f,  1.5f};
   std::vector<float> a, b;
@@ -253,6 +257,7 @@ TEST_P(Arithmetic, floats_are_those_of_the_processor) {
 }
 
 TEST_P(Arithmetic, functions_are_accurate) {
+  if (GetParam() == std::string_view("gles")) GTEST_SKIP() << "OpenGL ES lets drivers ignore NaN and contract sums";
   std::mt19937 random(3);
   std::uniform_real_distribution<float> unit(-1, 1), wide(-90, 90);
   std::vector<float> a = {0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 8191.5f, 8193, 1e5f, 1e10f, 1e30f, 0.625f, 0.92f, 4.01f, 1e-30f};
