@@ -30,6 +30,7 @@ T read(const std::byte* from) noexcept {
   std::memcpy(&value, from, sizeof value);
   return value;
 }
+#if !MINNOW_SMALL  // small builds only read codes
 template <class T>
 void append(std::vector<std::byte>& to, T value) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&value);
@@ -88,6 +89,7 @@ std::vector<std::byte> code_of(const Symbols& symbols, const std::array<uint16_t
   for (const uint16_t word : words) append(code, word);
   return code;
 }
+#endif
 
 struct Streams {
   uint32_t states[kStreams];
@@ -165,6 +167,9 @@ __attribute__((target("avx2"))) size_t decode_rounds(Streams& streams, const uin
 
 }  // namespace
 
+#if MINNOW_SMALL
+std::vector<std::byte> entropy_coded(std::span<const std::byte>, size_t) { return {}; }
+#else
 std::vector<std::byte> entropy_coded(std::span<const std::byte> plain, size_t width) {
   if (plain.size() % width != 0 || plain.size() / width < kFrequencies) return {};
   const size_t count = plain.size() / width;
@@ -198,6 +203,7 @@ std::vector<std::byte> entropy_coded(std::span<const std::byte> plain, size_t wi
   if (head.size() > plain.size() - plain.size() / 20) return {};
   return head;
 }
+#endif
 
 std::unique_ptr<EntropyCode> EntropyCode::open(std::span<const std::byte> coded, uint64_t plain_bytes) {
   std::span<const std::byte> rest = coded;

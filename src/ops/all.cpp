@@ -19,7 +19,7 @@ namespace minnow {
 #if MINNOW_SMALL
 #define MINNOW_LARGE_FAMILIES(X)
 #else
-#define MINNOW_LARGE_FAMILIES(X) X(fixed_point_lstm) X(nbits)
+#define MINNOW_LARGE_FAMILIES(X) X(fixed_point_lstm) X(look_up) X(nbits)
 #endif
 
 // Each gives the operator, or the family, that its file defines.
@@ -53,7 +53,6 @@ namespace minnow {
   X(identity)                       \
   X(linear_attention)               \
   X(logic)                          \
-  X(look_up)                        \
   X(loss)                           \
   X(machine_learning)               \
   X(matmul)                         \

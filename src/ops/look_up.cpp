@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that a file keeps as indices into a palette of numbers.
+#if !MINNOW_SMALL
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -43,3 +44,4 @@ constexpr List<Operator> definitions() {
 std::span<const Operator> look_up_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow
+#endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#if !MINNOW_SMALL  // which have no devices
 #include <minnow/device.h>
 
 #include <algorithm>
@@ -217,3 +218,4 @@ PlanReport DeviceSession::plan_report() const try {
 }
 
 }  // namespace minnow
+#endif
