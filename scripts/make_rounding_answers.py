@@ -27,7 +27,7 @@ def case(number, shape, axis, low, high, zero, learned):
     if learned:
         place = x / wide
         for end in (low - zero, high - zero):
-            x = np.where(np.abs(place - end) < 0.75, (end * 0.5) * wide, x).astype(np.float32).reshape(shape)
+            x = np.where(np.abs(place - end) < 0.75, (np.floor(end * 0.5) + 0.25) * wide, x).astype(np.float32).reshape(shape)
     value, step = torch.tensor(x, requires_grad=True), torch.tensor(scale, requires_grad=learned)
     factor = 0.5 if learned else 1.0
     if learned and axis is None:

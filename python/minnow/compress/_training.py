@@ -292,7 +292,7 @@ def prepare_qat(model: ModelPath | nn.Module, calibration: Samples | None = None
         raise InvalidArgument("the module rounds already")
     constant: set[str] = set()
     if isinstance(model, nn.LoadedModule):
-        source = model._loaded.model
+        raise InvalidArgument("a LoadedModule has optimized layers; give the file itself, or what load_trainable makes of it")
     elif isinstance(model, nn.Module):
         examples = list(example_inputs) if example_inputs is not None else _examples(calibration)
         if not examples:
