@@ -84,4 +84,14 @@ Int clReleaseMemObject(Handle buffer) { return std::free(buffer), 0; }
 Int clReleaseKernel(Handle kernel) { return delete static_cast<Kernel*>(kernel), 0; }
 Int clReleaseProgram(Handle) { return 0; }
 Int clReleaseCommandQueue(Handle) { return 0; }
+// No binaries, time stamps or memory of others.
+Handle clCreateProgramWithBinary(Handle, UInt, const Handle*, const size_t*, const unsigned char**, Int*, Int* status) {
+  return *status = -44, nullptr;
+}
+Int clGetProgramInfo(Handle, UInt, size_t, void*, size_t*) { return -30; }
+Int clEnqueueMarkerWithWaitList(Handle, UInt, const Handle*, Handle*) { return -30; }
+Int clGetEventProfilingInfo(Handle, UInt, size_t, void*, size_t*) { return -7; }
+Int clReleaseEvent(Handle) { return 0; }
+Int clGetMemObjectInfo(Handle, UInt, size_t, void*, size_t*) { return -30; }
+Int clRetainMemObject(Handle) { return 0; }
 }
