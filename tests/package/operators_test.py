@@ -18,6 +18,9 @@ def compiled(source, folder, selected):
     """The object of a file of the build, its unoptimized flags left as they are, with `selected` operators (None: all)."""
     command = next(row for row in json.loads((BUILD / "compile_commands.json").read_text()) if row["file"] == str(SOURCE / "src" / source))
     words = shlex.split(command["command"])
+    if "-Winvalid-pch" in words:  # headers that were compiled without MINNOW_SELECTED
+        at = words.index("-Winvalid-pch")
+        del words[at:at + 3]
     words[words.index("-o") + 1] = str(folder / "object.o")
     if selected is not None:
         (folder / "minnow").mkdir(exist_ok=True)

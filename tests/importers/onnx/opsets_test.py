@@ -313,7 +313,12 @@ class Opsets(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             suite = Path(folder) / "opsets"
             suite.mkdir()
+            # Without instructions for products of bytes, ONNX Runtime adds pairs of them in 16 bits, which saturate.
+            cpu = Path("/proc/cpuinfo")
+            exact = not cpu.exists() or "vnni" in cpu.read_text()
             for case in cases():
+                if case.rule == "QLinearConv" and not exact:
+                    continue
                 with self.subTest(case.rule):
                     case.write(suite)
             result = subprocess.run([RUNNER, "--suite", "opsets"], env={**os.environ, "MINNOW_ONNX_CASES": folder}, capture_output=True, text=True)
