@@ -10,7 +10,6 @@ new processes, and the table has minima.
 """
 import argparse
 import json
-import platform
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from quantization_speed import OPEN, ROOT, TRAINED, call, source_of
+from record import machine
 
 LEAST = 4_000_000  # bytes of the f32 file
 
@@ -51,13 +51,6 @@ def measure(name, arguments, folder):
             starts[kind].append(facts["load_ms"] + facts["plan_ms"] + facts["first_run_ms"])
             loads[kind].append(facts["load_ms"])
     return size, {kind: min(each) for kind, each in starts.items()}, {kind: min(each) for kind, each in loads.items()}
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.machine()
 
 
 def main():
@@ -95,7 +88,7 @@ def main():
         lines.append("| geometric mean | | " + " | ".join(f"{mean(ratios[kind]):.2f}x" for kind in kinds) + f" | | | | | {mean(ratios['start']):.2f} |")
         print(lines[-1])
     if arguments.page:
-        arguments.page.write_text(f"# Sizes of compressed files\n\nHow much smaller than the f32 file, {processor()}, {arguments.threads} threads, {time.strftime('%Y-%m-%d')}.\n\n"
+        arguments.page.write_text(f"# Sizes of compressed files\n\nHow much smaller than the f32 file, {machine()}, {arguments.threads} threads, {time.strftime('%Y-%m-%d')}.\n\n"
                                   "```sh no-test\npython3 bench/compressed_files.py\n```\n\nTrained models of a million weights and more. Coded: `--compress`. 4 bits: `--weights-only rtn`, blocks of 64 and of 128. Load:\n"
                                   "reading the int8 file without and with codes; start: loading, planning and the first run; minima, in new processes.\n\n" + "\n".join(lines) + "\n")
 

@@ -11,7 +11,6 @@ each round; the table has minima. The part of the bandwidth counts the weights t
 """
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+from record import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS, WIDTH, HIDDEN, HEADS, WORDS, PAST, PROMPT = 12, 768, 2048, 12, 16000, 64, 128
@@ -101,13 +102,6 @@ def call(*command):
     return done.stdout
 
 
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.machine()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minnow", default=ROOT / "build/release/bin/minnow", type=Path)
@@ -159,7 +153,7 @@ def main():
             print(rows[-1], flush=True)
     print("\n".join(rows))
     if options.page:
-        options.page.write_text(f"# A decoder with weights of few bits\n\n{LAYERS} layers, {count / 1e6:.0f} million random parameters ({WORDS} words, counted in both tables), {processor()}, "
+        options.page.write_text(f"# A decoder with weights of few bits\n\n{LAYERS} layers, {count / 1e6:.0f} million random parameters ({WORDS} words, counted in both tables), {machine()}, "
                                 f"{time.strftime('%Y-%m-%d')}.\n\n```sh no-test\npython3 bench/decoder.py{' --peers PYTHON' if options.peers else ''} --rounds {options.rounds}\n```\n\n"
                                 "Symmetric blocks of 32 weights with scales of 16 bits, the same numbers in both engines; minima, taken in turns. The bandwidth is that of reading memory\n"
                                 "with as many threads in the same run.\n\n" + "\n".join(rows) + "\n")

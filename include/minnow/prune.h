@@ -109,7 +109,7 @@ struct Factored {
 MINNOW_API Factored factor(const Model& model, const LowRankOptions& options = {});
 
 struct PaletteOptions {
-  int bits = 4;                          // 2 to 8: each weight is one of 2^bits numbers; stored in 2, 4 or 8
+  int bits = 4;                          // 2, 4 or 8: each weight is one of 2^bits numbers
   size_t smallest = 32768;               // weights of fewer numbers stay as they are
   std::vector<std::string> layers = {};  // as of PruneOptions
   std::vector<std::string> skip = {};

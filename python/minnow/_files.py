@@ -10,7 +10,7 @@ from typing import IO, Any, Callable, Iterator, Mapping, NamedTuple, Protocol, S
 
 from minnow import _minnow
 from minnow._arrays import index_of
-from minnow._minnow import Error, InvalidType
+from minnow._minnow import Error, InvalidArgument, InvalidType
 
 
 class Readable(Protocol):
@@ -71,6 +71,16 @@ def path_of(path: str | os.PathLike[str]) -> str:
         return os.fspath(path)
     except TypeError:
         raise InvalidType(f"a file is a path, not {path!r:.60}") from None
+
+
+def new_model_path(source: object, destination: str | os.PathLike[str], command: str) -> str:
+    """The path of the file that `command` makes of a model: a .minnow or .onnx file other than the model itself."""
+    path = path_of(destination)
+    if not path.endswith((".minnow", ".onnx")):
+        raise InvalidArgument(f"{path}: {command} writes .minnow and .onnx files")
+    if isinstance(source, (str, os.PathLike)) and os.path.exists(path) and os.path.samefile(source, path):
+        raise InvalidArgument(f"{path}: is the model itself; write the result to another file")
+    return path
 
 
 def dims_of(what: str, dims: Any) -> list[int]:

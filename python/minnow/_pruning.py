@@ -7,8 +7,7 @@ import time
 from typing import NamedTuple
 
 from minnow import _minnow
-from minnow._files import ModelPath, path_of, read_model
-from minnow._minnow import InvalidArgument
+from minnow._files import ModelPath, new_model_path, read_model
 from minnow._quantization import Samples, _samples
 
 
@@ -29,11 +28,7 @@ def _text(value: object) -> str:
 def prune(source: ModelPath, destination: str | os.PathLike[str], *, calibration: Samples | None = None, **options: object) -> Pruning:
     """See minnow.prune."""
     start = time.monotonic()
-    path = path_of(destination)
-    if not path.endswith((".minnow", ".onnx")):
-        raise InvalidArgument(f"{path}: prune writes .minnow and .onnx files")
-    if isinstance(source, (str, os.PathLike)) and os.path.exists(path) and os.path.samefile(source, path):
-        raise InvalidArgument(f"{path}: is the model itself; write the result to another file")
+    path = new_model_path(source, destination, "prune")
     model, _ = read_model(source)
     given = None if calibration is None else _samples(calibration, [row[0] for row in model.inputs])
     fast, plain, sentences = _minnow.prune(model, {name: _text(value) for name, value in options.items()}, given)

@@ -7,7 +7,7 @@ import time
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
-from minnow._files import ModelPath, label_of, new_file, path_of, read_model
+from minnow._files import ModelPath, label_of, new_file, new_model_path, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType
 from minnow._progress import Callback, Progress
 from minnow._repr import of_fields
@@ -103,11 +103,7 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
              **options: object) -> Quantization:
     """See minnow.quantize."""
     start = time.monotonic()
-    path = path_of(destination)
-    if not path.endswith((".minnow", ".onnx")):
-        raise InvalidArgument(f"{path}: quantize writes .minnow and .onnx files")
-    if isinstance(source, (str, os.PathLike)) and os.path.exists(path) and os.path.samefile(source, path):
-        raise InvalidArgument(f"{path}: is the model itself; write the result to another file")
+    path = new_model_path(source, destination, "quantize")
     if isinstance(skip, str):
         raise InvalidType(f'skip takes a list of names, not the text "{skip}"')
     texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}

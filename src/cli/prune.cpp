@@ -213,7 +213,7 @@ void add_prune(CLI::App& app) {
   add("channels_criterion", "--criterion", "which channels matter: " + criteria + " (default: l1)", "NAME");
   add("channels_multiple", "--multiple", "layers keep a multiple of N channels (default: 8)", "N");
   add("low_rank_energy", "--energy", "factor layers, so that this part of the sum of squares stays", "PART");
-  add("palette_bits", "--palette-bits", "weights become indices of 2 to 8 bits into a palette", "N");
+  add("palette_bits", "--palette-bits", "weights become indices of 2, 4 or 8 bits into a palette", "N");
   add_repeated(*command, "--layers", arguments->layers,
                "only this node, or these by `*` and `?`, or an operator (not for channels); may be repeated");
   add_repeated(*command, "--skip", arguments->skip, "all but this one, likewise; may be repeated");

@@ -88,7 +88,7 @@ void trunc_normal_(const Var& parameter, double mean, double deviation, double a
   const size_t count = static_cast<size_t>(shape.elements());
   Tensor made(DType::f32, shape);
   float* values = made.writable().data<float>();
-  // Those outside are drawn again.
+  // Draw numbers outside of [a, b] again.
   for (size_t kept = 0; kept < count;) {
     const Var drawn = normal_numbers({static_cast<int64_t>(count - kept)}) * deviation + mean;
     const float* from = drawn.data<float>();
