@@ -78,8 +78,10 @@ GlslTarget::Id GlslTarget::constant(Form form, uint64_t bits) {
   if (form == Form::boolean) return named(bits ? "true" : "false");
   if (form == Form::word) return named(format("{}u", bits));
   const float value = std::bit_cast<float>(static_cast<uint32_t>(bits));
-  if (std::fabs(value) < 65536 && value == std::floor(value) && !std::signbit(value)) return named(format("{}.0", static_cast<int>(value)));
-  return named(format("uintBitsToFloat({}u)", bits));  // exact
+  const bool is_short = std::fabs(value) < 65536 && value == std::floor(value) && !std::signbit(value);
+  const Id id = named(is_short ? format("{}.0", static_cast<int>(value)) : format("uintBitsToFloat({}u)", bits));  // exact
+  values_[id].is_number = !std::isnan(value);
+  return id;
 }
 
 GlslTarget::Id GlslTarget::unary(Op op, Form form, Id a) {
@@ -87,9 +89,21 @@ GlslTarget::Id GlslTarget::unary(Op op, Form form, Id a) {
   return define(form, format("{}{}", op == Op::logical_not ? "!" : op == Op::bit_not ? "~" : "-", text(a)));
 }
 
+// Drivers may assume that there is no NaN and make a choice by a comparison the larger of two numbers. So the bits are looked at too.
+std::string GlslTarget::compared(Id a, std::string_view sign, Id b, bool if_nan) const {
+  std::string all = format("{} {} {}", text(a), sign, text(b));
+  for (const Id id : {a, b})
+    if (!values_[id].is_number)
+      all += format(
+          if_nan ? " || (floatBitsToUint({}) & 2147483647u) > 2139095040u" : " && (floatBitsToUint({}) & 2147483647u) <= 2139095040u",
+          text(id));
+  return all;
+}
+
 GlslTarget::Id GlslTarget::binary(Op op, Form form, bool is_signed, Id a, Id b) {
   const std::string_view sign = operator_of(op);
   const Form result = compares(op) ? Form::boolean : form;
+  if (form == Form::real && compares(op)) return define(result, compared(a, sign, b, op == Op::not_equal));
   if (form != Form::word || !is_signed) return define(result, format("{} {} {}", text(a), sign, text(b)));
   if (op == Op::shift_right) return define(result, format("uint(int({}) >> {})", text(a), text(b)));
   if (op == Op::divide) return define(result, format("uint(int({}) / int({}))", text(a), text(b)));

@@ -54,12 +54,14 @@ class GlslTarget final : public Target {
     std::string text;
     Form form = Form::none;  // of a variable
     bool is_array = false;
+    bool is_number = false;  // a constant, and not NaN
   };
   Id named(std::string text, Form form = Form::none, bool is_array = false);
   Id define(Form form, const std::string& expression);
   void line(const std::string& text);
   const std::string& text(Id id) const { return values_[id].text; }
   std::string element(Id variable, Id index) const;
+  std::string compared(Id a, std::string_view sign, Id b, bool if_nan) const;
   std::string arguments(std::span<const Id> ids) const;
 
   const ShaderOptions& options_;
