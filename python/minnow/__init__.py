@@ -51,6 +51,13 @@ def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (
 
     Raises FileNotFound (a FileNotFoundError) or another IoError if a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
     naming all missing operators, and InvalidType (a TypeError) for an unknown option.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> model = minnow.load("model.onnx")
+    >>> model
+    LoadedModule(x: f32[?, 2] -> output: f32[?, 2])
+    >>> model([[-1.0, 2.0]])
+    Var([[0., 2.]], shape=(1, 2), dtype=float32, name='output')
     """
     from minnow import nn
     return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, shapes=shapes, **options)
@@ -61,7 +68,12 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
             rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), preprocess: Preprocessing | None = None,
             signature: str = "", format: str = "", verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32",
             compress: builtins.bool = False, memory_limit: int = 0, progress: Callback | None = None) -> tools.Conversion:
-    """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options and errors."""
+    """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options and errors.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> minnow.convert("model.onnx", "model.minnow", shapes={"x": [1, 2]}).nodes
+    1
+    """
     from minnow import tools
     return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, preprocess=preprocess, signature=signature, format=format,
                          verify=verify, external_data=external_data, opset=opset, weights=weights, compress=compress, memory_limit=memory_limit,

@@ -217,7 +217,11 @@ def create(name: str, parameters: Parameters, **options: Any) -> Optimizer:
 
 
 def names() -> list[str]:
-    """All names that create() knows. Never fails."""
+    """All names that create() knows. Never fails.
+
+    >>> "adam" in optim.names()
+    True
+    """
     return list(_core.names())
 
 

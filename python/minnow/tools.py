@@ -62,6 +62,10 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     progress: called with the finished part, from 0 to 1; without it a terminal shows a line.
     A UserWarning tells which parts are read differently than stored. Raises IoError if a file cannot be read or written, InvalidModel (a ValueError)
     for a wrong file, and Unsupported naming all missing operators, or for anything that ONNX cannot express.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> tools.convert("model.onnx", "model.minnow").nodes
+    1
     """
     start = time.monotonic()
     path = os.fspath(destination)
@@ -175,6 +179,10 @@ def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = Fals
     dimensions, which are 1 by default. options: threads, precision, tuning ..., see load().
 
     Raises the errors of load() if the model cannot be read, and InvalidArgument (a ValueError) for shapes of unknown inputs.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> tools.inspect("model.onnx").operators
+    {'Relu': 1}
     """
     check(options, ("optimize", "plan", "shapes"))
     from minnow.nn import Description
@@ -209,6 +217,10 @@ def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes:
     are open (by default 1). progress: see convert(). options: threads, precision, tuning ..., see load().
 
     Raises the errors of load() if the model cannot be read, and InvalidArgument (a ValueError) for an unknown input or one without a known shape.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> tools.bench("model.onnx", shapes={"x": [8, 2]}, seconds=0.01).median > 0
+    True
     """
     check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
     _check_seconds(seconds)
@@ -244,6 +256,10 @@ def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shape
     """Measure the time of each node of a model. trace: a file for the last run, to be opened in chrome://tracing or Perfetto. For the others see bench().
 
     Raises the errors of bench(), and an OSError if the trace cannot be written.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> [row.op for row in tools.profile("model.onnx", shapes={"x": [8, 2]}, seconds=0.01)]
+    ['Relu']
     """
     check(options, ("inputs", "shapes", "seconds", "trace", "optimize", "progress"))
     _check_seconds(seconds)
@@ -289,6 +305,10 @@ def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, A
     actively, as that mode allows. progress: see convert(). Measure while the machine is otherwise idle.
 
     Raises the errors of bench(), and IoError if the file cannot be written.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> tools.tune("model.onnx", "times.tuning", shapes={"x": [8, 2]}).path
+    'times.tuning'
     """
     check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
     _check_seconds(seconds)
@@ -329,6 +349,12 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
     other_backend: the same for the backend ("reference", say). options: see load().
 
     Raises the errors of bench(), and InvalidArgument (a ValueError) if no tensors have the same name, or if such tensors differ in shape.
+
+    >>> expr.save([expr.relu(expr.placeholder("x", "float32", [None, 2]))], "model.onnx")
+    >>> minnow.convert("model.onnx", "model.minnow").path
+    'model.minnow'
+    >>> [row.largest for row in tools.compare("model.onnx", "model.minnow", shapes={"x": [8, 2]})]
+    [0.0]
     """
     check(options, ("inputs", "shapes", "optimize", "other_backend", "other"))
     if other is not None and not isinstance(other, Mapping):

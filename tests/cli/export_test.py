@@ -4,10 +4,12 @@
 
 MINNOW_EXPORT_CASES, a regular expression, picks cases of the corpus ("tflite/.*").
 """
+import io
 import json
 import os
 import re
 import sys
+import tarfile
 import unittest
 from pathlib import Path
 
@@ -125,6 +127,22 @@ class Export(CommandTest):
             self.assertEqual("DequantizeLinear" in operators, not kept, bits)
             expected = x @ ((numbers - zeros[..., None]) * scales[..., None]).reshape(6, -1)[:, :40].T
             np.testing.assert_allclose(runs(self.folder / "out.onnx").run(None, {"x": x})[0], expected, rtol=1e-5, atol=1e-4)
+
+    def test_integer_lstm_layers_are_equal_to_the_bit(self):
+        layers = 0
+        with tarfile.open(Path(__file__).resolve().parents[1] / "importers/tflite/cases.tar.xz") as files:
+            names = [name for name in files.getnames() if "LSTM_int8" in name and name.endswith(".tflite")]
+            for name in names:
+                with self.subTest(name):
+                    reference = np.load(io.BytesIO(files.extractfile(name.replace("model.tflite", "ref.npz")).read()))
+                    (self.folder / "in.tflite").write_bytes(files.extractfile(name).read())
+                    self.succeeds("convert", "in.tflite", "out.onnx")
+                    session = runs(self.folder / "out.onnx")
+                    x, *states = session.get_inputs()  # variables of LiteRT begin with 0
+                    feeds = {x.name: reference["in_0"]} | {each.name: np.zeros(each.shape, each.type[7:-1]) for each in states}
+                    np.testing.assert_array_equal(session.run(None, feeds)[0], reference["out_0"])
+                    layers += 1
+        self.assertEqual(layers, 10)
 
     def test_outputs_that_are_inputs_constants_or_given_twice(self):
         source = write_model(self.folder / "in.onnx", [helper.make_node("Identity", ["x"], ["same"]), helper.make_node("Identity", ["c"], ["fixed"]),

@@ -5,8 +5,10 @@ import doctest
 import functools
 import importlib
 import inspect
+import os
 import re
 import sys
+import tempfile
 import unittest
 
 try:
@@ -19,6 +21,8 @@ except ImportError as error:
     sys.exit(77)
 
 MODULES = ("minnow", "minnow.compress", "minnow.expr", "minnow.nn", "minnow.tools", "minnow.cv", "minnow.audio", "minnow.optim", "minnow.data", "minnow.data.transforms", "minnow.numpy", "minnow.numpy.linalg", "minnow.numpy.fft", "minnow.numpy.random")
+
+SAYS_ERRORS = re.compile(r"\b(?:Raises|raises?|[Ee]rrors?|Never fails)\b|Error\b")
 
 
 def functions():
@@ -57,7 +61,6 @@ class Docstrings(unittest.TestCase):
         self.assertGreaterEqual(counts["sources"], 40)
 
     def test_every_function_says_what_it_raises(self):
-        says = re.compile(r"\b(?:Raises|raises?|[Ee]rrors?|Never fails)\b|Error\b")
         silent = []
         from minnow.numpy._core import REGISTRY
         helpers = re.compile(r"minnow\.numpy\.(?:linalg|fft|random)\.")  # these modules have no __all__: names that they import
@@ -65,9 +68,9 @@ class Docstrings(unittest.TestCase):
             if isinstance(value, minnow.dtype) or helpers.match(name) and not any(value is one for one in REGISTRY.values()):
                 continue
             if not inspect.isclass(value):
-                silent += [] if says.search(inspect.getdoc(value)) else [name]
+                silent += [] if SAYS_ERRORS.search(inspect.getdoc(value)) else [name]
                 continue
-            if issubclass(value, Exception) or says.search(inspect.getdoc(value)):  # of a class for all methods
+            if issubclass(value, Exception) or SAYS_ERRORS.search(inspect.getdoc(value)):  # of a class for all methods
                 continue
             for key, method in vars(value).items():
                 if not key.startswith("_") and callable(method) and not inspect.isclass(method):
@@ -93,6 +96,10 @@ class Docstrings(unittest.TestCase):
             self.assertTrue(callable(functools.reduce(getattr, named[1].split("."), numpy)), name)
 
     def test_examples(self):
+        folder = tempfile.TemporaryDirectory()  # where examples write files
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
         finder, total = doctest.DocTestFinder(exclude_empty=True), 0
         known = {"minnow": minnow, "expr": expr, "nn": minnow.nn, "tools": minnow.tools, "cv": minnow.cv, "audio": minnow.audio, "optim": minnow.optim, "data": minnow.data, "np": mnp}
         for name, value in functions().items():
@@ -104,7 +111,24 @@ class Docstrings(unittest.TestCase):
                 failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=output.append)
                 self.assertEqual(failed, 0, "".join(output))
         print("examples:", total)
-        self.assertGreaterEqual(total, 290)
+        self.assertGreaterEqual(total, 580)
+
+    def test_every_layer_loss_and_tool_has_an_example(self):
+        from minnow.nn import _activations, _attention, _layers, _loss_layers, _recurrent
+        wanted = [getattr(module, name) for module in (_activations, _attention, _layers, _loss_layers, _recurrent) for name in module.__all__]
+        wanted += [minnow.load, minnow.convert, *(getattr(minnow.tools, name) for name in ("convert", "inspect", "compare", "bench", "profile", "tune"))]
+        self.assertGreater(len(wanted), 100)
+        self.assertEqual([value.__name__ for value in wanted if ">>> " not in inspect.getdoc(value)], [])
+
+    def test_counts(self):
+        """How many functions say what they raise, have an example, and name a source or the function whose rules hold."""
+        texts = [inspect.getdoc(value) or "" for value in functions().values()]
+        counts = {"functions": len(texts), "errors": sum(bool(SAYS_ERRORS.search(text)) for text in texts), "examples": sum(">>> " in text for text in texts),
+                  "sources": sum(bool(re.search(r"Source:|are those of numpy\.|et al\.|\b(?:19|20)\d\d\b", text)) for text in texts)}
+        print("all:", counts)
+        self.assertGreaterEqual(counts["errors"], 0.94 * counts["functions"])  # the others are classes of errors, dtypes and records
+        self.assertGreaterEqual(counts["examples"], 460)
+        self.assertGreaterEqual(counts["sources"], 480)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """minnow.expr: operators by name with several outputs, what a Var is made of, expressions saved as ONNX, open dimensions."""
 import io
+import itertools
 import sys
 import tempfile
 import unittest
@@ -95,6 +96,31 @@ class Expressions(unittest.TestCase):
         onnx.checker.check_model(str(path))
         [found] = onnxruntime.InferenceSession(str(path)).run(None, {"x": mnp.array(given, "float32").numpy()})
         self.assertTrue(mnp.allclose(found, expected, 1e-5))
+
+    def test_integer_lstms_with_normalized_gates_are_saved_to_the_bit(self):
+        try:
+            import numpy as np
+            import onnxruntime
+        except ImportError:
+            self.skipTest("onnxruntime is not installed")
+        random = np.random.default_rng(3)
+        steps, batch, inputs = 3, 2, 4
+        # Large and small variances, shifts to both sides, gates of one number, whose variance is 0.
+        for case, (hidden, (step, norm_scale)) in enumerate(itertools.product((1, 7, 100), ((1e-4, 0.5), (1e-2, 3e-5), (2.0, 1e-6)))):
+            with self.subTest(hidden=hidden, step=step, norm_scale=norm_scale):
+                x = expr.placeholder("x", "int8", (steps, batch, inputs))
+                w, r = (random.integers(-127, 128, (4, hidden, size)).astype("int8") for size in (inputs, hidden))
+                bias = random.integers(-9000, 9000, (4, hidden)).astype("int32") if case % 2 else None
+                norm = random.integers(-32767, 32768, (4, hidden)).astype("int16")
+                made = expr.fixed_point_lstm_outputs(3, x, w, r, bias, np.zeros((batch, hidden), "int8"), np.zeros((batch, hidden), "int16"), norm=norm,
+                                                     x_scales=[step] * 4, h_scales=[step] * 4, norm_scales=[norm_scale] * 4, x_zero_point=3,
+                                                     hidden_scale=0.0071, cell_exponent=-11)
+                expr.save(made, self.folder / "lstm.onnx")
+                given = random.integers(-128, 128, (steps, batch, inputs)).astype("int8")
+                x.assign(given)
+                found = onnxruntime.InferenceSession(str(self.folder / "lstm.onnx"), providers=["CPUExecutionProvider"]).run(None, {"x": given})
+                for one, other in zip(found, made):
+                    np.testing.assert_array_equal(one, other)
 
     def test_loaded_from_every_source(self):
         x = expr.placeholder("x", "float32", (None, 3))

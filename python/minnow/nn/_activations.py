@@ -10,7 +10,11 @@ from minnow.nn._module import Module
 
 
 class CELU(FunctionLayer):
-    """functional.celu(). Raises its errors."""
+    """functional.celu(). Raises its errors.
+
+    >>> np.round(nn.CELU()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([-0.632,  2.   ], shape=(2,), dtype=float32)
+    """
     _function = F.celu
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -18,7 +22,11 @@ class CELU(FunctionLayer):
 
 
 class ELU(FunctionLayer):
-    """functional.elu(). Raises its errors."""
+    """functional.elu(). Raises its errors.
+
+    >>> np.round(nn.ELU()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([-0.632,  2.   ], shape=(2,), dtype=float32)
+    """
     _function = F.elu
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -26,7 +34,11 @@ class ELU(FunctionLayer):
 
 
 class GELU(FunctionLayer):
-    """functional.gelu(). Raises its errors."""
+    """functional.gelu(). Raises its errors.
+
+    >>> np.round(nn.GELU()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([-0.159,  1.954], shape=(2,), dtype=float32)
+    """
     _function = F.gelu
 
     def __init__(self, approximate: str = "none") -> None:
@@ -34,7 +46,11 @@ class GELU(FunctionLayer):
 
 
 class GLU(FunctionLayer):
-    """functional.glu(). Raises its errors."""
+    """functional.glu(). Raises its errors.
+
+    >>> nn.GLU()(minnow.Var([3.0, 0.0], "float32"))
+    Var([1.5], shape=(1,), dtype=float32)
+    """
     _function = F.glu
 
     def __init__(self, dim: int = -1) -> None:
@@ -42,7 +58,11 @@ class GLU(FunctionLayer):
 
 
 class Hardshrink(FunctionLayer):
-    """functional.hardshrink(). Raises its errors."""
+    """functional.hardshrink(). Raises its errors.
+
+    >>> nn.Hardshrink()(minnow.Var([-0.25, 2.0], "float32"))
+    Var([0., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.hardshrink
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -50,7 +70,11 @@ class Hardshrink(FunctionLayer):
 
 
 class Hardsigmoid(FunctionLayer):
-    """functional.hardsigmoid(). Raises its errors."""
+    """functional.hardsigmoid(). Raises its errors.
+
+    >>> nn.Hardsigmoid()(minnow.Var([-4.0, 0.0, 1.5], "float32"))
+    Var([0.  , 0.5 , 0.75], shape=(3,), dtype=float32)
+    """
     _function = F.hardsigmoid
 
     def __init__(self, inplace: bool = False) -> None:
@@ -58,7 +82,11 @@ class Hardsigmoid(FunctionLayer):
 
 
 class Hardswish(FunctionLayer):
-    """functional.hardswish(). Raises its errors."""
+    """functional.hardswish(). Raises its errors.
+
+    >>> nn.Hardswish()(minnow.Var([-4.0, 0.0, 1.5], "float32"))
+    Var([-0.   ,  0.   ,  1.125], shape=(3,), dtype=float32)
+    """
     _function = F.hardswish
 
     def __init__(self, inplace: bool = False) -> None:
@@ -66,7 +94,11 @@ class Hardswish(FunctionLayer):
 
 
 class Hardtanh(FunctionLayer):
-    """functional.hardtanh(). Raises its errors."""
+    """functional.hardtanh(). Raises its errors.
+
+    >>> nn.Hardtanh()(minnow.Var([-2.0, 0.5], "float32"))
+    Var([-1. ,  0.5], shape=(2,), dtype=float32)
+    """
     _function = F.hardtanh
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
@@ -74,7 +106,11 @@ class Hardtanh(FunctionLayer):
 
 
 class LeakyReLU(FunctionLayer):
-    """functional.leaky_relu(). Raises its errors."""
+    """functional.leaky_relu(). Raises its errors.
+
+    >>> nn.LeakyReLU(0.25)(minnow.Var([-1.0, 2.0], "float32"))
+    Var([-0.25,  2.  ], shape=(2,), dtype=float32)
+    """
     _function = F.leaky_relu
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
@@ -82,12 +118,20 @@ class LeakyReLU(FunctionLayer):
 
 
 class LogSigmoid(FunctionLayer):
-    """functional.logsigmoid(). Raises its errors."""
+    """functional.logsigmoid(). Raises its errors.
+
+    >>> np.round(nn.LogSigmoid()(minnow.Var([0.0, 2.0], "float32")), 3)
+    Var([-0.693, -0.127], shape=(2,), dtype=float32)
+    """
     _function = F.logsigmoid
 
 
 class LogSoftmax(FunctionLayer):
-    """functional.log_softmax(). Raises its errors."""
+    """functional.log_softmax(). Raises its errors.
+
+    >>> np.round(nn.LogSoftmax()(minnow.Var([0.0, 0.0], "float32")), 3)
+    Var([-0.693, -0.693], shape=(2,), dtype=float32)
+    """
     _function = F.log_softmax
 
     def __init__(self, dim: int = -1) -> None:
@@ -95,7 +139,11 @@ class LogSoftmax(FunctionLayer):
 
 
 class Mish(FunctionLayer):
-    """functional.mish(). Raises its errors."""
+    """functional.mish(). Raises its errors.
+
+    >>> np.round(nn.Mish()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([-0.303,  1.944], shape=(2,), dtype=float32)
+    """
     _function = F.mish
 
     def __init__(self, inplace: bool = False) -> None:
@@ -103,7 +151,11 @@ class Mish(FunctionLayer):
 
 
 class ReLU(FunctionLayer):
-    """functional.relu(). Raises its errors."""
+    """functional.relu(). Raises its errors.
+
+    >>> nn.ReLU()(minnow.Var([-1.0, 2.0], "float32"))
+    Var([0., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.relu
 
     def __init__(self, inplace: bool = False) -> None:
@@ -111,7 +163,11 @@ class ReLU(FunctionLayer):
 
 
 class ReLU6(FunctionLayer):
-    """functional.relu6(). Raises its errors."""
+    """functional.relu6(). Raises its errors.
+
+    >>> nn.ReLU6()(minnow.Var([-1.0, 2.0, 7.0], "float32"))
+    Var([0., 2., 6.], shape=(3,), dtype=float32)
+    """
     _function = F.relu6
 
     def __init__(self, inplace: bool = False) -> None:
@@ -119,7 +175,11 @@ class ReLU6(FunctionLayer):
 
 
 class SELU(FunctionLayer):
-    """functional.selu(). Raises its errors."""
+    """functional.selu(). Raises its errors.
+
+    >>> np.round(nn.SELU()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([-1.111,  2.101], shape=(2,), dtype=float32)
+    """
     _function = F.selu
 
     def __init__(self, inplace: bool = False) -> None:
@@ -127,7 +187,11 @@ class SELU(FunctionLayer):
 
 
 class SiLU(FunctionLayer):
-    """functional.silu(). Raises its errors."""
+    """functional.silu(). Raises its errors.
+
+    >>> np.round(nn.SiLU()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([-0.269,  1.762], shape=(2,), dtype=float32)
+    """
     _function = F.silu
 
     def __init__(self, inplace: bool = False) -> None:
@@ -135,12 +199,20 @@ class SiLU(FunctionLayer):
 
 
 class Sigmoid(FunctionLayer):
-    """functional.sigmoid(). Raises its errors."""
+    """functional.sigmoid(). Raises its errors.
+
+    >>> np.round(nn.Sigmoid()(minnow.Var([0.0, 2.0], "float32")), 3)
+    Var([0.5  , 0.881], shape=(2,), dtype=float32)
+    """
     _function = F.sigmoid
 
 
 class Softmax(FunctionLayer):
-    """functional.softmax(). Raises its errors."""
+    """functional.softmax(). Raises its errors.
+
+    >>> nn.Softmax()(minnow.Var([0.0, 0.0], "float32"))
+    Var([0.5, 0.5], shape=(2,), dtype=float32)
+    """
     _function = F.softmax
 
     def __init__(self, dim: int = -1) -> None:
@@ -148,7 +220,11 @@ class Softmax(FunctionLayer):
 
 
 class Softmin(FunctionLayer):
-    """functional.softmin(). Raises its errors."""
+    """functional.softmin(). Raises its errors.
+
+    >>> nn.Softmin()(minnow.Var([0.0, 0.0], "float32"))
+    Var([0.5, 0.5], shape=(2,), dtype=float32)
+    """
     _function = F.softmin
 
     def __init__(self, dim: int = -1) -> None:
@@ -156,7 +232,11 @@ class Softmin(FunctionLayer):
 
 
 class Softplus(FunctionLayer):
-    """functional.softplus(). Raises its errors."""
+    """functional.softplus(). Raises its errors.
+
+    >>> np.round(nn.Softplus()(minnow.Var([-1.0, 2.0], "float32")), 3)
+    Var([0.313, 2.127], shape=(2,), dtype=float32)
+    """
     _function = F.softplus
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
@@ -164,7 +244,11 @@ class Softplus(FunctionLayer):
 
 
 class Softshrink(FunctionLayer):
-    """functional.softshrink(). Raises its errors."""
+    """functional.softshrink(). Raises its errors.
+
+    >>> nn.Softshrink()(minnow.Var([-0.25, 2.0], "float32"))
+    Var([0. , 1.5], shape=(2,), dtype=float32)
+    """
     _function = F.softshrink
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -172,22 +256,38 @@ class Softshrink(FunctionLayer):
 
 
 class Softsign(FunctionLayer):
-    """functional.softsign(). Raises its errors."""
+    """functional.softsign(). Raises its errors.
+
+    >>> nn.Softsign()(minnow.Var([-1.0, 3.0], "float32"))
+    Var([-0.5 ,  0.75], shape=(2,), dtype=float32)
+    """
     _function = F.softsign
 
 
 class Tanh(FunctionLayer):
-    """functional.tanh(). Raises its errors."""
+    """functional.tanh(). Raises its errors.
+
+    >>> np.round(nn.Tanh()(minnow.Var([0.0, 2.0], "float32")), 3)
+    Var([0.   , 0.964], shape=(2,), dtype=float32)
+    """
     _function = F.tanh
 
 
 class Tanhshrink(FunctionLayer):
-    """functional.tanhshrink(). Raises its errors."""
+    """functional.tanhshrink(). Raises its errors.
+
+    >>> np.round(nn.Tanhshrink()(minnow.Var([0.0, 2.0], "float32")), 3)
+    Var([0.   , 1.036], shape=(2,), dtype=float32)
+    """
     _function = F.tanhshrink
 
 
 class Threshold(FunctionLayer):
-    """functional.threshold(). Raises its errors."""
+    """functional.threshold(). Raises its errors.
+
+    >>> nn.Threshold(0.5, 9.0)(minnow.Var([0.25, 2.0], "float32"))
+    Var([9., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.threshold
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
@@ -195,7 +295,11 @@ class Threshold(FunctionLayer):
 
 
 class PReLU(Module):
-    """functional.prelu() with a parameter `weight`, one number or one for each channel. Raises its errors."""
+    """functional.prelu() with a parameter `weight`, one number or one for each channel. Raises its errors.
+
+    >>> nn.PReLU()(minnow.Var([-1.0, 2.0], "float32"))
+    Var([-0.25,  2.  ], shape=(2,), dtype=float32)
+    """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DTypeLike = "float32") -> None:
         self.num_parameters = num_parameters

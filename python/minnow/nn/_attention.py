@@ -29,6 +29,11 @@ class MultiheadAttention(_Adapted):
     attention(query, key, value, key_padding_mask [N, S], need_weights=True, attn_mask [L, S] or [N * heads, L, S]): masks are True where nothing
     attends to, or numbers to add. Parameters: in_proj_weight (or q_proj_weight, k_proj_weight, v_proj_weight if kdim or vdim is another),
     in_proj_bias, out_proj.weight, out_proj.bias, bias_k and bias_v. Raises InvalidArgument (a ValueError) for sizes that do not fit.
+
+    >>> x = np.zeros((5, 2, 8), "float32")
+    >>> y, weights = nn.MultiheadAttention(8, 2)(x, x, x)
+    >>> y.shape, weights.shape
+    ((5, 2, 8), (2, 5, 5))
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False,
@@ -133,7 +138,11 @@ def _activation(activation: Activation) -> Callable[[Any], Any]:
 
 class TransformerEncoderLayer(Module):
     """Attention of a sequence to itself and two linear layers, each added to its input and normalized, or with norm_first normalized before (Vaswani
-    et al. 2017). layer(src, src_mask, src_key_padding_mask, is_causal); see MultiheadAttention. Raises its errors."""
+    et al. 2017). layer(src, src_mask, src_key_padding_mask, is_causal); see MultiheadAttention. Raises its errors.
+
+    >>> nn.TransformerEncoderLayer(8, 2, 16)(np.zeros((5, 2, 8), "float32")).shape
+    (5, 2, 8)
+    """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = "relu", layer_norm_eps: float = 1e-5,
                  batch_first: bool = False, norm_first: bool = False, bias: bool = True, *, dtype: DTypeLike = "float32") -> None:
@@ -161,7 +170,11 @@ class TransformerEncoderLayer(Module):
 
 class TransformerDecoderLayer(Module):
     """TransformerEncoderLayer with an attention to another sequence between: layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
-    memory_key_padding_mask, tgt_is_causal, memory_is_causal). Raises its errors."""
+    memory_key_padding_mask, tgt_is_causal, memory_is_causal). Raises its errors.
+
+    >>> nn.TransformerDecoderLayer(8, 2, 16)(np.zeros((3, 2, 8), "float32"), np.zeros((5, 2, 8), "float32")).shape
+    (3, 2, 8)
+    """
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = "relu", layer_norm_eps: float = 1e-5,
                  batch_first: bool = False, norm_first: bool = False, bias: bool = True, *, dtype: DTypeLike = "float32") -> None:
@@ -186,7 +199,11 @@ class TransformerDecoderLayer(Module):
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of a layer, one after the other, and a normalization. Copies begin with the same weights. Raises the errors of the layer."""
+    """num_layers copies of a layer, one after the other, and a normalization. Copies begin with the same weights. Raises the errors of the layer.
+
+    >>> nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 3)(np.zeros((5, 2, 8), "float32")).shape
+    (5, 2, 8)
+    """
 
     def __init__(self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None) -> None:
         self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
@@ -200,7 +217,11 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a layer, one after the other, and a normalization. Copies begin with the same weights. Raises the errors of the layer."""
+    """num_layers copies of a layer, one after the other, and a normalization. Copies begin with the same weights. Raises the errors of the layer.
+
+    >>> nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 3)(np.zeros((3, 2, 8), "float32"), np.zeros((5, 2, 8), "float32")).shape
+    (3, 2, 8)
+    """
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         self.layers = ModuleList(copy.deepcopy(decoder_layer) for _ in range(num_layers))

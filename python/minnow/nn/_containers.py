@@ -95,14 +95,24 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules. Raises InvalidIndex (an IndexError) for a number that there is not."""
+    """A list of modules. Raises InvalidIndex (an IndexError) for a number that there is not.
+
+    >>> layers = nn.ModuleList([nn.Linear(2, 3), nn.ReLU()])
+    >>> len(layers), layers[1]
+    (2, ReLU())
+    """
 
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         self._fill(modules)
 
 
 class ModuleDict(Module):
-    """Modules by name. Raises InvalidArgument (a ValueError) for a name that there is not."""
+    """Modules by name. Raises InvalidArgument (a ValueError) for a name that there is not.
+
+    >>> layers = nn.ModuleDict({"first": nn.Linear(2, 3), "act": nn.ReLU()})
+    >>> list(layers.keys())
+    ['first', 'act']
+    """
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         self.update(modules or {})

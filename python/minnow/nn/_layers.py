@@ -68,7 +68,11 @@ class _Adapted(Module):
 
 
 class Identity(Module):
-    """Gives its input; arguments do not matter. Raises nothing."""
+    """Gives its input; arguments do not matter. Raises nothing.
+
+    >>> nn.Identity()(minnow.Var([1.0, 2.0], "float32"))
+    Var([1., 2.], shape=(2,), dtype=float32)
+    """
 
     def __init__(self, *unused: Any, **also_unused: Any) -> None:
         pass
@@ -97,7 +101,11 @@ class Linear(_Adapted):
 
 
 class Bilinear(Module):
-    """x1^T weight[k] x2 + bias[k] for each output k. Raises InvalidModel (a ValueError) for inputs that do not fit."""
+    """x1^T weight[k] x2 + bias[k] for each output k. Raises InvalidModel (a ValueError) for inputs that do not fit.
+
+    >>> nn.Bilinear(3, 4, 2)(np.zeros((5, 3), "float32"), np.zeros((5, 4), "float32")).shape
+    (5, 2)
+    """
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, *, dtype: DTypeLike = "float32") -> None:
         bound = 1 / math.sqrt(max(in1_features, 1))
@@ -110,7 +118,11 @@ class Bilinear(Module):
 
 class Embedding(Module):
     """Rows of weight [num_embeddings, embedding_dim] for indices; the row padding_idx begins with zeros and does not change. Others begin with normal
-    numbers. Raises InvalidArgument (a ValueError) for a padding_idx that there is not."""
+    numbers. Raises InvalidArgument (a ValueError) for a padding_idx that there is not.
+
+    >>> nn.Embedding(10, 4)(minnow.Var([[1, 2, 1]])).shape
+    (1, 3, 4)
+    """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, *, dtype: DTypeLike = "float32") -> None:
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
@@ -190,7 +202,11 @@ class _TransposedConv(_Conv):
 
 class Conv1d(_ForwardConv):
     """functional.conv1d() with filters `weight` and `bias`, which begin with numbers of equal chance within 1 / sqrt(inputs of an output).
-    padding_mode: "zeros", "reflect", "replicate", "circular". Raises InvalidArgument (a ValueError) for arguments that do not fit."""
+    padding_mode: "zeros", "reflect", "replicate", "circular". Raises InvalidArgument (a ValueError) for arguments that do not fit.
+
+    >>> nn.Conv1d(3, 8, 3)(np.zeros((2, 3, 10), "float32")).shape
+    (2, 8, 8)
+    """
     _axes = 1
 
 
@@ -204,23 +220,39 @@ class Conv2d(_ForwardConv):
 
 
 class Conv3d(_ForwardConv):
-    """Conv1d of volumes [N, C, D, H, W]. Raises its errors."""
+    """Conv1d of volumes [N, C, D, H, W]. Raises its errors.
+
+    >>> nn.Conv3d(3, 8, 3, padding=1)(np.zeros((1, 3, 4, 5, 6), "float32")).shape
+    (1, 8, 4, 5, 6)
+    """
     _axes = 3
 
 
 class ConvTranspose1d(_TransposedConv):
     """functional.conv_transpose1d() with filters `weight` [in, out / groups, kernel] and `bias`. output_size, an argument of the call, chooses among
-    the sizes whose convolution has the input's. Raises InvalidArgument (a ValueError) for arguments that do not fit."""
+    the sizes whose convolution has the input's. Raises InvalidArgument (a ValueError) for arguments that do not fit.
+
+    >>> nn.ConvTranspose1d(3, 8, 4, stride=2, padding=1)(np.zeros((2, 3, 10), "float32")).shape
+    (2, 8, 20)
+    """
     _axes = 1
 
 
 class ConvTranspose2d(_TransposedConv):
-    """ConvTranspose1d of pictures [N, C, H, W]. Raises its errors."""
+    """ConvTranspose1d of pictures [N, C, H, W]. Raises its errors.
+
+    >>> nn.ConvTranspose2d(3, 8, 2, stride=2)(np.zeros((1, 3, 4, 5), "float32")).shape
+    (1, 8, 8, 10)
+    """
     _axes = 2
 
 
 class ConvTranspose3d(_TransposedConv):
-    """ConvTranspose1d of volumes [N, C, D, H, W]. Raises its errors."""
+    """ConvTranspose1d of volumes [N, C, D, H, W]. Raises its errors.
+
+    >>> nn.ConvTranspose3d(3, 8, 2, stride=2)(np.zeros((1, 3, 2, 3, 4), "float32")).shape
+    (1, 8, 4, 6, 8)
+    """
     _axes = 3
 
 
@@ -233,22 +265,38 @@ class _MaxPool(FunctionLayer):
 
 
 class MaxPool1d(_MaxPool):
-    """functional.max_pool1d(). Raises its errors."""
+    """functional.max_pool1d(). Raises its errors.
+
+    >>> nn.MaxPool1d(2)(np.arange(6.0).reshape(1, 1, 6).astype("float32")).ravel()
+    Var([1., 3., 5.], shape=(3,), dtype=float32)
+    """
     _function = F.max_pool1d
 
 
 class MaxPool2d(_MaxPool):
-    """functional.max_pool2d(). Raises its errors."""
+    """functional.max_pool2d(). Raises its errors.
+
+    >>> nn.MaxPool2d((2, 1))(np.arange(6.0).reshape(1, 1, 2, 3).astype("float32")).ravel()
+    Var([3., 4., 5.], shape=(3,), dtype=float32)
+    """
     _function = F.max_pool2d
 
 
 class MaxPool3d(_MaxPool):
-    """functional.max_pool3d(). Raises its errors."""
+    """functional.max_pool3d(). Raises its errors.
+
+    >>> nn.MaxPool3d((1, 2, 1))(np.arange(6.0).reshape(1, 1, 1, 2, 3).astype("float32")).ravel()
+    Var([3., 4., 5.], shape=(3,), dtype=float32)
+    """
     _function = F.max_pool3d
 
 
 class AvgPool1d(FunctionLayer):
-    """functional.avg_pool1d(). Raises its errors."""
+    """functional.avg_pool1d(). Raises its errors.
+
+    >>> nn.AvgPool1d(2)(np.arange(6.0).reshape(1, 1, 6).astype("float32")).ravel()
+    Var([0.5, 2.5, 4.5], shape=(3,), dtype=float32)
+    """
     _function = F.avg_pool1d
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> None:
@@ -263,12 +311,20 @@ class _AvgPool(FunctionLayer):
 
 
 class AvgPool2d(_AvgPool):
-    """functional.avg_pool2d(). Raises its errors."""
+    """functional.avg_pool2d(). Raises its errors.
+
+    >>> nn.AvgPool2d((2, 1))(np.arange(6.0).reshape(1, 1, 2, 3).astype("float32")).ravel()
+    Var([1.5, 2.5, 3.5], shape=(3,), dtype=float32)
+    """
     _function = F.avg_pool2d
 
 
 class AvgPool3d(_AvgPool):
-    """functional.avg_pool3d(). Raises its errors."""
+    """functional.avg_pool3d(). Raises its errors.
+
+    >>> nn.AvgPool3d((1, 2, 1))(np.arange(6.0).reshape(1, 1, 1, 2, 3).astype("float32")).ravel()
+    Var([1.5, 2.5, 3.5], shape=(3,), dtype=float32)
+    """
     _function = F.avg_pool3d
 
 
@@ -278,32 +334,56 @@ class _AdaptivePool(FunctionLayer):
 
 
 class AdaptiveAvgPool1d(_AdaptivePool):
-    """functional.adaptive_avg_pool1d(). Raises its errors."""
+    """functional.adaptive_avg_pool1d(). Raises its errors.
+
+    >>> nn.AdaptiveAvgPool1d(1)(np.arange(6.0).reshape(1, 1, 6).astype("float32")).ravel()
+    Var([2.5], shape=(1,), dtype=float32)
+    """
     _function = F.adaptive_avg_pool1d
 
 
 class AdaptiveAvgPool2d(_AdaptivePool):
-    """functional.adaptive_avg_pool2d(). Raises its errors."""
+    """functional.adaptive_avg_pool2d(). Raises its errors.
+
+    >>> nn.AdaptiveAvgPool2d(1)(np.arange(6.0).reshape(1, 1, 2, 3).astype("float32")).ravel()
+    Var([2.5], shape=(1,), dtype=float32)
+    """
     _function = F.adaptive_avg_pool2d
 
 
 class AdaptiveAvgPool3d(_AdaptivePool):
-    """functional.adaptive_avg_pool3d(). Raises its errors."""
+    """functional.adaptive_avg_pool3d(). Raises its errors.
+
+    >>> nn.AdaptiveAvgPool3d(1)(np.arange(6.0).reshape(1, 1, 1, 2, 3).astype("float32")).ravel()
+    Var([2.5], shape=(1,), dtype=float32)
+    """
     _function = F.adaptive_avg_pool3d
 
 
 class AdaptiveMaxPool1d(_AdaptivePool):
-    """functional.adaptive_max_pool1d(). Raises its errors."""
+    """functional.adaptive_max_pool1d(). Raises its errors.
+
+    >>> nn.AdaptiveMaxPool1d(1)(np.arange(6.0).reshape(1, 1, 6).astype("float32")).ravel()
+    Var([5.], shape=(1,), dtype=float32)
+    """
     _function = F.adaptive_max_pool1d
 
 
 class AdaptiveMaxPool2d(_AdaptivePool):
-    """functional.adaptive_max_pool2d(). Raises its errors."""
+    """functional.adaptive_max_pool2d(). Raises its errors.
+
+    >>> nn.AdaptiveMaxPool2d(1)(np.arange(6.0).reshape(1, 1, 2, 3).astype("float32")).ravel()
+    Var([5.], shape=(1,), dtype=float32)
+    """
     _function = F.adaptive_max_pool2d
 
 
 class AdaptiveMaxPool3d(_AdaptivePool):
-    """functional.adaptive_max_pool3d(). Raises its errors."""
+    """functional.adaptive_max_pool3d(). Raises its errors.
+
+    >>> nn.AdaptiveMaxPool3d(1)(np.arange(6.0).reshape(1, 1, 1, 2, 3).astype("float32")).ravel()
+    Var([5.], shape=(1,), dtype=float32)
+    """
     _function = F.adaptive_max_pool3d
 
 
@@ -357,17 +437,29 @@ class _BatchNorm(_RunningNorm):
 
 class BatchNorm1d(_BatchNorm):
     """functional.batch_norm() of [N, C] or [N, C, L]. Buffers: running_mean, running_var (which counts n - 1) and num_batches_tracked; in training they
-    move by `momentum` towards the batch, with None they are the mean of all batches. Raises InvalidArgument (a ValueError) for another rank."""
+    move by `momentum` towards the batch, with None they are the mean of all batches. Raises InvalidArgument (a ValueError) for another rank.
+
+    >>> np.round(nn.BatchNorm1d(1)(minnow.Var([-1.0, 1.0], "float32").reshape(2, 1, 1)).ravel(), 3)
+    Var([-1.,  1.], shape=(2,), dtype=float32)
+    """
     _ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """BatchNorm1d of [N, C, H, W]. Raises its errors."""
+    """BatchNorm1d of [N, C, H, W]. Raises its errors.
+
+    >>> np.round(nn.BatchNorm2d(1)(minnow.Var([-1.0, 1.0], "float32").reshape(2, 1, 1, 1)).ravel(), 3)
+    Var([-1.,  1.], shape=(2,), dtype=float32)
+    """
     _ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """BatchNorm1d of [N, C, D, H, W]. Raises its errors."""
+    """BatchNorm1d of [N, C, D, H, W]. Raises its errors.
+
+    >>> np.round(nn.BatchNorm3d(1)(minnow.Var([-1.0, 1.0], "float32").reshape(2, 1, 1, 1, 1)).ravel(), 3)
+    Var([-1.,  1.], shape=(2,), dtype=float32)
+    """
     _ranks = (5,)
 
 
@@ -385,22 +477,38 @@ class _InstanceNorm(_RunningNorm):
 
 class InstanceNorm1d(_InstanceNorm):
     """functional.instance_norm() of [N, C, L]. With track_running_stats it has the buffers of BatchNorm1d. Raises InvalidArgument (a ValueError) for
-    another rank."""
+    another rank.
+
+    >>> np.round(nn.InstanceNorm1d(1)(minnow.Var([-1.0, 1.0], "float32").reshape(1, 1, 2)).ravel(), 3)
+    Var([-1.,  1.], shape=(2,), dtype=float32)
+    """
     _ranks = (3,)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """InstanceNorm1d of [N, C, H, W]. Raises its errors."""
+    """InstanceNorm1d of [N, C, H, W]. Raises its errors.
+
+    >>> np.round(nn.InstanceNorm2d(1)(minnow.Var([-1.0, 1.0], "float32").reshape(1, 1, 2, 1)).ravel(), 3)
+    Var([-1.,  1.], shape=(2,), dtype=float32)
+    """
     _ranks = (4,)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """InstanceNorm1d of [N, C, D, H, W]. Raises its errors."""
+    """InstanceNorm1d of [N, C, D, H, W]. Raises its errors.
+
+    >>> np.round(nn.InstanceNorm3d(1)(minnow.Var([-1.0, 1.0], "float32").reshape(1, 1, 2, 1, 1)).ravel(), 3)
+    Var([-1.,  1.], shape=(2,), dtype=float32)
+    """
     _ranks = (5,)
 
 
 class LayerNorm(Module):
-    """functional.layer_norm(). Raises its errors."""
+    """functional.layer_norm(). Raises its errors.
+
+    >>> np.round(nn.LayerNorm(2)(minnow.Var([[-1.0, 1.0]], "float32")), 3)
+    Var([[-1.,  1.]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, normalized_shape: Size, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True, *, dtype: DTypeLike = "float32") -> None:
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
@@ -413,7 +521,11 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """functional.rms_norm(). Raises its errors."""
+    """functional.rms_norm(). Raises its errors.
+
+    >>> np.round(nn.RMSNorm(2)(minnow.Var([[-1.0, 1.0]], "float32")), 3)
+    Var([[-1.,  1.]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, normalized_shape: Size, eps: float | None = None, elementwise_affine: bool = True, *, dtype: DTypeLike = "float32") -> None:
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
@@ -425,7 +537,11 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """functional.group_norm(). Raises its errors."""
+    """functional.group_norm(). Raises its errors.
+
+    >>> np.round(nn.GroupNorm(1, 2)(minnow.Var([[-1.0, 1.0]], "float32")), 3)
+    Var([[-1.,  1.]], shape=(1, 2), dtype=float32)
+    """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *, dtype: DTypeLike = "float32") -> None:
         if num_channels % num_groups:
@@ -451,29 +567,49 @@ class _Dropout(FunctionLayer):
 
 
 class Dropout(_Dropout):
-    """functional.dropout(); `inplace` does not matter. Raises InvalidArgument (a ValueError) for p outside of [0, 1]."""
+    """functional.dropout(); `inplace` does not matter. Raises InvalidArgument (a ValueError) for p outside of [0, 1].
+
+    >>> nn.Dropout(0.5).eval()(minnow.Var([1.0, 2.0], "float32"))
+    Var([1., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.dropout
 
 
 class Dropout1d(_Dropout):
-    """functional.dropout1d(). Raises its errors."""
+    """functional.dropout1d(). Raises its errors.
+
+    >>> nn.Dropout1d(0.5).eval()(minnow.Var([1.0, 2.0], "float32").reshape(1, 2, 1)).ravel()
+    Var([1., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.dropout1d
 
 
 class Dropout2d(_Dropout):
-    """functional.dropout2d(). Raises its errors."""
+    """functional.dropout2d(). Raises its errors.
+
+    >>> nn.Dropout2d(0.5).eval()(minnow.Var([1.0, 2.0], "float32").reshape(1, 2, 1, 1)).ravel()
+    Var([1., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.dropout2d
 
 
 class Dropout3d(_Dropout):
-    """functional.dropout3d(). Raises its errors."""
+    """functional.dropout3d(). Raises its errors.
+
+    >>> nn.Dropout3d(0.5).eval()(minnow.Var([1.0, 2.0], "float32").reshape(1, 2, 1, 1, 1)).ravel()
+    Var([1., 2.], shape=(2,), dtype=float32)
+    """
     _function = F.dropout3d
 
 
 # ---- Movement
 
 class Flatten(Module):
-    """The axes start_dim to end_dim become one. Raises InvalidArgument (a ValueError) for axes that there are not."""
+    """The axes start_dim to end_dim become one. Raises InvalidArgument (a ValueError) for axes that there are not.
+
+    >>> nn.Flatten()(np.zeros((2, 3, 4), "float32")).shape
+    (2, 12)
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -491,7 +627,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """The axis `dim` becomes axes of these sizes. Raises InvalidModel (a ValueError) for sizes that do not fit."""
+    """The axis `dim` becomes axes of these sizes. Raises InvalidModel (a ValueError) for sizes that do not fit.
+
+    >>> nn.Unflatten(1, (3, 4))(np.zeros((2, 12), "float32")).shape
+    (2, 3, 4)
+    """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
@@ -503,7 +643,11 @@ class Unflatten(Module):
 
 
 class Upsample(FunctionLayer):
-    """functional.interpolate(). Raises its errors."""
+    """functional.interpolate(). Raises its errors.
+
+    >>> nn.Upsample(scale_factor=2)(np.zeros((1, 3, 4, 5), "float32")).shape
+    (1, 3, 8, 10)
+    """
     _function = F.interpolate
 
     def __init__(self, size: Size | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = "nearest",
@@ -512,7 +656,11 @@ class Upsample(FunctionLayer):
 
 
 class PixelShuffle(FunctionLayer):
-    """functional.pixel_shuffle(). Raises its errors."""
+    """functional.pixel_shuffle(). Raises its errors.
+
+    >>> nn.PixelShuffle(2)(np.zeros((1, 8, 3, 3), "float32")).shape
+    (1, 2, 6, 6)
+    """
     _function = F.pixel_shuffle
 
     def __init__(self, upscale_factor: int) -> None:
@@ -520,7 +668,11 @@ class PixelShuffle(FunctionLayer):
 
 
 class PixelUnshuffle(FunctionLayer):
-    """functional.pixel_unshuffle(). Raises its errors."""
+    """functional.pixel_unshuffle(). Raises its errors.
+
+    >>> nn.PixelUnshuffle(2)(np.zeros((1, 2, 6, 6), "float32")).shape
+    (1, 8, 3, 3)
+    """
     _function = F.pixel_unshuffle
 
     def __init__(self, downscale_factor: int) -> None:

@@ -8,7 +8,11 @@ from minnow.nn._layers import FunctionLayer
 
 
 class BCELoss(FunctionLayer):
-    """functional.binary_cross_entropy(). Raises its errors."""
+    """functional.binary_cross_entropy(). Raises its errors.
+
+    >>> round(float(nn.BCELoss()(minnow.Var([0.5, 0.5]), minnow.Var([1.0, 0.0]))), 3)
+    0.693
+    """
     _function = F.binary_cross_entropy
 
     def __init__(self, weight: VarLike | None = None, reduction: str = "mean") -> None:
@@ -16,7 +20,11 @@ class BCELoss(FunctionLayer):
 
 
 class BCEWithLogitsLoss(FunctionLayer):
-    """functional.binary_cross_entropy_with_logits(). Raises its errors."""
+    """functional.binary_cross_entropy_with_logits(). Raises its errors.
+
+    >>> round(float(nn.BCEWithLogitsLoss()(minnow.Var([0.0, 0.0]), minnow.Var([1.0, 0.0]))), 3)
+    0.693
+    """
     _function = F.binary_cross_entropy_with_logits
 
     def __init__(self, weight: VarLike | None = None, reduction: str = "mean", pos_weight: VarLike | None = None) -> None:
@@ -24,7 +32,11 @@ class BCEWithLogitsLoss(FunctionLayer):
 
 
 class CTCLoss(FunctionLayer):
-    """functional.ctc_loss(). Raises its errors."""
+    """functional.ctc_loss(). Raises its errors.
+
+    >>> round(float(nn.CTCLoss()(np.log(minnow.Var([[[0.5, 0.5]], [[0.5, 0.5]]])), minnow.Var([[1]]), minnow.Var([2]), minnow.Var([1]))), 3)
+    0.288
+    """
     _function = F.ctc_loss
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
@@ -32,7 +44,11 @@ class CTCLoss(FunctionLayer):
 
 
 class CosineEmbeddingLoss(FunctionLayer):
-    """functional.cosine_embedding_loss(). Raises its errors."""
+    """functional.cosine_embedding_loss(). Raises its errors.
+
+    >>> round(float(nn.CosineEmbeddingLoss()(minnow.Var([[1.0, 0.0]]), minnow.Var([[0.0, 1.0]]), minnow.Var([1]))), 3)
+    1.0
+    """
     _function = F.cosine_embedding_loss
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
@@ -40,7 +56,11 @@ class CosineEmbeddingLoss(FunctionLayer):
 
 
 class CosineSimilarity(FunctionLayer):
-    """functional.cosine_similarity(). Raises its errors."""
+    """functional.cosine_similarity(). Raises its errors.
+
+    >>> round(float(nn.CosineSimilarity()(minnow.Var([[1.0, 0.0]]), minnow.Var([[3.0, 4.0]]))), 3)
+    0.6
+    """
     _function = F.cosine_similarity
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
@@ -48,7 +68,11 @@ class CosineSimilarity(FunctionLayer):
 
 
 class CrossEntropyLoss(FunctionLayer):
-    """functional.cross_entropy(). Raises its errors."""
+    """functional.cross_entropy(). Raises its errors.
+
+    >>> round(float(nn.CrossEntropyLoss()(minnow.Var([[0.0, 0.0]]), minnow.Var([1]))), 3)
+    0.693
+    """
     _function = F.cross_entropy
 
     def __init__(self, weight: VarLike | None = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
@@ -56,7 +80,11 @@ class CrossEntropyLoss(FunctionLayer):
 
 
 class DiceLoss(FunctionLayer):
-    """functional.dice_loss(). Raises its errors."""
+    """functional.dice_loss(). Raises its errors.
+
+    >>> round(float(nn.DiceLoss()(minnow.Var([[1.0, 0.0]]), minnow.Var([[1.0, 1.0]]))), 3)
+    0.25
+    """
     _function = F.dice_loss
 
     def __init__(self, smooth: float = 1.0, reduction: str = "mean") -> None:
@@ -64,7 +92,11 @@ class DiceLoss(FunctionLayer):
 
 
 class DistillationLoss(FunctionLayer):
-    """functional.distillation_loss(). Raises its errors."""
+    """functional.distillation_loss(). Raises its errors.
+
+    >>> round(float(nn.DistillationLoss()(minnow.Var([[0.0, 0.0]]), minnow.Var([[0.0, 0.0]]), minnow.Var([1]))), 3)
+    0.069
+    """
     _function = F.distillation_loss
 
     def __init__(self, temperature: float = 4.0, alpha: float = 0.9) -> None:
@@ -72,7 +104,11 @@ class DistillationLoss(FunctionLayer):
 
 
 class FocalLoss(FunctionLayer):
-    """functional.focal_loss(). Raises its errors."""
+    """functional.focal_loss(). Raises its errors.
+
+    >>> round(float(nn.FocalLoss()(minnow.Var([0.0]), minnow.Var([1.0]))), 3)
+    0.043
+    """
     _function = F.focal_loss
 
     def __init__(self, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "mean") -> None:
@@ -80,7 +116,11 @@ class FocalLoss(FunctionLayer):
 
 
 class GaussianNLLLoss(FunctionLayer):
-    """functional.gaussian_nll_loss(). Raises its errors."""
+    """functional.gaussian_nll_loss(). Raises its errors.
+
+    >>> round(float(nn.GaussianNLLLoss()(minnow.Var([1.0]), minnow.Var([3.0]), minnow.Var([4.0]))), 3)
+    1.193
+    """
     _function = F.gaussian_nll_loss
 
     def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -88,7 +128,11 @@ class GaussianNLLLoss(FunctionLayer):
 
 
 class HingeEmbeddingLoss(FunctionLayer):
-    """functional.hinge_embedding_loss(). Raises its errors."""
+    """functional.hinge_embedding_loss(). Raises its errors.
+
+    >>> round(float(nn.HingeEmbeddingLoss()(minnow.Var([0.5]), minnow.Var([-1]))), 3)
+    0.5
+    """
     _function = F.hinge_embedding_loss
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
@@ -96,7 +140,11 @@ class HingeEmbeddingLoss(FunctionLayer):
 
 
 class HingeLoss(FunctionLayer):
-    """functional.hinge_loss(). Raises its errors."""
+    """functional.hinge_loss(). Raises its errors.
+
+    >>> round(float(nn.HingeLoss()(minnow.Var([0.5]), minnow.Var([1.0]))), 3)
+    0.5
+    """
     _function = F.hinge_loss
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
@@ -104,7 +152,11 @@ class HingeLoss(FunctionLayer):
 
 
 class HuberLoss(FunctionLayer):
-    """functional.huber_loss(). Raises its errors."""
+    """functional.huber_loss(). Raises its errors.
+
+    >>> round(float(nn.HuberLoss()(minnow.Var([3.0]), minnow.Var([1.0]))), 3)
+    1.5
+    """
     _function = F.huber_loss
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
@@ -112,7 +164,12 @@ class HuberLoss(FunctionLayer):
 
 
 class InfoNCELoss(FunctionLayer):
-    """functional.info_nce_loss(). Raises its errors."""
+    """functional.info_nce_loss(). Raises its errors.
+
+    >>> x = minnow.Var([[1.0, 0.0], [0.0, 1.0]])
+    >>> round(float(nn.InfoNCELoss(1.0)(x, x)), 3)
+    0.313
+    """
     _function = F.info_nce_loss
 
     def __init__(self, temperature: float = 0.1, reduction: str = "mean") -> None:
@@ -120,7 +177,11 @@ class InfoNCELoss(FunctionLayer):
 
 
 class KLDivLoss(FunctionLayer):
-    """functional.kl_div(). Raises its errors."""
+    """functional.kl_div(). Raises its errors.
+
+    >>> round(float(nn.KLDivLoss(reduction="sum")(minnow.Var([0.0, 0.0]), minnow.Var([0.5, 0.5]))), 3)
+    -0.693
+    """
     _function = F.kl_div
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
@@ -128,7 +189,11 @@ class KLDivLoss(FunctionLayer):
 
 
 class L1Loss(FunctionLayer):
-    """functional.l1_loss(). Raises its errors."""
+    """functional.l1_loss(). Raises its errors.
+
+    >>> round(float(nn.L1Loss()(minnow.Var([3.0, 1.0]), minnow.Var([1.0, 1.0]))), 3)
+    1.0
+    """
     _function = F.l1_loss
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -136,7 +201,11 @@ class L1Loss(FunctionLayer):
 
 
 class LogCoshLoss(FunctionLayer):
-    """functional.log_cosh_loss(). Raises its errors."""
+    """functional.log_cosh_loss(). Raises its errors.
+
+    >>> round(float(nn.LogCoshLoss()(minnow.Var([3.0]), minnow.Var([1.0]))), 3)
+    1.325
+    """
     _function = F.log_cosh_loss
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -144,7 +213,11 @@ class LogCoshLoss(FunctionLayer):
 
 
 class MSELoss(FunctionLayer):
-    """functional.mse_loss(). Raises its errors."""
+    """functional.mse_loss(). Raises its errors.
+
+    >>> round(float(nn.MSELoss()(minnow.Var([3.0, 1.0]), minnow.Var([1.0, 1.0]))), 3)
+    2.0
+    """
     _function = F.mse_loss
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -152,7 +225,11 @@ class MSELoss(FunctionLayer):
 
 
 class MarginRankingLoss(FunctionLayer):
-    """functional.margin_ranking_loss(). Raises its errors."""
+    """functional.margin_ranking_loss(). Raises its errors.
+
+    >>> round(float(nn.MarginRankingLoss()(minnow.Var([1.0]), minnow.Var([3.0]), minnow.Var([1.0]))), 3)
+    2.0
+    """
     _function = F.margin_ranking_loss
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
@@ -160,7 +237,11 @@ class MarginRankingLoss(FunctionLayer):
 
 
 class MultiLabelSoftMarginLoss(FunctionLayer):
-    """functional.multilabel_soft_margin_loss(). Raises its errors."""
+    """functional.multilabel_soft_margin_loss(). Raises its errors.
+
+    >>> round(float(nn.MultiLabelSoftMarginLoss()(minnow.Var([[0.0, 0.0]]), minnow.Var([[1.0, 0.0]]))), 3)
+    0.693
+    """
     _function = F.multilabel_soft_margin_loss
 
     def __init__(self, weight: VarLike | None = None, reduction: str = "mean") -> None:
@@ -168,7 +249,11 @@ class MultiLabelSoftMarginLoss(FunctionLayer):
 
 
 class MultiMarginLoss(FunctionLayer):
-    """functional.multi_margin_loss(). Raises its errors."""
+    """functional.multi_margin_loss(). Raises its errors.
+
+    >>> round(float(nn.MultiMarginLoss()(minnow.Var([[0.5, 0.25]]), minnow.Var([0]))), 3)
+    0.375
+    """
     _function = F.multi_margin_loss
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: VarLike | None = None, reduction: str = "mean") -> None:
@@ -176,7 +261,11 @@ class MultiMarginLoss(FunctionLayer):
 
 
 class NLLLoss(FunctionLayer):
-    """functional.nll_loss(). Raises its errors."""
+    """functional.nll_loss(). Raises its errors.
+
+    >>> round(float(nn.NLLLoss()(minnow.Var([[-1.0, -2.0]]), minnow.Var([1]))), 3)
+    2.0
+    """
     _function = F.nll_loss
 
     def __init__(self, weight: VarLike | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
@@ -184,7 +273,11 @@ class NLLLoss(FunctionLayer):
 
 
 class PairwiseDistance(FunctionLayer):
-    """functional.pairwise_distance(). Raises its errors."""
+    """functional.pairwise_distance(). Raises its errors.
+
+    >>> round(float(nn.PairwiseDistance()(minnow.Var([[0.0, 0.0]]), minnow.Var([[3.0, 4.0]]))), 3)
+    5.0
+    """
     _function = F.pairwise_distance
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
@@ -192,7 +285,11 @@ class PairwiseDistance(FunctionLayer):
 
 
 class PoissonNLLLoss(FunctionLayer):
-    """functional.poisson_nll_loss(). Raises its errors."""
+    """functional.poisson_nll_loss(). Raises its errors.
+
+    >>> round(float(nn.PoissonNLLLoss()(minnow.Var([0.0]), minnow.Var([1.0]))), 3)
+    1.0
+    """
     _function = F.poisson_nll_loss
 
     def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
@@ -200,7 +297,11 @@ class PoissonNLLLoss(FunctionLayer):
 
 
 class SmoothL1Loss(FunctionLayer):
-    """functional.smooth_l1_loss(). Raises its errors."""
+    """functional.smooth_l1_loss(). Raises its errors.
+
+    >>> round(float(nn.SmoothL1Loss()(minnow.Var([3.0]), minnow.Var([1.0]))), 3)
+    1.5
+    """
     _function = F.smooth_l1_loss
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
@@ -208,7 +309,11 @@ class SmoothL1Loss(FunctionLayer):
 
 
 class SoftMarginLoss(FunctionLayer):
-    """functional.soft_margin_loss(). Raises its errors."""
+    """functional.soft_margin_loss(). Raises its errors.
+
+    >>> round(float(nn.SoftMarginLoss()(minnow.Var([0.0]), minnow.Var([1.0]))), 3)
+    0.693
+    """
     _function = F.soft_margin_loss
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -216,7 +321,12 @@ class SoftMarginLoss(FunctionLayer):
 
 
 class TripletMarginLoss(FunctionLayer):
-    """functional.triplet_margin_loss(). Raises its errors."""
+    """functional.triplet_margin_loss(). Raises its errors.
+
+    >>> anchor, other = minnow.Var([[0.0, 0.0]]), minnow.Var([[0.0, 1.0]])
+    >>> round(float(nn.TripletMarginLoss()(anchor, other, other)), 3)
+    1.0
+    """
     _function = F.triplet_margin_loss
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: str = "mean") -> None:

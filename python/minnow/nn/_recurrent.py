@@ -100,7 +100,12 @@ class RNN(_Recurrent):
     """h = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh), or relu, over sequences [length, batch, input_size] (batch_first: [batch, length, input_size]; without
     a batch [length, input_size]). rnn(x, h0) gives outputs and last states. Parameters: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, and so on,
     with the ending _reverse for the other direction. dropout: between layers, in training. Raises InvalidArgument (a ValueError) for sizes and shapes
-    that do not fit."""
+    that do not fit.
+
+    >>> y, h = nn.RNN(4, 3)(np.zeros((5, 2, 4), "float32"))
+    >>> y.shape, h.shape
+    ((5, 2, 3), (1, 2, 3))
+    """
     _op = "RNN"
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
@@ -112,7 +117,12 @@ class RNN(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """Gated recurrent units (Cho et al. 2014), else as RNN; weights have the gates r, z and n. Raises its errors."""
+    """Gated recurrent units (Cho et al. 2014), else as RNN; weights have the gates r, z and n. Raises its errors.
+
+    >>> y, h = nn.GRU(4, 3)(np.zeros((5, 2, 4), "float32"))
+    >>> y.shape, h.shape
+    ((5, 2, 3), (1, 2, 3))
+    """
     _op, _order, _attributes = "GRU", (1, 0, 2), {"linear_before_reset": 1}
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0,

@@ -40,6 +40,10 @@ def detached(value: Var) -> Var:
 def save_file(tensors: Mapping[str, VarLike], path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
     """Write arrays to a .safetensors file; a file of this name is replaced when all bytes are written. Raises InvalidType (a TypeError) for
     metadata that is no text and Unsupported for dtypes that the format does not have, IoError (an OSError) if the file cannot be written.
+
+    >>> nn.save_file({"w": minnow.Var([1.0, 2.0])}, "weights.safetensors")
+    >>> nn.load_file("weights.safetensors")["w"]
+    Var([1., 2.], shape=(2,), dtype=float64)
     """
     header: dict[str, Any] = {}
     if metadata:
@@ -74,7 +78,12 @@ def save_file(tensors: Mapping[str, VarLike], path: str | os.PathLike[str], meta
 
 def load_file(path: str | os.PathLike[str]) -> dict[str, Var]:
     """The arrays of a .safetensors file by name. Raises FileNotFoundError or another OSError if it cannot be read, and InvalidModel (a
-    ValueError) for a wrong file."""
+    ValueError) for a wrong file.
+
+    >>> nn.save_file({"w": minnow.Var([1.0, 2.0])}, "weights.safetensors")
+    >>> list(nn.load_file("weights.safetensors"))
+    ['w']
+    """
     return load_with_metadata(path)[0]
 
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exporters/onnx/fixed_point_lstm.h"
 
+#include <algorithm>
+
 #include "ops/fixed_point.h"
 #include "passes/rewrite.h"
 
@@ -39,6 +41,60 @@ struct Arithmetic {
     x = divided(times(x, number(m.fraction)), 31, 1 << 30, 1 - (1 << 30));
     return divide_by_power(x, m.shift < 0 ? -m.shift : 0);
   }
+  /// x wrapped around to 32 bits.
+  Expr wrapped(const Expr& x) const { return cast(cast(x, DType::i32), DType::i64); }
+  /// Sums along the rows of a matrix.
+  Expr sum(const Expr& x) const { return b.op("ReduceSum", {x, list({1})}, {{"keepdims", int64_t{1}}}); }
+  Expr list(const Ints& values) const {
+    Tensor tensor(DType::i64, {static_cast<int64_t>(values.size())});
+    std::copy(values.begin(), values.end(), tensor.writable().data<int64_t>());
+    return b.constant(std::move(tensor));
+  }
+  Expr pick(const Ints& values, const Expr& index) const { return b.op("Gather", {list(values), index}, {{"axis", int64_t{0}}}); }
+  /// The fraction and the shift of 1 / sqrt(x) as fixed_point::one_over_root() finds them; x > 0.
+  std::pair<Expr, Expr> one_over_root(Expr x) const {
+    const Expr one = b.op("Less", {x, number(2)}), large = b.op("Less", {number((1 << 29) - 1), x});
+    x = b.op("Where", {large, b.op("Div", {x, number(4)}), x});
+    Ints limits, powers;
+    for (int pair = 0; pair < 14; ++pair) limits.push_back(int64_t{1} << (27 - 2 * pair));
+    for (int pair = 0; pair <= 14; ++pair) powers.push_back(int64_t{1} << (2 * pair));
+    const Expr pairs = sum(cast(b.op("Less", {x, list(limits)}), DType::i64));
+    x = times(x, pick(powers, pairs));
+    // Newton's method on numbers of 32 bits with three before the point, from 1 on.
+    const auto product = [&](const Expr& p, const Expr& q) { return divided(times(p, q), 31, 1 << 30, 1 - (1 << 30)); };
+    const auto moved = [&](const Expr& value, int bits) {
+      const int64_t most = (int64_t{1} << (31 - bits)) - 1;
+      return cut(times(cut(value, -most - 1, most + 1), number(int64_t{1} << bits)), INT32_MIN, INT32_MAX);
+    };
+    const Expr half = divide_by_power(b.op("Div", {x, number(2)}), 1);
+    Expr y = number(1 << 28);
+    for (int i = 0; i < 5; ++i) {
+      const Expr cube = moved(product(product(y, y), y), 6);
+      y = moved(b.op("Sub", {product(number((1 << 28) + (1 << 27)), y), product(half, cube)}), 3);
+    }
+    const Expr shift = b.op("Sub", {add(number(11), cast(large, DType::i64)), pairs});  // to the right
+    const Expr fraction = wrapped(times(product(y, number(1518500250)), pick({4, 2, 1}, add(cut(shift, -2, 0), number(2)))));
+    return {b.op("Where", {one, number(INT32_MAX), fraction}), b.op("Where", {one, number(0), cut(shift, 0, 31)})};
+  }
+  /// Each row less its mean, over its deviation, times the factors, plus the bias.
+  Expr normalized(const Expr& x, const Expr& factors, const Expr& bias, double scale) const {
+    const Expr count = b.op("Max", {b.op("Shape", {x}, {{"start", int64_t{1}}}), number(1)});
+    const Expr mean = wrapped(b.op("Div", {times(sum(x), number(1024)), count}));
+    const Expr squares = times(sum(times(x, x)), b.op("Div", {number(1 << 20), count}));
+    const Expr variance = b.op("Div", {b.op("Sub", {squares, times(mean, mean)}), number(1 << 20)});
+    const int64_t least = scale > 0 ? static_cast<int64_t>(std::clamp(10000 * scale, 1.0, 1e9)) : 1;
+    const auto [fraction, shift] = one_over_root(b.op("Where", {b.op("Less", {variance, number(1)}), number(least), variance}));
+    Ints halves, powers;
+    for (int power = 0; power < 32; ++power) powers.push_back(int64_t{1} << power), halves.push_back(powers.back() / 2);
+    Expr y = divided(times(b.op("Sub", {times(x, number(1024)), mean}), fraction), 31, 1 << 30, 1 - (1 << 30));
+    const Expr half = pick(halves, shift);
+    y = b.op("Div", {b.op("Where", {b.op("Less", {y, number(0)}), b.op("Sub", {y, half}), add(y, half)}), pick(powers, shift)});
+    y = times(y, cast(factors, DType::i64));
+    if (bias) y = add(y, cast(bias, DType::i64));
+    Multiplier step(scale);
+    step.shift = std::min(step.shift + 12, 31);
+    return cut16(multiplied(wrapped(divide_by_power(y, 10)), step));
+  }
   /// f of 16-bit numbers.
   Expr mapped(const Expr& x, const Expr& table) const { return b.op("Gather", {table, add(x, number(32768))}, {{"axis", int64_t{0}}}); }
   /// x W^T + bias, x less its zero point.
@@ -70,9 +126,10 @@ Exprs fixed_point_lstm_parts(const Node& node, GraphBuilder& builder, const Expr
     const auto* value = found ? std::get_if<float>(found) : nullptr;
     return value ? *value : 1.0f;
   };
-  const Floats x_scales = reals("x_scales"), h_scales = reals("h_scales"), peephole_scales = reals("peephole_scales");
+  const Floats x_scales = reals("x_scales"), h_scales = reals("h_scales"), peephole_scales = reals("peephole_scales"),
+               norm_scales = reals("norm_scales");
   const size_t gates = x_scales.size(), skipped = 4 - gates;
-  if (given(kNorm) || gates < 3 || gates > 4 || h_scales.size() != gates) return {};
+  if (gates < 3 || gates > 4 || h_scales.size() != gates || (given(kNorm) && norm_scales.size() != gates)) return {};
   const int64_t x_zero = int_attribute(node, "x_zero_point", 0), y_zero = int_attribute(node, "y_zero_point", 0);
   const bool projects = static_cast<bool>(given(kProjection));
   const int64_t zero_before = int_attribute(node, "hidden_zero_point", 0) * (projects ? -1 : 1);
@@ -95,13 +152,14 @@ Exprs fixed_point_lstm_parts(const Node& node, GraphBuilder& builder, const Expr
   const auto gate = [&](size_t i, const Expr& cell) {
     const size_t at = i - skipped;
     const Multiplier of_x(static_cast<double>(x_scales[at])), of_h(static_cast<double>(h_scales[at]));
-    Expr y = a.cut16(a.multiplied(a.product(x, row(kW, at), x_zero, row(kBias, at)), of_x));
+    Expr y = a.cut16(a.multiplied(a.product(x, row(kW, at), x_zero, given(kNorm) ? Expr() : row(kBias, at)), of_x));
     y = a.cut16(a.add(y, a.multiplied(a.product(h, row(kR, at), y_zero, {}), of_h)));
     if (given(kPeepholes) && i != 2) {
       const size_t p = at - (i == 3 ? 1 : 0);
       const Multiplier of_c(p < peephole_scales.size() ? static_cast<double>(peephole_scales[p]) : 0.0);
       y = a.cut16(a.add(y, a.multiplied(a.times(cast(row(kPeepholes, p), DType::i64), cell), of_c)));
     }
+    if (given(kNorm)) y = a.normalized(y, row(kNorm, at), row(kBias, at), static_cast<double>(norm_scales[at]));
     return a.mapped(y, i == 2 ? tanh : logistic);
   };
   const Expr forget = gate(1, c), candidate = gate(2, c), share = skipped ? inner.op("Sub", {a.number(INT16_MAX), forget}) : gate(0, c);
