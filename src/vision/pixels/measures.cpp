@@ -18,15 +18,22 @@ class Chosen {
     const auto* from = image.row<std::byte>(y);
     if (!mask) return {from, static_cast<size_t>(image.row_bytes())};
     const size_t pixel = static_cast<size_t>(image.channels()) * size_of(image.dtype());
-    buffer_.resize((static_cast<size_t>(image.row_bytes()) + 7) / 8);
+    buffer_.resize((static_cast<size_t>(image.row_bytes()) + pixel + 7) / 8);  // a pixel that is not chosen may stand behind
     auto* to = reinterpret_cast<std::byte*>(buffer_.data());
     const uint8_t* chosen = mask.row<uint8_t>(y);
     size_t bytes = 0;
-    for (size_t x = 0; x < static_cast<size_t>(image.width()); ++x)
-      if (chosen[x]) {
-        std::memcpy(to + bytes, from + x * pixel, pixel);
-        bytes += pixel;
+    const auto choose = [&](auto size) {
+      for (size_t x = 0; x < static_cast<size_t>(image.width()); ++x) {
+        std::memcpy(to + bytes, from + x * size, size);
+        bytes += chosen[x] ? size : 0;
       }
+    };
+    if (pixel == 1)
+      choose(std::integral_constant<size_t, 1>());
+    else if (pixel == 3)
+      choose(std::integral_constant<size_t, 3>());
+    else
+      choose(pixel);
     return {to, bytes};
   }
 
