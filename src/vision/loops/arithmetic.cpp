@@ -560,19 +560,19 @@ double distance_u8(const uint8_t* a, const uint8_t* b, size_t n) {
   return static_cast<double>(total);
 }
 
-/// The entry of each byte: sixteen entries at a time, for those bytes whose upper half says so. With saturation, a byte that was shifted to
-/// other entries has its upper bit set, and then TableLookupBytesOr0 gives 0.
+/// The entry of each byte: sixteen entries at a time, for those bytes whose upper half says so. Other bytes become places of 0x80 or more,
+/// where TableLookupBytesOr0 gives 0.
 void lookup_u8(const uint8_t* in, const uint8_t* table, uint8_t* out, size_t n) {
   const hn::ScalableTag<uint8_t> d;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const V x = hn::LoadU(d, in + i), bound = hn::Set(d, uint8_t{0x70});
+    const V x = hn::LoadU(d, in + i), bound = hn::Set(d, uint8_t{0x70}), kept = hn::Set(d, uint8_t{0x8f});
     V found = hn::Zero(d);
     MINNOW_UNROLL
     for (int k = 0; k < 16; ++k) {
-      const V place = hn::SaturatedAdd(hn::Xor(x, hn::Set(d, static_cast<uint8_t>(16 * k))), bound);
+      const V place = hn::And(hn::SaturatedAdd(hn::Xor(x, hn::Set(d, static_cast<uint8_t>(16 * k))), bound), kept);
       found = hn::Or(found, hn::TableLookupBytesOr0(hn::LoadDup128(d, table + 16 * k), place));
     }
     hn::StoreU(found, d, out + i);
