@@ -314,6 +314,7 @@ TEST(Pictures, damaged_files_are_errors_or_pictures) {
   }
   EXPECT_GT(pictures, 0);
   EXPECT_GT(errors, 1000);
+  EXPECT_GE(pictures + errors, 10000) << "damaged files";
 }
 
 TEST(Pictures, files_are_read_by_path_and_other_formats_refused) {

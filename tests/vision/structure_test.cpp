@@ -23,6 +23,53 @@ Tensor mask_of(int64_t height, int64_t width, double density, unsigned seed) {
   return mask;
 }
 
+TEST(Structure, the_smallest_triangle_holds_all_points_and_its_sides_touch_the_hull_in_their_middle) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (const int64_t count : {3, 4, 5, 8, 40, 300}) {
+    Tensor points(DType::f32, {count, 2});
+    auto* const p = static_cast<float*>(points.writable().data());
+    for (int64_t i = 0; i < 2 * count; ++i) p[i] = 50 * normal(random) + 7;
+    const auto [area, corners] = min_enclosing_triangle(points);
+    ASSERT_EQ(corners.shape(), (Shape{3, 1, 2}));
+    const auto* const c = static_cast<const float*>(corners.data());
+    const double turn = (c[2] - c[0]) * (c[5] - c[1]) - (c[3] - c[1]) * (c[4] - c[0]);
+    EXPECT_NEAR(std::fabs(turn) / 2, area, 1e-4 * area) << count;
+    EXPECT_GE(area * 1.0001, contour_area(convex_hull(points)));
+    for (int k = 0; k < 3; ++k) {
+      const float *a = c + 2 * k, *b = c + 2 * ((k + 1) % 3);
+      const double dx = b[0] - a[0], dy = b[1] - a[1], length = std::sqrt(dx * dx + dy * dy);
+      double nearest = 1e9;
+      for (int64_t i = 0; i < count; ++i) {
+        const double apart = std::copysign(1.0, turn) * (dx * (p[2 * i + 1] - a[1]) - dy * (p[2 * i] - a[0])) / length;
+        EXPECT_GE(apart, -1e-3 * length) << "point " << i << " of " << count << " lies outside";
+        nearest = std::min(nearest, apart);
+      }
+      EXPECT_LE(nearest, 1e-3 * length) << "side " << k << " of " << count;
+      const Point2d middle{(a[0] + b[0]) / 2.0, (a[1] + b[1]) / 2.0};
+      EXPECT_GE(point_polygon_test(convex_hull(points), middle, true), -1e-2 * length) << "side " << k << " of " << count;
+    }
+  }
+}
+
+TEST(Structure, an_ellipse_is_found_from_its_points) {
+  Tensor points(DType::f32, {40, 2});
+  auto* const p = static_cast<float*>(points.writable().data());
+  for (int i = 0; i < 40; ++i) {
+    const double t = i * 0.157, a = 0.5, x = 30 * std::cos(t), y = 12 * std::sin(t);
+    p[2 * i] = static_cast<float>(100 + x * std::cos(a) - y * std::sin(a));
+    p[2 * i + 1] = static_cast<float>(50 + x * std::sin(a) + y * std::cos(a));
+  }
+  for (const auto& box : {fit_ellipse(points), fit_ellipse_direct(points), fit_ellipse_mean_square(points)}) {
+    EXPECT_NEAR(box.center.x, 100, 1e-2);
+    EXPECT_NEAR(box.center.y, 50, 1e-2);
+    EXPECT_NEAR(box.width, 24, 1e-2);
+    EXPECT_NEAR(box.height, 60, 1e-2);
+    EXPECT_NEAR(box.angle, 90 + 0.5 * 180 / std::numbers::pi, 0.1);
+  }
+  EXPECT_THROW(fit_ellipse_mean_square(Tensor(DType::f32, {4, 2})), Error);
+}
+
 // Components against a flood of each, contours against the components: as many outer borders.
 TEST(Structure, components_are_floods_and_have_one_outer_border_each) {
   for (const double density : {0.1, 0.4, 0.7}) {

@@ -78,10 +78,16 @@ struct Circle {
 };
 /// Source: E. Welzl, Smallest enclosing disks (1991).
 MINNOW_API Circle min_enclosing_circle(const TensorView& points);
+/// The area and the corners, f32[3, 1, 2], of the smallest triangle. Source: V. Klee and M. Laskowski, Finding the smallest triangles
+/// containing a given convex polygon (1985). Time: n log n, and the square of the corners of the hull.
+MINNOW_API std::pair<double, Tensor> min_enclosing_triangle(const TensorView& points);
 /// Least squares of algebraic distances; five points or more. Source: A. Fitzgibbon and R. Fisher, A buyer's guide to conic fitting (1995).
 MINNOW_API RotatedRect fit_ellipse(const TensorView& points);
 /// Source: A. Fitzgibbon, M. Pilu and R. Fisher, Direct least square fitting of ellipses (1999).
 MINNOW_API RotatedRect fit_ellipse_direct(const TensorView& points);
+/// Source: G. Taubin, Estimation of planar curves, surfaces, and nonplanar space curves (1991); fit_ellipse_direct() where it is no
+/// ellipse.
+MINNOW_API RotatedRect fit_ellipse_mean_square(const TensorView& points);
 enum class Distance { user = -1, l1 = 1, l2 = 2, c = 3, l12 = 4, fair = 5, welsch = 6, huber = 7 };
 /// f32[4, 1]: a direction of length 1 and a point, or f32[6, 1] for points of three coordinates.
 MINNOW_API Tensor fit_line(const TensorView& points, Distance distance, double parameter, double radius, double angle);

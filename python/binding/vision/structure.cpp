@@ -61,6 +61,7 @@ std::pair<std::vector<Tensor>, Tensor> find_contours(const vision::ImageView& im
 Box min_area_rect(const TensorView& points) { return box_of(vision::min_area_rect(points)); }
 Box fit_ellipse(const TensorView& points) { return box_of(vision::fit_ellipse(points)); }
 Box fit_ellipse_direct(const TensorView& points) { return box_of(vision::fit_ellipse_direct(points)); }
+Box fit_ellipse_mean_square(const TensorView& points) { return box_of(vision::fit_ellipse_mean_square(points)); }
 std::pair<vision::Point2d, double> min_enclosing_circle(const TensorView& points) {
   const vision::Circle circle = vision::min_enclosing_circle(points);
   return {{circle.center.x, circle.center.y}, circle.radius};
@@ -166,6 +167,8 @@ void define_structure(nb::module_& m) {
   define(m, "minEnclosingCircle", min_enclosing_circle, {"points"});
   define(m, "fitEllipse", fit_ellipse, {"points"});
   define(m, "fitEllipseDirect", fit_ellipse_direct, {"points"});
+  define(m, "fitEllipseAMS", fit_ellipse_mean_square, {"points"});
+  define(m, "minEnclosingTriangle", vision::min_enclosing_triangle, {"points"});
   define(m, "fitLine", vision::fit_line, {"points", "distType", "param", "reps", "aeps"});
   define(m, "rotatedRectangleIntersection", rotated_rectangle_intersection, {"rect1", "rect2"});
   define(m, "moments", moments, {"array", "binaryImage"});

@@ -137,6 +137,13 @@ def minEnclosingCircle(points: MatLike) -> Any:
     return _vision.minEnclosingCircle(points)
 
 
+def minEnclosingTriangle(points: MatLike, triangle: None = None) -> Any:
+    """(area, corners float32 [3, 1, 2]) of the smallest triangle around int32 or float32 points. Source: V. Klee and M. Laskowski, Finding the smallest
+    triangles containing a given convex polygon (1985).
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
+    return _to_arrays(_vision.minEnclosingTriangle(points))
+
+
 def fitEllipse(points: MatLike) -> Any:
     """((x, y), (width, height), angle) of the ellipse that fits five or more int32 or float32 points best, by least squares. Source: A. Fitzgibbon
     and R. Fisher, A buyer's guide to conic fitting (1995).
@@ -148,6 +155,13 @@ def fitEllipseDirect(points: MatLike) -> Any:
     """The same, always of an ellipse. Source: A. Fitzgibbon, M. Pilu and R. Fisher, Direct least square fitting of ellipses (1999).
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.fitEllipseDirect(points)
+
+
+def fitEllipseAMS(points: MatLike) -> Any:
+    """The same, by the mean square of distances to first order; fitEllipseDirect()'s where that is no ellipse. Source: G. Taubin, Estimation of planar
+    curves, surfaces, and nonplanar space curves (1991).
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
+    return _vision.fitEllipseAMS(points)
 
 
 def fitLine(points: MatLike, distType: int, param: float, reps: float, aeps: float, line: None = None) -> Any:
@@ -178,9 +192,7 @@ def HuMoments(m: Mapping[str, float], hu: None = None) -> Any:
 
 
 def matchShapes(contour1: MatLike, contour2: MatLike, method: int, parameter: float) -> float:
-    """How far the Hu moments of two contours or pictures are apart: CC_STAT_LEFT, CC_STAT_TOP, CC_STAT_WIDTH, CC_STAT_HEIGHT, CC_STAT_AREA, CC_STAT_MAX = range(6)
-CCL_DEFAULT, CCL_WU, CCL_GRANA, CCL_BOLELLI, CCL_SAUF, CCL_BBDT, CCL_SPAGHETTI = range(-1, 6)
-CONTOURS_MATCH_I1, _I2 or _I3. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
+    """How far the Hu moments of two contours or pictures are apart. `method`: CONTOURS_MATCH_I1, _I2 or _I3. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.matchShapes(contour1, contour2, method)
 
 

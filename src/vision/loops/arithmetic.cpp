@@ -313,13 +313,21 @@ void weighted_u8(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, con
           gamma = hn::Set(d, static_cast<float>(p[2]));
   const V most = hn::Set(d, 255.0f);
   const auto load = [&](const uint8_t* from) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, from))); };
-  const auto step = [&](const uint8_t* x, const uint8_t* y, uint8_t* to) HWY_ATTR {
+  const auto made = [&](const uint8_t* x, const uint8_t* y) HWY_ATTR {
     V value = hn::MulAdd(load(x), alpha, gamma);
     if (y) value = hn::MulAdd(load(y), beta, value);
     value = absolute ? hn::Abs(value) : hn::Max(value, hn::Zero(d));
-    hn::StoreU(hn::DemoteTo(bytes, hn::NearestInt(hn::Min(value, most))), bytes, to);
+    return hn::NearestInt(hn::Min(value, most));
   };
-  const size_t lanes = hn::Lanes(d);
+  // Four vectors of floats become one of bytes.
+  const hn::ScalableTag<uint8_t> whole;
+  const hn::Repartition<uint16_t, decltype(whole)> shorts;
+  const size_t part = hn::Lanes(d), lanes = hn::Lanes(whole);
+  const auto step = [&](const uint8_t* x, const uint8_t* y, uint8_t* to) HWY_ATTR {
+    const auto one = [&](size_t at) HWY_ATTR { return hn::BitCast(shorts, made(x + at, y ? y + at : nullptr)); };
+    const auto low = hn::ConcatEven(shorts, one(part), one(0)), high = hn::ConcatEven(shorts, one(3 * part), one(2 * part));
+    hn::StoreU(hn::ConcatEven(whole, hn::BitCast(whole, high), hn::BitCast(whole, low)), whole, to);
+  };
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) step(a + i, b ? b + i : nullptr, out + i);
   if (i == n) return;
@@ -552,6 +560,40 @@ double distance_u8(const uint8_t* a, const uint8_t* b, size_t n) {
   return static_cast<double>(total);
 }
 
+/// The entry of each byte: sixteen entries at a time, for those bytes whose upper half says so. Other bytes become places of 0x80 or more,
+/// where TableLookupBytesOr0 gives 0.
+void lookup_u8(const uint8_t* in, const uint8_t* table, uint8_t* out, size_t n) {
+  const hn::ScalableTag<uint8_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const V x = hn::LoadU(d, in + i), bound = hn::Set(d, uint8_t{0x70}), kept = hn::Set(d, uint8_t{0x8f});
+    V found = hn::Zero(d);
+    MINNOW_UNROLL
+    for (int k = 0; k < 16; ++k) {
+      const V place = hn::And(hn::SaturatedAdd(hn::Xor(x, hn::Set(d, static_cast<uint8_t>(16 * k))), bound), kept);
+      found = hn::Or(found, hn::TableLookupBytesOr0(hn::LoadDup128(d, table + 16 * k), place));
+    }
+    hn::StoreU(found, d, out + i);
+  }
+  for (; i < n; ++i) out[i] = table[in[i]];
+}
+
+void add_bytes(const uint8_t* HWY_RESTRICT in, uint32_t* HWY_RESTRICT sums, size_t n) {
+  for (size_t i = 0; i < n; ++i) sums[i] += in[i];
+}
+
+/// length * sin(angle) or length * cos(angle); length == nullptr: 1.
+void from_polar_f32(const float* length, const float* angle, float* out, size_t n, double scale, bool sine) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  vectors(length ? length : angle, angle, out, n, [&](V m, V a) HWY_ATTR {
+    const V turn = hn::Mul(a, hn::Set(d, static_cast<float>(scale))), made = sine ? hn::Sin(d, turn) : hn::Cos(d, turn);
+    return length ? hn::Mul(made, m) : made;
+  });
+}
+
 /// Sums of 1, 3 or 4 channels.
 void channel_sums_u8(const uint8_t* in, size_t pixels, int channels, double* result) {
   const hn::ScalableTag<uint8_t> d;
@@ -606,6 +648,20 @@ template <class T>
 size_t nonzero(const void* from, size_t n) {
   const T* HWY_RESTRICT in = static_cast<const T*>(from);
   size_t count = 0;
+  if constexpr (sizeof(T) == 1) {
+    const hn::ScalableTag<uint8_t> d;
+    const hn::Repartition<uint64_t, decltype(d)> d64;
+    const auto* bytes = static_cast<const uint8_t*>(from);
+    auto sums = hn::Zero(d64);
+    size_t i = 0;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d))
+      sums = hn::Add(sums, hn::SumsOf8(hn::Min(hn::LoadU(d, bytes + i), hn::Set(d, uint8_t{1}))));
+    alignas(64) uint64_t parts[HWY_MAX_BYTES / 8];
+    hn::Store(sums, d64, parts);
+    for (size_t lane = 0; lane < hn::Lanes(d64); ++lane) count += static_cast<size_t>(parts[lane]);
+    for (; i < n; ++i) count += bytes[i] != 0;
+    return count;
+  }
   for (size_t start = 0; start < n; start += size_t{1} << 20) {
     const size_t end = std::min(n, start + (size_t{1} << 20));
     int32_t here = 0;
@@ -807,7 +863,10 @@ const ArithmeticLoops kArithmeticLoops{
     weighted_planes,
     transform_u8,
     eliminate<float>,
-    eliminate<double>};
+    eliminate<double>,
+    lookup_u8,
+    add_bytes,
+    from_polar_f32};
 
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

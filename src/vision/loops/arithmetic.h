@@ -73,6 +73,10 @@ struct ArithmeticLoops {
   /// i.
   void (*eliminate_f32)(float* a, size_t n, float* b, size_t k, size_t i);
   void (*eliminate_f64)(double* a, size_t n, double* b, size_t k, size_t i);
+  void (*lookup_u8)(const uint8_t* in, const uint8_t* table, uint8_t* out, size_t n);  // 256 entries
+  void (*add_bytes)(const uint8_t* in, uint32_t* sums, size_t n);                      // to one sum for each
+  /// length * cos(angle * scale), or the sine; length == nullptr: 1. For turns below 30000.
+  void (*from_polar_f32)(const float* length, const float* angle, float* out, size_t n, double scale, bool sine);
 };
 const ArithmeticLoops& arithmetic_loops();
 

@@ -22,6 +22,37 @@ namespace {
 
 #include "vision/loops/planes.inc"
 
+using Shorts = hn::ScalableTag<int16_t>;
+
+/// Bytes of a tile of at least one vector; the last vector overlaps the one before. odd: the parity of pixels that have the row's own
+/// colour.
+void bayer_bytes(const uint8_t* up, const uint8_t* here, const uint8_t* down, unsigned odd, bool edges, size_t n, uint8_t* own,
+                 uint8_t* green, uint8_t* other) {
+  const Shorts d;
+  const hn::Rebind<uint8_t, Shorts> bytes;
+  using V = hn::Vec<Shorts>;
+  const size_t lanes = hn::Lanes(d);
+  const V one = hn::Set(d, 1), two = hn::Set(d, 2);
+  const auto at = [&](const uint8_t* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(bytes, from)); };
+  const auto vector = [&](size_t i) HWY_ATTR {
+    const V center = at(here + i), left = at(here + i - 1), right = at(here + i + 1), above = at(up + i), below = at(down + i);
+    const V corners = hn::Add(hn::Add(at(up + i - 1), at(up + i + 1)), hn::Add(at(down + i - 1), at(down + i + 1)));
+    const V beside = hn::Add(left, right), along = hn::Add(above, below);
+    const V round = edges ? hn::Zero(d) : one, across = hn::ShiftRight<1>(hn::Add(beside, round)),
+            down_up = hn::ShiftRight<1>(hn::Add(along, round));
+    V between = hn::ShiftRight<2>(hn::Add(hn::Add(beside, along), two));
+    if (edges) between = hn::IfThenElse(hn::Gt(hn::Abs(hn::Sub(left, right)), hn::Abs(hn::Sub(above, below))), down_up, across);
+    const V diagonal = hn::ShiftRight<2>(edges ? corners : hn::Add(corners, two));
+    const auto colored = hn::Eq(hn::And(hn::Iota(d, static_cast<int16_t>(i & 1)), one), hn::Set(d, static_cast<int16_t>(odd)));
+    hn::StoreU(hn::DemoteTo(bytes, hn::IfThenElse(colored, center, across)), bytes, own + i);
+    hn::StoreU(hn::DemoteTo(bytes, hn::IfThenElse(colored, between, center)), bytes, green + i);
+    hn::StoreU(hn::DemoteTo(bytes, hn::IfThenElse(colored, diagonal, down_up)), bytes, other + i);
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) vector(i);
+  if (i < n) vector(n - lanes);
+}
+
 template <class T>
 void bayer(const BayerRow& row, BayerStep step, size_t n) {
   alignas(64) T own[kTile], green[kTile], other[kTile];
@@ -46,7 +77,11 @@ void bayer(const BayerRow& row, BayerStep step, size_t n) {
       }
       continue;
     }
-    if (step == BayerStep::edges) {
+    if (sizeof(T) == 1 && count >= hn::Lanes(Shorts())) {
+      const auto bytes = [](const auto* from) { return reinterpret_cast<const uint8_t*>(from); };
+      const auto made = [](T* to) { return reinterpret_cast<uint8_t*>(to); };
+      bayer_bytes(bytes(up), bytes(here), bytes(down), odd, step == BayerStep::edges, count, made(own), made(green), made(other));
+    } else if (step == BayerStep::edges) {
       for (size_t i = 0; i < count; ++i) {
         const int center = here[i], left = here[i - 1], right = here[i + 1], above = up[i], below = down[i];
         const int corners = up[i - 1] + up[i + 1] + down[i - 1] + down[i + 1];
@@ -86,8 +121,6 @@ struct Differences {
   static constexpr size_t kRow = kTile + 2 * HWY_MAX_BYTES;
   alignas(64) int16_t along[kRow], across[kRow], rising[kRow], falling[kRow], near_rising[kRow], near_falling[kRow], greens[kRow];
 };
-
-using Shorts = hn::ScalableTag<int16_t>;
 
 HWY_INLINE hn::Vec<Shorts> apart(const int16_t* a, const int16_t* b) {
   const Shorts d;

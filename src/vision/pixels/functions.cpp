@@ -54,6 +54,8 @@ Tensor lookup(const ImageView& image, const ImageView& table, Output output) try
   in_tiles(elements.view(), {}, static_cast<size_t>(image.width() * image.channels()), [&] {
     return [&](int64_t y, size_t, size_t count, void* to) {
       const uint8_t* in = image.row<uint8_t>(y);
+      if (size == 1 && channels == 1)
+        return arithmetic_loops().lookup_u8(in, reinterpret_cast<const uint8_t*>(entries.data()), static_cast<uint8_t*>(to), count);
       const auto look = [&](auto word) {
         using Word = decltype(word);
         const Word* from = reinterpret_cast<const Word*>(entries.data());
@@ -250,7 +252,18 @@ std::pair<Tensor, Tensor> polar_to_cart(const ImageView& length, const ImageView
   if (length) check_same(kName, length, angle);
   const double scale = degrees ? kDegree : 1;
   const auto made = [&](bool sine) {
+    const auto small = [&](const auto* m, const auto* a, auto* out, size_t n) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*a)>, float>) {
+        double low, high;
+        arithmetic_loops().least_and_most[kF32](a, n, &low, &high);
+        if (!(low * scale > -30000 && high * scale < 30000)) return false;
+        arithmetic_loops().from_polar_f32(m, a, out, n, scale, sine);
+        return true;
+      }
+      return false;
+    };
     const auto step = [&](const auto* m, const auto* a, auto* out, size_t n) {
+      if (small(m, a, out, n)) return;
       for (size_t i = 0; i < n; ++i) {
         const auto turn = a[i] * static_cast<std::remove_cvref_t<decltype(a[0])>>(scale);
         out[i] = (sine ? std::sin(turn) : std::cos(turn)) * m[i];
@@ -258,6 +271,7 @@ std::pair<Tensor, Tensor> polar_to_cart(const ImageView& length, const ImageView
     };
     if (length) return of_floats(kName, length, angle, {}, step, step);
     const auto alone = [&](const auto* a, auto* out, size_t n) {
+      if (small(static_cast<decltype(a)>(nullptr), a, out, n)) return;
       for (size_t i = 0; i < n; ++i) {
         const auto turn = a[i] * static_cast<std::remove_cvref_t<decltype(a[0])>>(scale);
         out[i] = sine ? std::sin(turn) : std::cos(turn);

@@ -18,15 +18,22 @@ class Chosen {
     const auto* from = image.row<std::byte>(y);
     if (!mask) return {from, static_cast<size_t>(image.row_bytes())};
     const size_t pixel = static_cast<size_t>(image.channels()) * size_of(image.dtype());
-    buffer_.resize((static_cast<size_t>(image.row_bytes()) + 7) / 8);
+    buffer_.resize((static_cast<size_t>(image.row_bytes()) + pixel + 7) / 8);  // a pixel that is not chosen may stand behind
     auto* to = reinterpret_cast<std::byte*>(buffer_.data());
     const uint8_t* chosen = mask.row<uint8_t>(y);
     size_t bytes = 0;
-    for (size_t x = 0; x < static_cast<size_t>(image.width()); ++x)
-      if (chosen[x]) {
-        std::memcpy(to + bytes, from + x * pixel, pixel);
-        bytes += pixel;
+    const auto choose = [&](auto size) {
+      for (size_t x = 0; x < static_cast<size_t>(image.width()); ++x) {
+        std::memcpy(to + bytes, from + x * size, size);
+        bytes += chosen[x] ? size : 0;
       }
+    };
+    if (pixel == 1)
+      choose(std::integral_constant<size_t, 1>());
+    else if (pixel == 3)
+      choose(std::integral_constant<size_t, 3>());
+    else
+      choose(pixel);
     return {to, bytes};
   }
 
@@ -233,11 +240,19 @@ Extremes extremes(std::string_view kName, const ImageView& image, const ImageVie
   if (!places) return result;
   const auto place = [&](int64_t first, double value) {
     std::vector<double> row(static_cast<size_t>(image.width()));
+    const std::vector<float> values(row.size(), static_cast<float>(value));
+    std::vector<uint8_t> marks(row.size());
     for (int64_t y = first; y < std::min(image.height(), first + together); ++y) {
       if (index == 0 && !mask) {
         const auto* bytes = image.row<uint8_t>(y);
         if (const void* at = std::memchr(bytes, static_cast<int>(value), row.size()))
           return Point{static_cast<int>(static_cast<const uint8_t*>(at) - bytes), static_cast<int>(y)};
+        continue;
+      }
+      if (index == kF32 && !mask) {
+        arithmetic_loops().compare_f32(Comparison::equal, image.row<float>(y), values.data(), marks.data(), marks.size());
+        if (const void* at = std::memchr(marks.data(), 255, marks.size()))
+          return Point{static_cast<int>(static_cast<const uint8_t*>(at) - marks.data()), static_cast<int>(y)};
         continue;
       }
       arithmetic_loops().to_f64[index](image.row<void>(y), row.data(), row.size());
@@ -339,6 +354,19 @@ Tensor reduce(const ImageView& image, int axis, Reduction kind, DType wanted, Ou
   const double scale = kind == Reduction::mean ? 1.0 / static_cast<double>(axis == 0 ? image.height() : image.width()) : 1;
   const auto start = [&](double value) { return kind == Reduction::sum_of_squares ? value * value : value; };
   std::vector<double> row(elements), made(axis == 0 ? elements + 16 : channels + 16);
+  if (axis == 0 && image.dtype() == DType::u8 && (kind == Reduction::sum || kind == Reduction::mean)) {
+    std::vector<uint32_t> bytes(elements);
+    constexpr int64_t kMost = 1 << 24;  // bytes whose sum is within 32 bits
+    for (int64_t y = 0; y < image.height(); ++y) {
+      arithmetic_loops().add_bytes(image.row<uint8_t>(y), bytes.data(), elements);
+      if ((y + 1) % kMost != 0 && y + 1 != image.height()) continue;
+      for (size_t i = 0; i < elements; ++i) made[i] += bytes[i];
+      std::fill(bytes.begin(), bytes.end(), 0u);
+    }
+    for (size_t i = 0; i < elements; ++i) made[i] *= scale;
+    arithmetic_loops().from_f64[to](made.data(), result.view().row<void>(0), elements);
+    return result.finish();
+  }
   for (int64_t y = 0; y < image.height(); ++y) {
     arithmetic_loops().to_f64[from](image.row<void>(y), row.data(), elements);
     if (axis == 0) {

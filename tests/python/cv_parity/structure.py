@@ -163,6 +163,34 @@ def fit_ellipse_direct(random):
         yield call(points)
 
 
+@function("fitEllipseAMS", within=2e-3, judge=ellipse_apart)  # for long ellipses OpenCV gives fitEllipse()'s
+def fit_ellipse_mean_square(random):
+    for points in noisy_ellipses(random):
+        yield call(points)
+    yield call(np.zeros((4, 2), np.float32))
+
+
+def triangle_apart(expected, found):
+    """Several triangles may be the smallest: areas are compared, and whether the corners enclose that area."""
+    (area, corners), (our_area, ours) = expected, found
+    if ours.shape != corners.shape or ours.dtype != corners.dtype:
+        return np.inf
+    (ax, ay), (bx, by), (cx, cy) = ours.reshape(3, 2).astype(float)
+    spanned = abs((bx - ax) * (cy - ay) - (by - ay) * (cx - ax)) / 2
+    return max(abs(our_area - area), abs(spanned - area)) / max(1, area)
+
+
+@function("minEnclosingTriangle", relative=1e-4, judge=triangle_apart)
+def enclosing_triangle(random):
+    for contour in contours(random):
+        yield call(contour)
+    for n in (3, 4, 5, 6, 9, 30):
+        angles = np.sort(random.uniform(0, 2 * np.pi, n))
+        yield call((np.stack([np.cos(angles) * 90, np.sin(angles) * 50], -1) + 100).astype(np.float32))
+    yield call(np.int32([[0, 0], [4, 0], [4, 3], [0, 3]]))
+    yield call(np.zeros((0, 2), np.float32))
+
+
 @function("fitLine", relative=1e-4)
 def fit_line(random):
     for size in (2, 3):
