@@ -11,6 +11,7 @@ each round; the table has minima. The part of the bandwidth counts the weights t
 """
 import argparse
 import json
+import platform
 import subprocess
 import sys
 import tempfile
