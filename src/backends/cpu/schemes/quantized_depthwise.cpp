@@ -202,7 +202,8 @@ class ByteDepthwiseKernel final : public Kernel {
     row_bytes_ = product_of({blocks_, kBlockBytes, lanes_});
     const size_t threads = static_cast<size_t>(context.device().threads), planes = s_.batch * vectors_;
     if (threads > 1 && planes < 4 * threads) cuts_ = std::min(s_.out_h, ceil_div(4 * threads, planes));
-    units_.reserve(context, planes * cuts_, ceil_div(sum_of({product_of({s_.extent_h(), row_bytes_}), product_of({columns_, lanes_})}), sizeof(float)));
+    units_.reserve(context, planes * cuts_,
+                   ceil_div(sum_of({product_of({s_.extent_h(), row_bytes_}), product_of({columns_, lanes_})}), sizeof(float)));
   }
 
   void run(RunContext& context) noexcept override {
@@ -256,7 +257,7 @@ class ByteDepthwiseKernel final : public Kernel {
   Requantization requantization_;
   void (*row_function_)(const ByteDepthwiseRow&) = nullptr;
   std::vector<uint8_t> weights_;
-  size_t panel_ = 0;  // bytes of the weights of a vector
+  size_t panel_ = 0;                              // bytes of the weights of a vector
   size_t blocks_ = 0, read_ = 0, row_bytes_ = 0;  // of a row
   size_t columns_ = 0, copied_ = 0;               // of a row with its padding; of those, in the image
   size_t cuts_ = 1;
