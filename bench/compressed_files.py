@@ -5,7 +5,7 @@
   python3 bench/compressed_files.py [NAME...] [--minnow build/release/bin/minnow] [--rounds N] [--threads N] [--page FILE]
 
 Models are the trained ones of bench/quantization_speed.py that hold a million weights or more. int8: weights and activations, `--data-free`; 4 bits:
-`--weights-only rtn`, blocks of 64, and of 128. "start" is loading, planning and the first run of the int8 file; files with and without codes take turns, in
+`--weights-only rtn`, blocks of 64, and of 128. Models that store weights in 16 bits are left out. "start" is loading, planning and the first run of the int8 file; files with and without codes take turns, in
 new processes, and the table has minima.
 """
 import argparse
@@ -29,6 +29,9 @@ def measure(name, arguments, folder):
     size = {"f32": f32.stat().st_size}
     if size["f32"] < LEAST:
         return None
+    call(arguments.minnow, "convert", f32, folder / "half.minnow", "--weights", "bf16")
+    if (folder / "half.minnow").stat().st_size > 0.75 * size["f32"]:
+        return None  # it has 16 bits already
     call(arguments.minnow, "convert", f32, folder / "coded.minnow", "--compress")
     size["f32 coded"] = (folder / "coded.minnow").stat().st_size
     call(arguments.minnow, "convert", f32, folder / "half.minnow", "--weights", "bf16", "--compress")

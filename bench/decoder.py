@@ -11,6 +11,7 @@ each round; the table has minima. The part of the bandwidth counts the weights t
 """
 import argparse
 import json
+import platform
 import subprocess
 import sys
 import tempfile
@@ -155,7 +156,7 @@ def main():
     if options.page:
         options.page.write_text(f"# A decoder with weights of few bits\n\n{LAYERS} layers, {count / 1e6:.0f} million random parameters ({WORDS} words, counted in both tables), {machine()}, "
                                 f"{time.strftime('%Y-%m-%d')}.\n\n```sh no-test\npython3 bench/decoder.py{' --peers PYTHON' if options.peers else ''} --rounds {options.rounds}\n```\n\n"
-                                "Symmetric blocks of 32 weights with scales of 16 bits, the same numbers in both engines; minima, taken in turns. The bandwidth is that of reading memory\n"
+                                f"Symmetric blocks of 32 weights with scales of 16 bits{', the same numbers in both engines' if options.peers else ''}; minima, taken in turns. The bandwidth is that of reading memory\n"
                                 "with as many threads in the same run.\n\n" + "\n".join(rows) + "\n")
 
 

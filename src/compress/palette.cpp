@@ -126,9 +126,8 @@ Paletted palettize(const Model& model, const PaletteOptions& options) try {
       const Tensor w = *value->constant();
       const size_t count = static_cast<size_t>(w.elements());
       const std::span<const float> weights(w.data<float>(), count);
-      const DType dtype = options.bits > 4 ? DType::u8 : options.bits > 2 ? DType::u4 : DType::u2;
-      std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
-      palette.resize(size_t{1} << bits_of(dtype), palette.back());
+      const DType dtype = options.bits == 8 ? DType::u8 : options.bits == 4 ? DType::u4 : DType::u2;
+      const std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
       Tensor indices(dtype, w.shape());
       uint8_t* index = static_cast<uint8_t*>(indices.writable().data());
       std::vector<float> found(count);

@@ -192,8 +192,35 @@ Graph::~Graph() {
   refund(charged_);
 }
 
+namespace {
+
+/// Names that are made later have higher numbers.
+void note_number(Graph& graph, uint64_t number) {
+  Graph* top = &graph;
+  while (top->outer) top = top->outer;
+  top->set_names_made(std::max(top->names_made(), number));
+}
+
+/// Names that are made later differ from `name`: a file that Minnow exported has names with numbers, too.
+void note_name(Graph& graph, std::string_view name) {
+  const size_t mark = name.rfind('#');
+  if (mark == std::string_view::npos) return;
+  constexpr size_t kMostDigits = 18;  // a number with more is not ours
+  const std::string_view digits = name.substr(mark + 1);
+  if (digits.empty() || digits.size() > kMostDigits) return;
+  uint64_t number = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '9') return;
+    number = 10 * number + static_cast<uint64_t>(digit - '0');
+  }
+  note_number(graph, number);
+}
+
+}  // namespace
+
 Value& Graph::add_input(std::string name, ValueType type) {
   charge(sizeof(Value));
+  note_name(*this, name);
   std::unique_ptr<Value> value(new Value(*this, std::move(name)));
   value->type = std::move(type);
   value->index_ = static_cast<uint32_t>(inputs_.size());
@@ -203,6 +230,7 @@ Value& Graph::add_input(std::string name, ValueType type) {
 
 Value& Graph::add_constant(Tensor tensor, std::string name) {
   charge(sizeof(Value));
+  note_name(*this, name);
   std::unique_ptr<Value> value(new Value(*this, name.empty() ? fresh_name("constant") : std::move(name)));
   value->type = ValueType::tensor(tensor.dtype(), tensor.shape());
   value->constant_ = std::move(tensor);
@@ -221,13 +249,17 @@ Node& Graph::add_node(std::string_view op, std::span<Value* const> inputs, std::
   node->graph_ = this;
   node->attributes = std::move(attributes);
   for (const auto& [key, value] : node->attributes)
-    if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) (*subgraph)->outer = this;
+    if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) {
+      (*subgraph)->outer = this;
+      note_number(*this, (*subgraph)->names_made());
+    }
   size_t count = inputs.size();
   while (count && !inputs[count - 1]) --count;
   node->inputs_.resize(count);
   node->outputs_.resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty()) continue;
+    note_name(*this, outputs[i]);
     node->outputs_[i].reset(new Value(*this, outputs[i]));
     node->outputs_[i]->producer_ = node.get();
     node->outputs_[i]->index_ = static_cast<uint32_t>(i);
@@ -262,6 +294,7 @@ void Graph::set_output(size_t i, Value& value) {
 
 void Graph::add_state(State state) {
   if (!state.current) {
+    note_name(*this, state.name);
     state_values_.push_back(std::unique_ptr<Value>(new Value(*this, state.name)));
     state_values_.back()->type = ValueType::tensor(state.initial.dtype(), state.initial.shape());
     state.current = state_values_.back().get();

@@ -170,6 +170,22 @@ TEST(ModelFile, names_made_later_differ_from_those_in_the_file) {
   EXPECT_NE(copy->add_constant(pattern({3})).name(), first);
 }
 
+TEST(Graph, names_made_later_differ_from_those_that_were_given) {
+  // A file that was exported has names of ours, in subgraphs too.
+  Graph graph;
+  graph.add_constant(pattern({2}), "constant#2");
+  graph.add_input("x#99999999999999999999", {});
+  graph.add_input("x#7y", {});
+  EXPECT_EQ(graph.add_constant(pattern({3})).name(), "constant#3");
+  auto inner = std::make_shared<Graph>();
+  inner->add_output(inner->add_constant(pattern({2}), "constant#5"));
+  const std::string outputs[] = {"y"};
+  graph.add_node("If", std::vector<Value*>{&graph.add_input("condition", {})}, outputs, {{"then_branch", Subgraph(inner)}});
+  EXPECT_EQ(graph.add_constant(pattern({3})).name(), "constant#6");
+  inner->add_constant(pattern({2}), "constant#9");
+  EXPECT_EQ(graph.add_constant(pattern({3})).name(), "constant#10");
+}
+
 TEST(ModelFile, a_node_without_a_required_input_is_refused_when_the_model_is_loaded) {
   const auto graph = parse_graph("graph {\n input x: f32[2]\n y = Transpose(x) @\"turned\"\n output y\n}");
   graph->first()->set_input(0, nullptr);

@@ -265,7 +265,7 @@ def prepare_qat(model: ModelPath | nn.Module, calibration: Samples | None = None
         ...
         minnow.compress.convert(network.eval(), "integers.minnow")
 
-    model: a file of any format, what load_trainable() gave, or a module. calibration: as for minnow.quantize(); ranges begin with what `method` finds
+    model: a file of any format, a module, or what load() or load_trainable() gave; load() has joined batch normalizations with their layers. calibration: as for minnow.quantize(); ranges begin with what `method` finds
     there, without it with the first batch. weights: "minmax", scales of the largest weight, or "lsq", learned ones. activations: "ema", moving averages
     of the batches' ranges with the share `averaging` (None: all that was there); "lsq", learned scales; "pact", learned upper ends; the latter two need calibration. weight_bits: 2
     to 8; per_channel: a scale for each output channel; symmetric: activations around 0. skip: nodes or operators that stay float32. parameters:
@@ -292,7 +292,7 @@ def prepare_qat(model: ModelPath | nn.Module, calibration: Samples | None = None
         raise InvalidArgument("the module rounds already")
     constant: set[str] = set()
     if isinstance(model, nn.LoadedModule):
-        raise InvalidArgument("a LoadedModule has optimized layers; give the file itself, or what load_trainable makes of it")
+        source = model._loaded.model
     elif isinstance(model, nn.Module):
         examples = list(example_inputs) if example_inputs is not None else _examples(calibration)
         if not examples:

@@ -379,13 +379,11 @@ void quantize_by(const float* x, size_t count, float scale, int32_t zero_point, 
     return hn::Add(nearest(hn::IfThenZeroElse(is_nan, q)), hn::Set(D(), zero_point));
   };
   size_t i = 0;
-#if HWY_TARGET == HWY_AVX3
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(hn::LoadU(d, x + i + k * kLanes));
-    store_together<4>(four, is_signed, y + i);
+    store_rows<4>(four, is_signed, y + i, kLanes);
   }
-#endif
   for (; i + kLanes <= count; i += kLanes) store(of(hn::LoadU(d, x + i)), is_signed, y + i);
   if (i == count) return;
   float rest[kLanes] = {};
@@ -435,8 +433,14 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   const D d;
   const V bias = hn::LoadU(d, t.bias);
   uint8_t* y = t.y[0];
-  for (size_t i = 0; i < count; ++i, x += kLanes, y += kLanes)
-    store(requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), x)), bias), t, 0), t.is_signed, y);
+  const auto of = [&](const float* from) HWY_ATTR { return requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), from)), bias), t, 0); };
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4, x += 4 * kLanes, y += 4 * kLanes) {
+    V four[4];
+    MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(x + k * kLanes);
+    store_rows<4>(four, t.is_signed, y, kLanes);
+  }
+  for (; i < count; ++i, x += kLanes, y += kLanes) store(of(x), t.is_signed, y);
 }
 
 #if !MINNOW_SMALL

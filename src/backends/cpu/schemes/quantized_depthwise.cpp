@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise minnow.QuantizedConv and QLinearConv with constant weights, exact: four neighbouring pixels of a channel at once where the
-// machine multiplies bytes, else lane by lane in f32, whose sums are exact integers there.
+// Depthwise minnow.QuantizedConv and QLinearConv with constant weights, exact: some neighbouring pixels of a channel at once where there
+// are kernels for it, else lane by lane in f32, whose sums are exact integers there.
 #include <algorithm>
 #include <cstring>
 
@@ -125,20 +125,35 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_uniq
 
 constexpr size_t kMostRows = 16;  // of a filter
 
-size_t pieces_of(const ConvShape& s) { return ceil_div(s.kernel_w + (s.stride_w == 1 ? 1 : 0), kByteColumns); }
+/// Where blocks of columns begin, and which of them an output reads.
+struct Blocks {
+  Blocks(const ByteDepthwiseKernels& kernels, const ConvShape& s)
+      : columns(kernels.columns),
+        step(columns / 2),
+        shifts(std::max<size_t>(1, step / s.stride_w)),
+        pieces(ceil_div(s.kernel_w + shifts - 1, columns)) {}
+  size_t columns, step, shifts, pieces;
+};
 
 Estimate estimate_bytes(const NodeView& node, const Device& device) {
   const Kernels& kernels = *cpu_device(device).kernels;
-  if (!kernels.byte_depthwise->arrange || !runs(*kernels.integer, IntegerForm::bytes))
+  const ByteDepthwiseKernels& rows = *kernels.byte_depthwise;
+  if (!rows.columns || (rows.needs_bytes && !runs(*kernels.integer, IntegerForm::bytes)))
     return unavailable("the machine does not multiply bytes");
   if (const std::string refusal = refusal_of(node, device); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
-  if (s.stride_w > 2 || s.dilation_w != 1 || s.kernel_h > kMostRows || pieces_of(s) > 2)
-    return declined("the filter is too large, or its columns are too far apart");
-  const std::vector<int32_t> weights = weights_of(node, s);
-  if (std::any_of(weights.begin(), weights.end(), [](int32_t w) { return w < -128 || w > 127; }))
-    return declined("weights less their zero points are no bytes");
-  return quantized_conv_estimate(node, device, 1.0);
+  const auto has_rows = [&] {
+    const size_t pieces = Blocks(rows, s).pieces;
+    return pieces <= kByteDepthwisePieces && rows.rows[pieces - 1][s.stride_w - 1];
+  };
+  if (s.stride_w > 2 || s.dilation_w != 1 || s.kernel_h > kMostRows || !has_rows())
+    return declined("there are no kernels for filters of this width, or its columns are too far apart");
+  if (rows.needs_bytes) {
+    const std::vector<int32_t> weights = weights_of(node, s);
+    if (std::any_of(weights.begin(), weights.end(), [](int32_t w) { return w < -128 || w > 127; }))
+      return declined("weights less their zero points are no bytes");
+  }
+  return quantized_conv_estimate(node, device, rows.needs_bytes ? 1.0 : 0.6);
 }
 
 // Row by row of a vector of channels: each row of the image is put into blocks once, in a ring of as many rows as a filter spans.
@@ -148,26 +163,30 @@ class ByteDepthwiseKernel final : public Kernel {
       : s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         lanes_(kernels_.lanes),
+        block_(*kernels_.byte_depthwise, s_),
         source_(source_of(context.node())),
         vectors_(ceil_div(s_.out_channels, lanes_)),
         requantization_(context.node(), s_.out_channels, 1, kernels_) {
-    const size_t pieces = pieces_of(s_), shifts = s_.stride_w == 1 ? 2 : 1, taps = s_.taps();
-    row_function_ = kernels_.byte_depthwise->rows[pieces - 1][s_.stride_w - 1];
+    const ByteDepthwiseKernels& rows = *kernels_.byte_depthwise;
+    const size_t pieces = block_.pieces, shifts = block_.shifts, taps = s_.taps();
+    row_function_ = rows.rows[pieces - 1][s_.stride_w - 1];
     const std::vector<int32_t> w = weights_of(context.node(), s_);
-    panel_ = s_.kernel_h * pieces * shifts * lanes_ * kByteColumns;
+    panel_ = s_.kernel_h * pieces * shifts * lanes_ * kBlockBytes;
     weights_.resize(vectors_ * panel_);
-    const int32_t offset = byte_offset(*kernels_.integer, source_.is_signed);
-    flips_ = offset != 0;
+    const int32_t offset = source_.is_signed ? rows.signed_offset : 0;
     uint8_t* to = weights_.data();
     for (size_t v = 0; v < vectors_; ++v)
       for (size_t ky = 0; ky < s_.kernel_h; ++ky)
         for (size_t piece = 0; piece < pieces; ++piece)
           for (size_t shift = 0; shift < shifts; ++shift)
             for (size_t lane = 0; lane < lanes_; ++lane)
-              for (size_t i = piece * kByteColumns; i < (piece + 1) * kByteColumns; ++i) {
+              for (size_t i = piece * block_.columns; i < (piece + 1) * block_.columns; ++i) {
                 const size_t channel = v * lanes_ + lane;
                 const bool used = channel < s_.out_channels && i >= shift && i - shift < s_.kernel_w;
-                *to++ = used ? static_cast<uint8_t>(w[channel * taps + ky * s_.kernel_w + i - shift]) : uint8_t{0};
+                const int16_t weight = used ? static_cast<int16_t>(w[channel * taps + ky * s_.kernel_w + i - shift]) : int16_t{0};
+                const size_t bytes = kBlockBytes / block_.columns;  // the low one is the first
+                std::memcpy(to, &weight, bytes);
+                to += bytes;
               }
     for (size_t c = 0; c < s_.out_channels; ++c) {
       int32_t sum = 0;
@@ -175,15 +194,16 @@ class ByteDepthwiseKernel final : public Kernel {
       requantization_.bias_of(0, c) -= (source_.zero_point + offset) * sum;
     }
     // Blocks for whole tiles of outputs, however wide these are. Outputs beyond the last one may read anything.
-    read_ = (s_.out_w - 1) / shifts + 2 * (pieces - 1) + 1;
-    blocks_ = ceil_div(s_.out_w + kByteDepthwiseMost, shifts) + 2 * (pieces - 1);
-    inside_ = std::min(read_, ceil_div(s_.pad_left, 2));
-    const size_t columns = s_.in_w + s_.pad_left;
-    inside_end_ = columns < kByteColumns ? inside_ : std::clamp((columns - kByteColumns) / 2 + 1, inside_, read_);
-    row_bytes_ = product_of({blocks_, kByteColumns, lanes_});
+    const size_t blocks_an_output = std::max<size_t>(1, s_.stride_w / block_.step);
+    read_ = (s_.out_w - 1) / shifts * blocks_an_output + 2 * (pieces - 1) + 1;
+    blocks_ = ceil_div(s_.out_w + kByteDepthwiseMost, shifts) * blocks_an_output + 2 * (pieces - 1);
+    columns_ = block_.step * (read_ - 1) + block_.columns;
+    copied_ = std::min(s_.in_w, columns_ - std::min(columns_, s_.pad_left));
+    row_bytes_ = product_of({blocks_, kBlockBytes, lanes_});
     const size_t threads = static_cast<size_t>(context.device().threads), planes = s_.batch * vectors_;
     if (threads > 1 && planes < 4 * threads) cuts_ = std::min(s_.out_h, ceil_div(4 * threads, planes));
-    units_.reserve(context, planes * cuts_, product_of({s_.extent_h(), row_bytes_}) / sizeof(float));
+    units_.reserve(context, planes * cuts_,
+                   ceil_div(sum_of({product_of({s_.extent_h(), row_bytes_}), product_of({columns_, lanes_})}), sizeof(float)));
   }
 
   void run(RunContext& context) noexcept override {
@@ -203,56 +223,43 @@ class ByteDepthwiseKernel final : public Kernel {
     const uint8_t* rows[kMostRows];
     const ByteDepthwiseRow r{rows, s_.kernel_h, weights_.data() + vector * panel_, s_.out_w, &to};
     const size_t height = s_.extent_h();
+    uint8_t* padded = ring + height * row_bytes_;
+    std::memset(padded, source_.zero_point, columns_ * lanes_);
     size_t made = 0;  // rows from the top of the padding that are in the ring, or not needed any more
     Stop stop;
     for (size_t row = first; row < last; ++row) {
       if (stop.after(s_.out_w * s_.taps())) return;
       const size_t top = row * s_.stride_h;
-      for (made = std::max(made, top); made < top + height; ++made) arrange_row(x, made, ring + made % height * row_bytes_);
+      for (made = std::max(made, top); made < top + height; ++made) arrange_row(x, made, padded, ring + made % height * row_bytes_);
       for (size_t ky = 0; ky < s_.kernel_h; ++ky) rows[ky] = ring + (top + ky * s_.dilation_h) % height * row_bytes_;
       to.y[0] = y + row * s_.out_w * lanes_;
       row_function_(r);
     }
   }
 
-  void arrange_row(const uint8_t* x, size_t place, uint8_t* blocks) const noexcept {
-    const auto arrange = kernels_.byte_depthwise->arrange;
-    const uint8_t zero = static_cast<uint8_t>(source_.zero_point);
-    if (place < s_.pad_top || place - s_.pad_top >= s_.in_h) {
-      std::memset(blocks, flips_ ? zero ^ 0x80 : zero, row_bytes_);
-      return;
-    }
-    x += (place - s_.pad_top) * s_.in_w * lanes_;
-    const auto arrange_border = [&](size_t block) {
-      uint8_t columns[kByteColumns * kMostLanes];
-      for (size_t i = 0; i < kByteColumns; ++i) {
-        const size_t column = 2 * block + i;
-        if (column >= s_.pad_left && column - s_.pad_left < s_.in_w)
-          std::memcpy(columns + i * lanes_, x + (column - s_.pad_left) * lanes_, lanes_);
-        else
-          std::memset(columns + i * lanes_, zero, lanes_);
-      }
-      arrange(columns, 1, flips_, blocks + block * kByteColumns * lanes_);
-    };
-    for (size_t block = 0; block < inside_; ++block) arrange_border(block);
-    if (inside_ < inside_end_)
-      arrange(x + (2 * inside_ - s_.pad_left) * lanes_, inside_end_ - inside_, flips_, blocks + inside_ * kByteColumns * lanes_);
-    for (size_t block = inside_end_; block < read_; ++block) arrange_border(block);
+  /// `padded`: a row with its padding, whose columns in the image are written.
+  void arrange_row(const uint8_t* x, size_t place, uint8_t* padded, uint8_t* blocks) const noexcept {
+    uint8_t* inside = padded + s_.pad_left * lanes_;
+    if (place < s_.pad_top || place - s_.pad_top >= s_.in_h)
+      std::memset(inside, source_.zero_point, copied_ * lanes_);
+    else
+      std::memcpy(inside, x + (place - s_.pad_top) * s_.in_w * lanes_, copied_ * lanes_);
+    kernels_.byte_depthwise->arrange(padded, read_, source_.is_signed, blocks);
   }
 
-  static constexpr size_t kMostLanes = 16;
+  static constexpr size_t kBlockBytes = 4;  // of a lane
   ConvShape s_;
   const Kernels& kernels_;
   size_t lanes_;
+  Blocks block_;
   ByteSource source_;
   size_t vectors_;
   Requantization requantization_;
   void (*row_function_)(const ByteDepthwiseRow&) = nullptr;
   std::vector<uint8_t> weights_;
-  size_t panel_ = 0;  // bytes of the weights of a vector
-  bool flips_ = false;
+  size_t panel_ = 0;                              // bytes of the weights of a vector
   size_t blocks_ = 0, read_ = 0, row_bytes_ = 0;  // of a row
-  size_t inside_ = 0, inside_end_ = 0;            // blocks that lie in the image
+  size_t columns_ = 0, copied_ = 0;               // of a row with its padding; of those, in the image
   size_t cuts_ = 1;
   Units units_;
 };
