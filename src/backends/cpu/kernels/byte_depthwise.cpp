@@ -32,9 +32,9 @@ constexpr int kColumns = 4, kMost = 14, kFewer = 8;
 #define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 MINNOW_DOT HWY_INLINE V dot(V sum, V x, V w) { return V{_mm512_dpbusd_epi32(sum.raw, x.raw, w.raw)}; }
 #else
-// As many outputs as registers hold; seven divides the widths of the usual networks. Beside f32 sums: 8 channels of 112 x 112, 3x3,
-// 118 -> 46 us; 128 of 14 x 14, 39 -> 19 (Zen 3, 2026-11-28).
-constexpr int kColumns = 2, kMost = 8, kFewer = 7;
+// As many outputs as registers hold. Beside f32 sums, 8 channels of 112 x 112, 3x3: 118 -> 46 us (Zen 3, 2026-11-28). Tiles of seven, which
+// widths of 7 and 14 would fill, add 10 KB.
+constexpr int kColumns = 2, kMost = 8, kFewer = 8;
 #define MINNOW_DOT
 HWY_INLINE V dot(V sum, V x, V w) { return hn::Add(sum, V{_mm256_madd_epi16(x.raw, w.raw)}); }
 #endif
