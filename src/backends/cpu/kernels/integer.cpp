@@ -364,15 +364,13 @@ template <bool kMend>
 void quantize_by(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y) {
   const DF d;
   const float lowest = is_signed ? -128.0f : 0.0f, highest = is_signed ? 127.0f : 255.0f, zero = static_cast<float>(zero_point);
-  // 32-bit ARM divides by estimates of reciprocals, and that of the largest numbers is 0: both sides are made smaller.
-  const float smaller = HWY_ARCH_ARM_V7 && scale > 1e25f ? 0x1p-64f : 1;
-  const Quotient<kMend> quotient(scale * smaller);
+  const Quotient<kMend> quotient(scale);
   // Infinities have no remainder, so x is cut beforehand. A cut number's quotient rounds to the bound.
   const float unit = kMend ? scale : 1;
   const auto low = hn::Set(d, (lowest - zero) * unit), high = hn::Set(d, (highest - zero) * unit);
   const auto of = [&](hn::Vec<DF> v) HWY_ATTR {
     auto q = v;
-    if constexpr (!kMend) q = quotient.of(HWY_ARCH_ARM_V7 ? hn::Mul(v, hn::Set(d, smaller)) : v);
+    if constexpr (!kMend) q = quotient.of(v);
     const auto is_nan = hn::IsNaN(q);
     q = hn::Min(hn::Max(q, low), high);
     if constexpr (kMend) q = quotient.of(q);
