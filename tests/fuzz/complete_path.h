@@ -35,7 +35,8 @@ struct Outcome {
 ///   inputs and weights change the outputs as much.
 /// Errors of the public kinds are expected from any step; but if the imported graph runs, the optimized one must run too.
 /// Throws std::logic_error that names the broken promise; any other exception is a fault as well.
+/// The bytes also choose sizes that the file leaves open.
 /// Caffe: the bytes are the network's text, a zero byte and the weights.
-Outcome run_complete_path(const Target& target, std::string_view bytes, uint64_t seed = 1);
+Outcome run_complete_path(const Target& target, std::string_view bytes);
 
 }  // namespace minnow::fuzz

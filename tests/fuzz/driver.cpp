@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
         !first ? seeds[i] : target.mutate(previous.empty() || random.one_in(2) ? seeds[random.below(seeds.size())] : previous, random);
     limit_seconds(kMostSeconds);
     try {
-      const Outcome outcome = run_complete_path(target, current, 1 + current.size() % 16);
+      const Outcome outcome = run_complete_path(target, current);
       ++reached[static_cast<size_t>(outcome.reached)];
       if (tell) std::printf("%d %s\n", static_cast<int>(outcome.reached), outcome.error.c_str());
       // A file that runs is worth changing again.

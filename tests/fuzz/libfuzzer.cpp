@@ -33,7 +33,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    run_complete_path(target(), {reinterpret_cast<const char*>(data), size}, 1 + size % 16);
+    run_complete_path(target(), {reinterpret_cast<const char*>(data), size});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     std::abort();
