@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks on a device beside PyTorch on the same device, in one run.
 
-usage: bench/devices.py MINNOW [--backend cuda vulkan opencl] [--precision low] [--networks resnet18 ...] [--batch 1 32] [--seconds 0.5]
+usage: bench/devices.py MINNOW [--backend cuda vulkan opencl] [--precision tf32|low] [--networks resnet18 ...] [--batch 1 32] [--seconds 0.5]
 
 MINNOW is the command. Needs torch, torchvision and onnx. Networks have random weights. Both sides compute in f32 (torch also with TF32); with
---precision low both compute in f16 (torch with channels last).
+--precision tf32 both use TF32, with low both compute in f16 (torch with channels last).
 Every time includes the copies of the input and of the result, f32 arrays in ordinary memory; "without copies" are torch's first times without
 them. torch replays a CUDA graph. Minima of interleaved rounds, in milliseconds;
 "difference" is the largest one from torch's f32 result, as a part of the largest element.
@@ -102,14 +102,15 @@ def main():
     parser.add_argument("minnow")
     parser.add_argument("--backend", nargs="+", default=["cuda"])
     parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement of Minnow")
-    parser.add_argument("--precision", default="normal", choices=["normal", "low"])
+    parser.add_argument("--precision", default="normal", choices=["normal", "tf32", "low"])
     parser.add_argument("--networks", nargs="+", default=["squeezenet1_1", "mobilenet_v2", "resnet18", "resnet50"])
     parser.add_argument("--batch", nargs="+", type=int, default=[1, 32])
     arguments = parser.parse_args()
     low = arguments.precision == "low"
     torch.backends.cudnn.benchmark = True
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
-    ours_name, names = ("f16", ["f16", "f32"]) if low else ("f32", ["f32", "TF32"])
+    ours_name = {"normal": "f32", "tf32": "TF32", "low": "f16"}[arguments.precision]
+    names = ["f16", "f32"] if low else ["TF32", "f32"] if arguments.precision == "tf32" else ["f32", "TF32"]
     print(f"| network | batch | backend | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |\n|---|---|---|---|---|---|---|---|---|")
     for name in arguments.networks:
         network = settled(getattr(torchvision.models, name)(weights=None))
@@ -121,13 +122,13 @@ def main():
                 model = str(folder / "model.minnow")
                 subprocess.run([arguments.minnow, "convert", str(folder / "model.onnx"), model], check=True, capture_output=True)
                 network.cuda()
-                sides = [Graph(network, x, half=True), Graph(network, x)] if low else [Graph(network, x), Graph(network, x, tf32=True)]
+                sides = [Graph(network, x, half=low, tf32=arguments.precision == "tf32"), Graph(network, x, tf32=arguments.precision == "normal")]
                 ours, torchs = {backend: float("inf") for backend in arguments.backend}, [float("inf")] * 2
                 for _ in range(3):
                     for backend in ours:
                         ours[backend] = min(ours[backend], minnow_seconds(arguments.minnow, model, backend, arguments.precision, x.shape, arguments.seconds))
                     torchs = [min(best, side.seconds(30)) for best, side in zip(torchs, sides)]
-                expected = sides[1 if low else 0].run().numpy()
+                expected = sides[0 if arguments.precision == "normal" else 1].run().numpy()
                 for backend, seconds in ours.items():
                     found = minnow_result(arguments.minnow, model, backend, arguments.precision, x, folder)
                     difference = np.abs(found - expected).max() / np.abs(expected).max()

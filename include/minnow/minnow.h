@@ -71,7 +71,7 @@ struct SchemeTime {
 
 struct SessionOptions {
   int threads = 0;                   // 0: all cores
-  std::string precision = "normal";  // "high", "normal", "low"
+  std::string precision = "normal";  // "high", "normal", "tf32" (GPUs may round the factors of products to TF32), "low"
   std::string memory = "normal";     // "low": weights and scratch take the least memory, at the price of time
   bool pin_threads = false;          // each thread of the process's pool stays on one core (the caller's own thread is left alone)
   /// "performance", "balanced", "efficient": when a session is made, replaces the defaults of threads, pin_threads, cores and active_wait,

@@ -214,7 +214,7 @@ MINNOW_C_API minnow_status minnow_model_output(const minnow_model* model, size_t
 typedef struct minnow_session_options {
   uint32_t struct_size;  /* sizeof(minnow_session_options) */
   int32_t threads;       /* 0: all cores */
-  const char* precision; /* "high", "normal", "low"; NULL: "normal" */
+  const char* precision; /* "high", "normal", "tf32", "low"; NULL: "normal" */
   const char* memory;    /* "normal", "low"; NULL: "normal" */
   uint64_t memory_limit; /* bytes that runs may hold, beside weights, inputs and outputs; 0: physical memory */
   double time_limit;     /* seconds that a run may take, planning included; 0: no limit */

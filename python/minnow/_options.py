@@ -9,7 +9,7 @@ from typing import Any, Literal, Mapping, Sequence, TypedDict, Union
 class RunOptions(TypedDict, total=False):
     """All are optional, and another name is an InvalidType."""
     threads: int  #: that compute; 0, the default, takes all cores
-    precision: Literal["normal", "high", "low"]  #: "high": plain sums only; "normal": may use Winograd; "low": may compute in 16 bits
+    precision: Literal["normal", "high", "tf32", "low"]  #: "high": plain sums only; "normal": may use Winograd; "tf32": GPUs may round the factors of products to TF32; "low": may compute in 16 bits
     memory: Literal["normal", "low"]  #: "low": weights and scratch take the least memory, at the price of time
     backend: Union[str, Sequence[str]]  #: "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", or several to choose from; "auto": a device, if there is one, and the processor
     memory_limit: int  #: bytes that a run may hold beside weights, inputs and outputs; 0: physical memory

@@ -21,8 +21,9 @@
 
 namespace minnow {
 
-/// `high`: no Winograd beyond F(2x2), no Strassen. `normal`: both allowed. `low`: bf16 or f16 arithmetic allowed.
-enum class Precision : uint8_t { high, normal, low };
+/// `high`: no Winograd beyond F(2x2), no Strassen. `normal`: both allowed. `tf32`: besides, products on a GPU's tensor cores may round their
+/// operands to TF32. `low`: bf16 or f16 arithmetic allowed.
+enum class Precision : uint8_t { high, normal, tf32, low };
 
 /// The memory layout of a tensor. packed: [N][C / c][spatial...][c] with c = Device::pack; the channels are axis 1 of a tensor of rank 2 or
 /// more. If C is not a multiple of c, the remaining lanes are unspecified, possibly NaN, and must not influence other lanes.

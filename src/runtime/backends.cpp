@@ -134,10 +134,12 @@ BackendOptions backend_options(const SessionOptions& options) {
   made.low_memory = options.memory == "low";
   if (options.precision == "high")
     made.precision = Precision::high;
+  else if (options.precision == "tf32")
+    made.precision = Precision::tf32;
   else if (options.precision == "low")
     made.precision = Precision::low;
   else if (options.precision != "normal")
-    throw InvalidArgument("precision is \"{}\", it should be high, normal or low", options.precision);
+    throw InvalidArgument("precision is \"{}\", it should be high, normal, tf32 or low", options.precision);
   made.isa = options.isa;
   made.kernel_cache = options.kernel_cache;
   return made;

@@ -168,7 +168,7 @@ class Completion(CommandTest):
         self.assertLessEqual(set(COMMANDS), set(self.bash("")))
         self.assertEqual(self.bash("com"), ["compare", "completion"])
         self.assertEqual(self.bash("run", "--prec"), ["--precision"])
-        self.assertEqual(self.bash("run", "--precision", ""), ["high", "normal", "low"])
+        self.assertEqual(self.bash("run", "--precision", ""), ["high", "normal", "tf32", "low"])
         self.assertEqual(self.bash("run", "-p", "l"), ["low"])
         self.assertEqual(self.bash("run", "--backend", "=", "ref"), ["reference"])
         self.assertEqual(self.bash("completion", ""), ["bash", "zsh", "fish"])

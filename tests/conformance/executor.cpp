@@ -35,7 +35,7 @@ Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph) {
   SessionOptions options;
   options.threads = 1;
   options.backends = {backend_of(backend)};
-  if (is_low(backend)) options.precision = "low";
+  if (!precision_of(backend).empty()) options.precision = precision_of(backend);
   const auto session = std::make_shared<Session>(Model::from_graph(std::move(graph)), options);
   return [session](std::span<const Datum> inputs) { return session->run_any(inputs); };
 }

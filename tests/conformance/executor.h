@@ -12,12 +12,15 @@
 
 namespace minnow::test {
 
-/// Runs a graph: "evaluate" (the operators' references, one after the other), "reference" or "cpu" (a session on that backend),
-/// "express" (calls of an expression), "cpu-low" and others with "-low" (a session at precision low).
-inline bool is_low(std::string_view backend) { return backend.ends_with("-low"); }
-inline std::string backend_of(std::string_view backend) {
-  return std::string(backend.substr(0, backend.size() - (is_low(backend) ? 4 : 0)));
+/// The precision that a backend's name ends with; empty: normal.
+inline std::string_view precision_of(std::string_view backend) {
+  const size_t dash = backend.find('-');
+  return dash == std::string_view::npos ? "" : backend.substr(dash + 1);
 }
+inline std::string backend_of(std::string_view backend) { return std::string(backend.substr(0, backend.find('-'))); }
+
+/// Runs a graph: "evaluate" (the operators' references, one after the other), "reference" or "cpu" (a session on that backend),
+/// "express" (calls of an expression), "cpu-low" and "cuda-tf32" (a session at that precision).
 using Run = std::function<std::vector<Datum>(std::span<const Datum> inputs)>;
 Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph);
 

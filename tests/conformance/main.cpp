@@ -2,7 +2,7 @@
 // Runs the suites of cases: the corner cases, the onnx package's, and the models of the corpus.
 //
 //   conformance_tests [--suite node]... [--optimize] [--constants|--weights] [--export]
-//                     [--backend reference|cpu|cuda|opencl|vulkan|gles|cpu-low|cuda-low|evaluate|express]
+//                     [--backend reference|cpu|cuda|opencl|vulkan|gles|cpu-low|cuda-low|cuda-tf32|evaluate|express]
 //                     [--filter substring] [--every N] [--compile] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
@@ -40,7 +40,7 @@ namespace {
 constexpr int kSkipped = 77;  // exit status
 // At precision low products are of bf16, of 8 bits: 2^-9 of each factor, and the errors of a network's layers add up. The largest
 // difference in the corpus, but for the cases of expected_failures.txt, is 0.051 of the largest output.
-constexpr double kLowTolerance = 0.06;
+constexpr double kLowTolerance = 0.06, kTf32Tolerance = 0.01;  // TF32 has 11 bits
 
 struct Options {
   std::vector<std::string> suites;
@@ -220,7 +220,9 @@ int run(const Options& options) {
         rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread, 0};
         if (one.suite == "corpus-tflite") rule.steps = one.exact ? 0 : std::max<int64_t>(1, static_cast<int64_t>(one.spread));
       }
-      if (is_low(options.backend) && !random) rule.kind = Rule::Kind::largest, rule.tolerance = std::max(rule.tolerance, kLowTolerance);
+      const std::string_view precision = precision_of(options.backend);
+      if (!precision.empty() && !random)
+        rule.kind = Rule::Kind::largest, rule.tolerance = std::max(rule.tolerance, precision == "low" ? kLowTolerance : kTf32Tolerance);
       rule.ties = ties;
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
@@ -234,7 +236,7 @@ int run(const Options& options) {
       if (skip && !failure.empty()) {
         if (options.list_failures) std::printf("expected %s: %s\n", one.id().c_str(), failure.c_str());
         report(one, failure, true);
-      } else if (skip && !is_low(options.backend)) {  // which is f32 where the machine has nothing faster
+      } else if (skip && precision.empty()) {  // which is f32 where the machine has nothing faster
         report(one, format("passes; take it off expected_failures.txt (\"{}\")", expected->reason), false);
       } else {
         report(one, failure, random && failure.empty());

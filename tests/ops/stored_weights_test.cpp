@@ -186,7 +186,7 @@ TEST(StoredWeights, models_compute_as_if_they_were_widened) {
     const Bytes bytes = written(graph, round_weights(graph, dtype));
     const Model wide = Model::from_graph(read(bytes)), narrow = Model::from_memory(bytes);
     EXPECT_EQ(narrow.weight_bytes() * 2, wide.weight_bytes());
-    for (const char* precision : {"high", "normal", "low"}) {
+    for (const char* precision : {"high", "normal", "tf32", "low"}) {
       SCOPED_TRACE(format("{} {}", dtype, precision));
       SessionOptions options;
       options.precision = precision;

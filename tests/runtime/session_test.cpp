@@ -302,7 +302,7 @@ TEST(Session, wrong_options) {
   options.precision = "perfect";
   std::string text;
   EXPECT_EQ(kind_of_failure([&] { Session(small_model(), options); }, &text), ErrorKind::invalid_argument);
-  EXPECT_THAT(text, HasSubstr("high, normal or low"));
+  EXPECT_THAT(text, HasSubstr("high, normal, tf32 or low"));
   options = {};
   options.backends = {"abacus"};
   EXPECT_EQ(kind_of_failure([&] { Session(small_model(), options); }, &text), ErrorKind::invalid_argument);

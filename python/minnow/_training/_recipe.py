@@ -81,7 +81,7 @@ _OBJECT: Check = lambda value: None if not isinstance(value, (str, bytes, int, f
 #: The keys of each table with their defaults and checks.
 KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
     "": {"model": (None, _either(_text, _files, _OBJECT)), "task": ("classify", _choice("classify", "regress", "detect")), "output": ("training", _text),
-         "epochs": (10, _integer(1)), "batch": (32, _integer(1)), "seed": (0, _integer(0, 2**63 - 1)), "precision": ("normal", _choice("normal", "high", "low")),
+         "epochs": (10, _integer(1)), "batch": (32, _integer(1)), "seed": (0, _integer(0, 2**63 - 1)), "precision": ("normal", _choice("normal", "high", "tf32", "low")),
          "threads": (0, _integer(0, 1024)), "loss": (None, _either(_choice("cross_entropy", "focal", "mse", "l1", "huber"), _OBJECT)),
          "label_smoothing": (0.0, _number(0, 1, True)), "resume": (True, _truth)},
     "data": {"train": (None, _either(_text, _OBJECT)), "validation": (None, _either(_text, _number(0, 1, True), _OBJECT)), "size": (None, _size), "mode": ("RGB", _choice("RGB", "L")),

@@ -700,7 +700,7 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     naming all missing operators, InvalidArgument (a ValueError) for an unknown value or a shape that does not fit, and InvalidType
     (a TypeError) for an unknown option.
 
-    options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
+    options: threads (0: all cores), precision ("normal", "high", "tf32", "low"), memory ("normal"; "low": the least memory, at the price of time),
     backend ("cpu", "auto", "cuda", "opencl", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
     "balanced", "efficient"), tuning (a file of tools.tune(); a UserWarning says if it has no entry for this model and machine),
     weight_cache (a file in which processes share the packed weights of this model; the first run that packs writes it, and replaces it,

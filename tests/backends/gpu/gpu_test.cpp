@@ -107,6 +107,16 @@ TEST_P(Gpu, computes_with_16_bits_at_low_precision) {
   }
 }
 
+TEST_P(Gpu, computes_products_with_tf32_where_that_is_allowed) {
+  options.precision = "tf32";
+  const Model model = network();
+  Session device(model, options);
+  for (const int64_t n : {1, 3}) {
+    const Tensor x = random_tensor({n, 3, 17, 19}, 7);
+    expect_close(device.run(std::vector<TensorView>{x})[0], Session(model).run(std::vector<TensorView>{x})[0], 3e-3);
+  }
+}
+
 TEST_P(Gpu, a_callback_reads_and_replaces_packed_tensors) {
   options.precision = "low";
   const Model model = network();

@@ -68,7 +68,7 @@ Estimate estimate(const NodeView& node, const Device& device, size_t outputs, si
   if (!form)
     return declined("the kernel {}x{} has no F({}) of stride {}, dilation 1 and one group", s.kernel_h, s.kernel_w, outputs, stride);
   if (s.in_channels > kLongestSum) return declined("sums of {} channels are too long for it", s.in_channels);
-  const double most = kMostError[device.precision == Precision::high ? 0 : device.precision == Precision::normal ? 1 : 2];
+  const double most = kMostError[device.precision == Precision::high ? 0 : device.precision == Precision::low ? 2 : 1];
   // Without fused multiply-adds it is up to a fifth larger. With few channels plain sums are short and round little (the worst layer of the
   // corpus, of one channel, has 4.9 instead of 1.9 times with F(4)).
   const double error = form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) * (s.in_channels < 16 ? 2.6 : 1);

@@ -363,7 +363,7 @@ Estimate estimate_packed(const NodeView& node, const Device& device) {
   Estimate result = estimate(node, device);
   if (!result.declined.empty()) return result;
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
-  if (packed_name(node, device).empty()) return declined("the precision does not allow 16 bits");
+  if (packed_name(node, device).empty()) return declined("the precision allows neither 16 bits nor TF32");
   if (node.output_shape(0).rank() < 3) return declined("there are no spatial dimensions");
   result = Estimate(0.5 * (3e-6 + result.seconds));
   for (size_t i = 0; i < node.input_count(); ++i) {
@@ -390,7 +390,7 @@ std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) {
     const std::string_view dtype = dialect_name(node.input_dtype(i));
     given.push_back(Given::input(i));
     if (role == Role::alike || role == Role::places) {
-      parameters += format("UPDATE(uint4, x{}), ", i);
+      parameters += format("UPDATE(CHUNK, x{}), ", i);
       loads += format("  float l{}[8];\n  load_chunk(l{}, x{} + {});\n", i, i, i, role == Role::alike ? "i" : "i / P");
       lanes += format("    const float v{} = l{}[e];\n", i, i);
     } else {
@@ -400,9 +400,9 @@ std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) {
   }
   for (const Given& last : {Given::output(0), Given(packed.count()), Given(packed.positions), Given(packed.channels), Given(packed.chunks)})
     given.push_back(last);
-  const std::string source = format("#define T16 {}\n{}", packed_name(node, context.device()), kChunks) +
+  const std::string source = chunk_definitions(packed_name(node, context.device())) +
                              format(
-                                 "KERNEL(elementwise)({}WRITE(uint4, y), const int n, const int P, const int C, const int CB) {{\n"
+                                 "KERNEL(elementwise)({}WRITE(CHUNK, y), const int n, const int P, const int C, const int CB) {{\n"
                                  "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n  const int first = i / P % CB * "
                                  "8;\n{}  float result[8];\n"
                                  "  UNROLL for (int e = 0; e < 8; ++e) {{\n    const int channel = first + e < C ? first + e : C - 1;\n{}{}"

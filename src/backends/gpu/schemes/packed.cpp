@@ -8,17 +8,57 @@
 
 namespace minnow::gpu {
 
+std::string chunk_definitions(std::string_view type) {
+  if (type == "tf32")
+    return R"(
+#define TF32 1
+struct __align__(16) Chunk { float4 first, second; };
+#define CHUNK Chunk
+// TF32 has 10 bits of fraction; tensor cores ignore the others.
+INLINE float to_tf32(float x) {
+  u32 bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+}
+INLINE void load_chunk(float* lanes, const Chunk* from) {
+  const float4 a = from->first, b = from->second;
+  lanes[0] = a.x, lanes[1] = a.y, lanes[2] = a.z, lanes[3] = a.w;
+  lanes[4] = b.x, lanes[5] = b.y, lanes[6] = b.z, lanes[7] = b.w;
+}
+INLINE void store_chunk(Chunk* to, const float* lanes) {
+  to->first = make_float4(to_tf32(lanes[0]), to_tf32(lanes[1]), to_tf32(lanes[2]), to_tf32(lanes[3]));
+  to->second = make_float4(to_tf32(lanes[4]), to_tf32(lanes[5]), to_tf32(lanes[6]), to_tf32(lanes[7]));
+}
+)";
+  return format("#define T16 {}\n", type) + R"(
+#define TF32 0
+#define CHUNK uint4
+#define TO_F32(x) CAT(T16, _to_f32)(x)
+#define FROM_F32(x) CAT(f32_to_, T16)(x)
+INLINE void load_chunk(float* lanes, const uint4* from) {
+  const uint4 chunk = *from;
+  const u32 words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+  UNROLL for (int i = 0; i < 4; ++i) lanes[2 * i] = TO_F32((u16)words[i]), lanes[2 * i + 1] = TO_F32((u16)(words[i] >> 16));
+}
+INLINE void store_chunk(uint4* to, const float* lanes) {
+  u32 words[4];
+  UNROLL for (int i = 0; i < 4; ++i) words[i] = (u32)FROM_F32(lanes[2 * i]) | (u32)FROM_F32(lanes[2 * i + 1]) << 16;
+  *to = make_uint4(words[0], words[1], words[2], words[3]);
+}
+)";
+}
+
 std::string_view packed_name(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   if (device.pack != kPack) return {};
-  if (dtype == DType::f32) return device.packed_f32 == DType::f16 ? "f16" : "";
+  if (dtype == DType::f32) return device.packed_f32 == DType::f16 ? "f16" : device.precision == Precision::tf32 ? "tf32" : "";
   return dtype == DType::f16 ? "f16" : dtype == DType::bf16 ? "bf16" : "";
 }
 
 std::string refusal_of_packed_input(const NodeView& node, const Device& device) {
   if (device.pack != kPack) return "the device has no packed layout";
   if (std::string reason = refusal(node); !reason.empty()) return reason;
-  if (packed_name(node, device).empty()) return "the precision does not allow 16 bits";
+  if (packed_name(node, device).empty()) return "the precision allows neither 16 bits nor TF32";
   if (node.is_constant(0)) return "the input is constant";
   if (node.input_shape(0).rank() < 3) return "there are no spatial dimensions";
   if (node.input_shape(0).elements() == 0) return "the input is empty";
@@ -42,7 +82,7 @@ Estimate packed_estimate(const NodeView& node, const Device& device, uint64_t in
 }
 
 std::string beginning(const NodeView& node, const Device& device) {
-  return format("#define T16 {}\n#define T {}\n{}", packed_name(node, device), dialect_name(node.input_dtype(0)), kChunks);
+  return format("#define T {}\n{}", dialect_name(node.input_dtype(0)), chunk_definitions(packed_name(node, device)));
 }
 
 // ---- Reorder
@@ -55,7 +95,7 @@ Estimate estimate_reorder(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kReorderSource = R"(
-KERNEL(to_packed)(READ(MEM(T), x), WRITE(uint4, y), const int n, const int C, const int CB, const int P) {
+KERNEL(to_packed)(READ(MEM(T), x), WRITE(CHUNK, y), const int n, const int C, const int CB, const int P) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= n) return;
   const int position = i % P, chunk = i / P % CB, b = i / P / CB;
@@ -63,7 +103,7 @@ KERNEL(to_packed)(READ(MEM(T), x), WRITE(uint4, y), const int n, const int C, co
   UNROLL for (int e = 0; e < 8; ++e) lanes[e] = chunk * 8 + e < C ? LOAD(T, x, (b * C + chunk * 8 + e) * P + position) : 0.0f;
   store_chunk(y + i, lanes);
 }
-KERNEL(to_plain)(READ(uint4, x), WRITE(MEM(T), y), const int n, const int C, const int CB, const int P) {
+KERNEL(to_plain)(READ(CHUNK, x), WRITE(MEM(T), y), const int n, const int C, const int CB, const int P) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= n) return;
   const int position = i % P, chunk = i / P % CB, b = i / P / CB;
@@ -100,7 +140,7 @@ Estimate estimate_concat(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kPlaceSource = R"(
-KERNEL(place)(UPDATE(uint4, x), WRITE(uint4, y), const int n, const int part, const int whole, const int to) {
+KERNEL(place)(UPDATE(CHUNK, x), WRITE(CHUNK, y), const int n, const int part, const int whole, const int to) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i < n) y[i / part * whole + to + i % part] = x[i];
 }
@@ -109,15 +149,16 @@ KERNEL(place)(UPDATE(uint4, x), WRITE(uint4, y), const int n, const int part, co
 std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
   const NodeView& node = context.node();
   const Packed whole(node.output_shape(0));
+  const std::string_view type = packed_name(node, context.device());
   auto kernel = std::make_unique<Launches>(context);
   int64_t at = 0;
   for (size_t i = 0; i < node.input_count(); ++i) {
     const Packed part(node.input_shape(i));
     if (part.count() == 0) continue;
     const int64_t step = part.chunks * part.positions;
-    kernel->add_1d(std::string(kPlaceSource), "place", part.count(),
+    kernel->add_1d(chunk_definitions(type) + std::string(kPlaceSource), "place", part.count(),
                    {Given::input(i), Given::output(0), part.count(), step, whole.chunks * whole.positions, at});
-    if (whole.batch == 1) kernel->skip_if_same(i, 0, 0, static_cast<size_t>(at) * 16);
+    if (whole.batch == 1) kernel->skip_if_same(i, 0, 0, static_cast<size_t>(at * kPack) * packed_size(type));
     at += step;
   }
   return kernel;
@@ -133,7 +174,7 @@ Estimate estimate_pool(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kPoolSource = R"(
-KERNEL(pool)(READ(uint4, x), WRITE(uint4, y), const int n, const int ED, const int EH, const int EW, WINDOW_PARAMETERS) {
+KERNEL(pool)(READ(CHUNK, x), WRITE(CHUNK, y), const int n, const int ED, const int EH, const int EW, WINDOW_PARAMETERS) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= n) return;
   const int px = i % OW, py = i / OW % OH, pz = i / (OW * OH) % OD, plane = i / (OW * OH * OD);
@@ -189,7 +230,7 @@ Estimate estimate_mean(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kMeanSource = R"(
-KERNEL(mean)(READ(uint4, x), WRITE(RESULT, y), const int P, const int C, const int CB) {
+KERNEL(mean)(READ(CHUNK, x), WRITE(RESULT, y), const int P, const int C, const int CB) {
   const int chunk = GROUP(0);
   float sums[8];
   UNROLL for (int e = 0; e < 8; ++e) sums[e] = 0;
@@ -219,7 +260,7 @@ std::unique_ptr<Kernel> prepare_mean(PrepareContext& context) {
   const bool packed_result = context.output_layout(0) == Layout::packed;
   auto kernel = std::make_unique<Launches>(context);
   kernel->add(beginning(node, context.device()) + format("#define PACKED_RESULT {}\n#define RESULT {}\n{}", packed_result ? 1 : 0,
-                                                         packed_result ? "uint4" : "MEM(T)", kMeanSource),
+                                                         packed_result ? "CHUNK" : "MEM(T)", kMeanSource),
               "mean", {static_cast<uint32_t>(packed.batch * packed.chunks), 1, 1}, {32, 1, 1},
               {Given::input(0), Given::output(0), packed.positions, packed.channels, packed.chunks});
   return kernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The packed layout on a device with tensor cores: [N][C / 8][spatial...][8] of 16-bit floats, also for f32 tensors where precision is low.
-// Lanes behind the last channel are 0.
+// Where precision is tf32, f32 tensors lie in it as f32 rounded to TF32. Lanes behind the last channel are 0.
 #pragma once
 #include "backends/gpu/schemes/schemes.h"
 
@@ -19,23 +19,11 @@ struct Packed {
 /// Why input 0 cannot lie packed on this device, or input 0 and output 0; empty: they can.
 std::string refusal_of_packed_input(const NodeView& node, const Device& device);
 std::string refusal_to_pack(const NodeView& node, const Device& device);
-/// The dtype of packed elements in the dialect.
+/// The type of packed elements: f16, bf16 or tf32; empty: there are none.
 std::string_view packed_name(const NodeView& node, const Device& device);
-
-/// For kernels of CUDA: chunks of 8 lanes of T16, which is f16 or bf16.
-inline constexpr std::string_view kChunks = R"(
-#define TO_F32(x) CAT(T16, _to_f32)(x)
-#define FROM_F32(x) CAT(f32_to_, T16)(x)
-INLINE void load_chunk(float* lanes, const uint4* from) {
-  const uint4 chunk = *from;
-  const u32 words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
-  UNROLL for (int i = 0; i < 4; ++i) lanes[2 * i] = TO_F32((u16)words[i]), lanes[2 * i + 1] = TO_F32((u16)(words[i] >> 16));
-}
-INLINE void store_chunk(uint4* to, const float* lanes) {
-  u32 words[4];
-  UNROLL for (int i = 0; i < 4; ++i) words[i] = (u32)FROM_F32(lanes[2 * i]) | (u32)FROM_F32(lanes[2 * i + 1]) << 16;
-  *to = make_uint4(words[0], words[1], words[2], words[3]);
-}
-)";
+/// Bytes of a packed element.
+inline size_t packed_size(std::string_view type) { return type == "tf32" ? sizeof(float) : sizeof(uint16_t); }
+/// For kernels of CUDA: CHUNK is 8 lanes of that type.
+std::string chunk_definitions(std::string_view type);
 
 }  // namespace minnow::gpu

@@ -64,7 +64,7 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
   gemm.type = packed_name(node, context.device());
   gemm.rows = conv.batch * conv.window.output_positions();
   gemm.columns = conv.out_channels_per_group();
-  gemm.chunks = (conv.in_channels_per_group() + kPack - 1) / kPack;
+  gemm.set_depth(conv.in_channels_per_group());
   gemm.groups = conv.groups;
   gemm.out_channels = conv.out_channels;
   gemm.input_height = window.input[1], gemm.input_width = window.input[2];
@@ -79,7 +79,7 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
   gemm.bias = bias_of(*kernel, node, conv.out_channels);
   if (has_addend(node)) gemm.residual = Given::input(kAddend);
   const int64_t channels = conv.in_channels_per_group(), taps = gemm.taps();
-  const size_t filters = kernel->add_packed(kFilters, "gpu tensor columns", {{"bf16", gemm.type == "bf16"}, {"groups", gemm.groups}},
+  const size_t filters = kernel->add_packed(kFilters, "gpu tensor columns", {{"type", packed_key(gemm.type)}, {"groups", gemm.groups}},
                                             packed_bytes(gemm), [&](const TensorView& weight, void* out) {
                                               const Floats values(weight);
                                               pack_columns(
@@ -87,7 +87,7 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
                                                   [&](int64_t group, int64_t tap, int64_t channel, int64_t column) {
                                                     return values[((group * gemm.columns + column) * channels + channel) * taps + tap];
                                                   },
-                                                  channels, static_cast<uint16_t*>(out));
+                                                  channels, out);
                                             });
   add_tensor_gemm(*kernel, context, gemm, kernel->constant(filters));
   return kernel;
@@ -102,7 +102,7 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kDepthwise = R"(
-KERNEL(depthwise)(READ(uint4, x), READ(uint4, w), READ(float, bias), UPDATE(uint4, z), WRITE(uint4, y), const int n, const int C, const int CB,
+KERNEL(depthwise)(READ(CHUNK, x), READ(CHUNK, w), READ(float, bias), UPDATE(CHUNK, z), WRITE(CHUNK, y), const int n, const int C, const int CB,
                   WINDOW_PARAMETERS) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= n) return;
@@ -136,19 +136,14 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
   const std::string_view type = packed_name(node, context.device());
   const int64_t taps = conv.window.taps();
   auto kernel = std::make_unique<Launches>(context);
-  // As [tap][C / 8][8].
-  TensorGemm order;
-  order.type = type, order.columns = 1, order.chunks = packed.chunks;
-  order.taps_y = window.kernel[1], order.taps_x = window.kernel[2];
-  const size_t filters = kernel->add_packed(kFilters, "gpu depthwise", {{"bf16", type == "bf16"}}, packed_bytes(order),
-                                            [&](const TensorView& weight, void* out) {
-                                              const Floats values(weight);
-                                              const auto round = type == "bf16" ? bf16_from_f32 : f16_from_f32;
-                                              uint16_t* to = static_cast<uint16_t*>(out);
-                                              for (int64_t tap = 0; tap < taps; ++tap)
-                                                for (int64_t c = 0; c < packed.chunks * kPack; ++c)
-                                                  *to++ = c < packed.channels ? round(values[c * taps + tap]) : uint16_t{0};
-                                            });
+  const size_t bytes = static_cast<size_t>(taps * packed.chunks * kPack) * packed_size(type);  // as [tap][C / 8][8]
+  const size_t filters =
+      kernel->add_packed(kFilters, "gpu depthwise", {{"type", packed_key(type)}}, bytes, [&](const TensorView& weight, void* out) {
+        const Floats values(weight);
+        PackedWriter to(type, out);
+        for (int64_t tap = 0; tap < taps; ++tap)
+          for (int64_t c = 0; c < packed.chunks * kPack; ++c) to.append(c < packed.channels ? values[c * taps + tap] : 0);
+      });
   std::vector<Given> given = {Given::input(kImage),
                               kernel->constant(filters),
                               bias_of(*kernel, node, conv.out_channels),
@@ -158,9 +153,9 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
                               packed.channels,
                               packed.chunks};
   window.append(given);
-  kernel->add_1d(format("#define T16 {}\n#define RESIDUAL {}\n#define ACT(v) ({})\n#define WINDOW_PARAMETERS {}\n", type,
-                        has_addend(node) ? 1 : 0, expression_of(activation_of(node), "(v)"), Window3::kParameters) +
-                     window.definitions() + std::string(kChunks) + std::string(kDepthwise),
+  kernel->add_1d(format("#define RESIDUAL {}\n#define ACT(v) ({})\n#define WINDOW_PARAMETERS {}\n", has_addend(node) ? 1 : 0,
+                        expression_of(activation_of(node), "(v)"), Window3::kParameters) +
+                     window.definitions() + chunk_definitions(type) + std::string(kDepthwise),
                  "depthwise", packed.count(), std::move(given));
   return kernel;
 }

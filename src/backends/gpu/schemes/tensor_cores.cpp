@@ -2,7 +2,9 @@
 #include "backends/gpu/schemes/tensor_cores.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "backends/gpu/schemes/elementwise.h"
 #include "base/numeric.h"
@@ -10,10 +12,11 @@
 namespace minnow::gpu {
 namespace {
 
-// Tiles of BM x BN sums, by warps of WM x WN; steps of 8 chunks along the sums, STAGES of them on their way. In shared memory a tile is
-// [chunk][row][8], as operands are in the device's memory: rows are neighbours there and here, without conflicts between banks, and the
-// core matrices of wgmma lie as it wants them. wgmma (compute capability 9.0) multiplies from there, mma.sync from registers.
-// Where sums are split, the last group of a tile to arrive adds the parts, in their order.
+// Tiles of BM x BN sums, by warps of WM x WN; steps of 8 units along the sums, STAGES of them on their way. A unit is 16 bytes: a chunk of
+// the packed layout, or half of one of TF32. In shared memory a tile is [unit][row][16 bytes], as operands are in the device's memory: rows
+// are neighbours there and here, without conflicts between banks, and the core matrices of wgmma lie as it wants them. wgmma (compute
+// capability 9.0) multiplies from there, mma.sync from registers. Where sums are split, the last group of a tile to arrive adds the parts,
+// in their order.
 constexpr std::string_view kSource = R"(
 #define CH 8
 #define WARPS_N (BN / WN)
@@ -35,7 +38,7 @@ INLINE void load_matrices(u32* r, u32 at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at));
 }
 INLINE void multiply(float* c, const u32* a, const u32* b) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." T16_TEXT "." T16_TEXT ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+  asm volatile("mma.sync.aligned.m16n8k" DEPTH_TEXT ".row.col.f32." TYPE_TEXT "." TYPE_TEXT ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #endif
@@ -50,11 +53,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   const int group = blockIdx.z / splits, split = blockIdx.z % splits;
   const int q_begin = split * q_each, q_end = min(q_begin + q_each, Q);
   constexpr int kPerA = BM * CH / THREADS, kPerB = BN * CH / THREADS, kStepA = THREADS / BM, kStepB = THREADS / BN;
+  static_assert(!TF32 || kStepA % 2 == 0, "steps of whole chunks");
   // Each item copies chunks of one row of A and of B. Rows and columns behind the end repeat the last ones, and are not stored.
   const int a_row = item % BM, a_chunk = item / BM, b_row = item % BN, b_chunk = item / BN;
   const int OHW = OH * OW, IHW = IH * IW;
   const int a_m = min(m0 + a_row, M - 1), image = a_m / OHW, place = a_m - image * OHW, oy = place / OW, ox = place - oy * OW;
   const int iy = oy * SH - PH, ix = ox * SW - PW, row_end = KW * DW + ix;
+#if TF32
+#define UNIT_AT(unit, place) (((unit) / 2 * IHW + (place)) * 2 + (unit) % 2)
+#else
+#define UNIT_AT(unit, place) ((unit) * IHW + (place))
+#endif
   const uint4* const xa = x + (long long)(image * XB + group * CB) * IHW;
   const uint4* wb = w + (long long)(group * Q + q_begin + b_chunk) * OC + min(n0 + b_row, OC - 1);
 #if BLOCKED
@@ -75,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   auto load_stage = [&](int stage) {
 #if BLOCKED
     const bool inside = (unsigned)ky < (unsigned)IH && (unsigned)kx < (unsigned)IW;
-    const uint4* from = xa + (inside ? cb * IHW + ky * IW + kx : 0);
+    const uint4* from = xa + (inside ? UNIT_AT(cb, ky * IW + kx) : 0);
     UNROLL for (int t = 0; t < kPerA; ++t) copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, from + (inside ? t * kStepA * IHW : 0), inside);
     kx += DW;
     if (kx == row_end) {
@@ -86,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
 #else
     UNROLL for (int t = 0; t < kPerA; ++t) {
       const bool inside = q_load + a_chunk + t * kStepA < q_end && (unsigned)ky[t] < (unsigned)IH && (unsigned)kx[t] < (unsigned)IW;
-      copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, xa + (inside ? cb[t] * IHW + ky[t] * IW + kx[t] : 0), inside);
+      copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, xa + (inside ? UNIT_AT(cb[t], ky[t] * IW + kx[t]) : 0), inside);
       cb[t] += CH;
       while (cb[t] >= CB) {
         cb[t] -= CB;
@@ -196,12 +205,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
       if (valid && both) STORE(PLAIN_TYPE, y, place + 1, ACT(v1));
 #else
       const int place = at[i][half] + j * OHW * 4;
-#if RESIDUAL
+#if RESIDUAL && TF32
+      const float2 z = valid ? ((const float2*)residual)[place] : make_float2(0, 0);
+      v0 += z.x, v1 += z.y;
+#elif RESIDUAL
       const u32 z = valid ? ((const u32*)residual)[place] : 0;
       v0 += TO_F32((u16)z), v1 += TO_F32((u16)(z >> 16));
 #endif
       v0 = n < OC ? ACT(v0) : 0.0f, v1 = n + 1 < OC ? ACT(v1) : 0.0f;
+#if TF32
+      if (valid) ((float2*)y)[place] = make_float2(to_tf32(v0), to_tf32(v1));
+#else
       if (valid) ((u32*)y)[place] = (u32)FROM_F32(v0) | (u32)FROM_F32(v1) << 16;
+#endif
 #endif
     }
   }
@@ -212,40 +228,40 @@ struct Tile {
   int64_t rows, columns, warp_rows, warp_columns, stages;
   bool wgmma;
   int64_t threads() const { return rows / warp_rows * (columns / warp_columns) * 32; }
-  size_t shared_bytes() const { return static_cast<size_t>((rows + columns) * kStepChunks * stages * 16); }
-  static constexpr int64_t kStepChunks = 8;
+  size_t shared_bytes() const { return static_cast<size_t>((rows + columns) * kStepUnits * stages * 16); }
+  static constexpr int64_t kStepUnits = 8;
 };
 constexpr Tile kTiles[] = {
     {64, 32, 32, 16, 4, false}, {128, 64, 32, 32, 3, false}, {128, 128, 64, 32, 3, false}, {256, 128, 16, 128, 3, true}};
 
 struct Choice {
   Tile tile;
-  int64_t splits, each;  // chunks of each split
+  int64_t splits, each;  // units of each split
 };
 
 // Microseconds by a model of what was measured: a launch, and for each step the traffic from the second cache, which limits it.
-Choice choose(const TensorGemm& gemm, int capability, int64_t all_chunks) {
+Choice choose(const TensorGemm& gemm, int capability, int64_t all_units) {
   constexpr double kMultiprocessors = 132, kBytesPerMicrosecond = 29000, kLeastStep = 0.3;
   Choice best{kTiles[0], 1, 0};
   double least = 0;
   for (const Tile& tile : kTiles) {
     if (tile.wgmma && capability != 90) continue;
-    const int64_t steps = (all_chunks + Tile::kStepChunks - 1) / Tile::kStepChunks;
+    const int64_t steps = (all_units + Tile::kStepUnits - 1) / Tile::kStepUnits;
     const int64_t tiles = ((gemm.rows + tile.rows - 1) / tile.rows) * ((gemm.columns + tile.columns - 1) / tile.columns) * gemm.groups;
     for (int64_t splits = 1; splits <= 16 && splits <= steps && (splits == 1 || tiles * splits <= 600); splits *= 2) {
       const double waves = std::ceil(static_cast<double>(tiles * splits) / kMultiprocessors);
       const int64_t each = (steps + splits - 1) / splits;
       const double step =
-          std::max(kLeastStep, waves * static_cast<double>((tile.rows + tile.columns) * Tile::kStepChunks * 16) / kBytesPerMicrosecond);
+          std::max(kLeastStep, waves * static_cast<double>((tile.rows + tile.columns) * Tile::kStepUnits * 16) / kBytesPerMicrosecond);
       const double time = 4 + (splits > 1 ? 2 + 0.15 * static_cast<double>(splits) : 0) + static_cast<double>(each) * step;
-      if (least == 0 || time < least) least = time, best = {tile, (steps + each - 1) / each, each * Tile::kStepChunks};
+      if (least == 0 || time < least) least = time, best = {tile, (steps + each - 1) / each, each * Tile::kStepUnits};
     }
   }
   return best;
 }
 
 // wgmma on the accumulators c[0][j][e]: all of them are operands of the instruction.
-std::string wgmma_definition(int64_t columns) {
+std::string wgmma_definition(int64_t columns, bool tf32) {
   std::string registers, operands;
   const int64_t count = columns / 2;
   for (int64_t i = 0; i < count; ++i) {
@@ -253,10 +269,9 @@ std::string wgmma_definition(int64_t columns) {
     operands += format("{}\"+f\"(c[0][{}][{}])", i ? ", " : "", i / 4, i % 4);
   }
   return format(
-      "#define WGMMA_ASM(c, a, b) asm volatile(\"wgmma.mma_async.sync.aligned.m64n{}k16.f32.\" T16_TEXT \".\" T16_TEXT \" {{{}}}, %{}, "
-      "%{}, 1, 1, "
-      "1, 0, 0;\" : {} : \"l\"(a), \"l\"(b));\n",
-      columns, registers, count, count + 1, operands);
+      "#define WGMMA_ASM(c, a, b) asm volatile(\"wgmma.mma_async.sync.aligned.m64n{}k\" DEPTH_TEXT \".f32.\" TYPE_TEXT \".\" TYPE_TEXT \" "
+      "{{{}}}, %{}, %{}, 1, 1, 1{};\" : {} : \"l\"(a), \"l\"(b));\n",
+      columns, registers, count, count + 1, tf32 ? "" : ", 0, 0", operands);
 }
 
 }  // namespace
@@ -271,39 +286,55 @@ Floats::Floats(const TensorView& tensor) {
   data_ = tensor.dtype() == DType::f32 ? tensor.data<float>() : made_.data();
 }
 
-bool is_blocked(const TensorGemm& gemm) { return gemm.chunks % Tile::kStepChunks == 0; }
-
-size_t packed_bytes(const TensorGemm& gemm) {
-  return static_cast<size_t>(gemm.groups * gemm.taps() * gemm.chunks * gemm.columns * kPack) * sizeof(uint16_t);
+void PackedWriter::append(float x) {
+  if (type_ == "tf32") {
+    uint32_t bits = std::bit_cast<uint32_t>(x);
+    if (std::isfinite(x)) bits += 0x1000;  // to nearest, ties away from 0, as cvt.rna does
+    bits &= ~uint32_t{0x1fff};
+    std::memcpy(to_, &bits, sizeof bits);
+  } else {
+    const uint16_t bits = type_ == "bf16" ? bf16_from_f32(x) : f16_from_f32(x);
+    std::memcpy(to_, &bits, sizeof bits);
+  }
+  to_ += packed_size(type_);
 }
 
-void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t, int64_t, int64_t, int64_t)> element, int64_t channels, uint16_t* out) {
-  const auto round = gemm.type == "bf16" ? bf16_from_f32 : f16_from_f32;
-  const int64_t block = is_blocked(gemm) ? Tile::kStepChunks : gemm.chunks;
+int64_t packed_key(std::string_view type) { return type == "f16" ? 0 : type == "bf16" ? 1 : 2; }
+
+bool is_blocked(const TensorGemm& gemm) { return gemm.units % Tile::kStepUnits == 0; }
+
+size_t packed_bytes(const TensorGemm& gemm) { return static_cast<size_t>(gemm.groups * gemm.taps() * gemm.units * gemm.columns) * 16; }
+
+void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t, int64_t, int64_t, int64_t)> element, int64_t channels, void* out) {
+  PackedWriter to(gemm.type, out);
+  const int64_t block = is_blocked(gemm) ? Tile::kStepUnits : gemm.units, lanes = gemm.unit_lanes();
   for (int64_t group = 0; group < gemm.groups; ++group)
-    for (int64_t first = 0; first < gemm.chunks; first += block)
+    for (int64_t first = 0; first < gemm.units; first += block)
       for (int64_t tap = 0; tap < gemm.taps(); ++tap)
-        for (int64_t chunk = first; chunk < first + block; ++chunk)
+        for (int64_t unit = first; unit < first + block; ++unit)
           for (int64_t column = 0; column < gemm.columns; ++column)
-            for (int64_t channel = chunk * kPack; channel < (chunk + 1) * kPack; ++channel)
-              *out++ = channel < channels ? round(element(group, tap, channel, column)) : uint16_t{0};
+            for (int64_t channel = unit * lanes; channel < (unit + 1) * lanes; ++channel)
+              to.append(channel < channels ? element(group, tap, channel, column) : 0);
 }
 
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b) {
-  const int64_t all_chunks = gemm.chunks * gemm.taps();
-  const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_chunks);
+  const int64_t all_units = gemm.units * gemm.taps();
+  const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_units);
   const Tile& tile = choice.tile;
   const int64_t tiles_m = (gemm.rows + tile.rows - 1) / tile.rows, tiles_n = (gemm.columns + tile.columns - 1) / tile.columns;
   const bool plain = !gemm.plain_result.empty();
   const std::string source =
       format(
-          "#define T16 {}\n#define T16_TEXT \"{}\"\n#define BM {}\n#define BN {}\n#define WM {}\n#define WN {}\n#define STAGES {}\n#define "
+          "#define TYPE_TEXT \"{}\"\n#define DEPTH_TEXT \"{}\"\n#define BM {}\n#define BN {}\n#define WM {}\n#define WN {}\n#define STAGES "
+          "{}\n#define "
           "WGMMA {}\n",
-          gemm.type, gemm.type, tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
+          gemm.type, 2 * gemm.unit_lanes(), tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
       format("#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define ACT(v) ({})\n",
              is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, plain ? gemm.plain_result : gemm.type,
-             plain ? format("MEM({})", gemm.plain_result) : std::string("u16"), expression_of(gemm.activation, "(v)")) +
-      (tile.wgmma ? wgmma_definition(tile.columns) : std::string()) + std::string(kChunks) + std::string(kSource);
+             plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
+             expression_of(gemm.activation, "(v)")) +
+      (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
+      std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read
   if (choice.splits > 1) {
     const size_t tiles = static_cast<size_t>(tiles_m * tiles_n * gemm.groups);
@@ -321,12 +352,12 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
               gemm.residual.value_or(gemm.bias),
               parts,
               counters,
-              gemm.chunks,
-              gemm.chunks * gemm.groups,
+              gemm.units,
+              gemm.units * gemm.groups,
               gemm.columns,
               (gemm.out_channels + kPack - 1) / kPack,
               gemm.rows,
-              all_chunks,
+              all_units,
               choice.each,
               choice.splits,
               gemm.input_height,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of 16-bit matrices on NVIDIA's tensor cores, with f32 sums, for convolutions and matrix products. Rows of A are positions of a
-// packed tensor (packed.h), columns of B are output channels.
+// Products of matrices of 16 bits or of TF32 on NVIDIA's tensor cores, with f32 sums, for convolutions and matrix products. Rows of A are
+// positions of a packed tensor (packed.h), columns of B are output channels.
 #pragma once
 #include "backends/gpu/schemes/packed.h"
 #include "backends/gpu/schemes/window3.h"
@@ -9,8 +9,8 @@
 namespace minnow::gpu {
 
 struct TensorGemm {
-  std::string_view type;                      // f16 or bf16
-  int64_t rows = 0, columns = 0, chunks = 0;  // of A, of B, and chunks of 8 along the sums for each tap; columns and chunks of one group
+  std::string_view type;                     // f16, bf16 or tf32
+  int64_t rows = 0, columns = 0, units = 0;  // of A, of B, and 16 bytes along the sums for each tap; columns and units of one group
   int64_t groups = 1, out_channels = 0, images = 1;
   // Rows are output places of windows over images.
   int64_t input_height = 1, input_width = 1, output_height = 1, output_width = 1;
@@ -20,6 +20,9 @@ struct TensorGemm {
   std::string_view plain_result;  // the dtype of a result [rows, columns] in the plain layout; empty: packed
   Activation activation;
   int64_t taps() const { return taps_y * taps_x; }
+  int64_t unit_lanes() const { return type == "tf32" ? 4 : 8; }
+  /// Sums of so many channels for each tap: whole chunks of the packed layout.
+  void set_depth(int64_t channels) { units = (channels + kPack - 1) / kPack * (kPack / unit_lanes()); }
 };
 
 /// A weight's elements as floats.
@@ -33,12 +36,25 @@ class Floats {
   const float* data_;
 };
 
-/// How B is ordered: chunks of 8 elements along the sums, each for all columns. `element(group, tap, channel, column)` tells B.
+/// Writes elements of a packed type, rounded from f32.
+class PackedWriter {
+ public:
+  PackedWriter(std::string_view type, void* to) : type_(type), to_(static_cast<std::byte*>(to)) {}
+  void append(float x);
+
+ private:
+  std::string_view type_;
+  std::byte* to_;
+};
+/// A packed type as a parameter of packed weights.
+int64_t packed_key(std::string_view type);
+
+/// How B is ordered: units of 16 bytes along the sums, each for all columns. `element(group, tap, channel, column)` tells B.
 /// The packing depends on `blocked()` alone besides sizes.
 bool is_blocked(const TensorGemm& gemm);
 size_t packed_bytes(const TensorGemm& gemm);
 void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t group, int64_t tap, int64_t channel, int64_t column)> element,
-                  int64_t channels, uint16_t* out);
+                  int64_t channels, void* out);
 
 /// Appends the launch; `b` is what pack_columns made. Reserves scratch where sums are split.
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b);

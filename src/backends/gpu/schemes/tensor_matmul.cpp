@@ -16,7 +16,7 @@ bool has_addend(const NodeView& node) { return is_fused(node) && node.has_input(
 Estimate estimate(const NodeView& node, const Device& device) {
   if (device.pack != kPack) return declined("the device has no tensor cores");
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
-  if (packed_name(node, device).empty()) return declined("the precision does not allow 16 bits");
+  if (packed_name(node, device).empty()) return declined("the precision allows neither 16 bits nor TF32");
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (p.k == 0 || p.transpose_a || !p.shares_b()) return declined("the left side is transposed, or there are several right sides");
   if (node.is_constant(kLeft) || !node.is_constant(kRight)) return declined("the right side is not the constant one");
@@ -31,7 +31,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kRows = R"(
-KERNEL(to_chunks)(READ(MEM(T), x), WRITE(uint4, y), const int M, const int K) {
+KERNEL(to_chunks)(READ(MEM(T), x), WRITE(CHUNK, y), const int M, const int K) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= (K + 7) / 8 * M) return;
   const int m = i % M, k = i / M * 8;
@@ -50,15 +50,15 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   gemm.type = packed_name(node, context.device());
   gemm.rows = gemm.input_width = gemm.output_width = p.m * p.batches();
   gemm.columns = gemm.out_channels = p.n;
-  gemm.chunks = (p.k + kPack - 1) / kPack;
+  gemm.set_depth(p.k);
   gemm.plain_result = dialect_name(node.output(0).dtype);
   if (is_fused(node)) gemm.activation = Activation::of(node);
   if (has_addend(node)) gemm.residual = Given::input(kAddend);
   auto kernel = std::make_unique<Launches>(context);
-  const int64_t count = gemm.rows * gemm.chunks;
-  const size_t rows = context.reserve_scratch(static_cast<size_t>(count) * 16);
-  kernel->add_1d(format("#define T16 {}\n#define T {}\n{}{}", gemm.type, dialect_name(node.input_dtype(kLeft)), kChunks, kRows),
-                 "to_chunks", count, {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
+  const int64_t count = gemm.rows * ((p.k + kPack - 1) / kPack);
+  const size_t rows = context.reserve_scratch(static_cast<size_t>(count * kPack) * packed_size(gemm.type));
+  kernel->add_1d(format("#define T {}\n{}{}", dialect_name(node.input_dtype(kLeft)), chunk_definitions(gemm.type), kRows), "to_chunks",
+                 count, {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
   gemm.a = Given::scratch(rows);
   const size_t padded = static_cast<size_t>((p.n + kPack - 1) / kPack * kPack);
   if (node.op() != "MatMul" && node.has_input(kBias)) {
@@ -74,12 +74,12 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
     gemm.bias = kernel->constant(kernel->add_table(zeros.data(), padded * sizeof(float)));
   }
   const size_t columns = kernel->add_packed(
-      kRight, "gpu tensor matrix", {{"bf16", gemm.type == "bf16"}, {"alpha", alpha}, {"transposed", p.transpose_b}}, packed_bytes(gemm),
+      kRight, "gpu tensor matrix", {{"type", packed_key(gemm.type)}, {"alpha", alpha}, {"transposed", p.transpose_b}}, packed_bytes(gemm),
       [&](const TensorView& weight, void* out) {
         const Floats values(weight);
         pack_columns(
             gemm, [&](int64_t, int64_t, int64_t k, int64_t n) { return alpha * values[p.transpose_b ? n * p.k + k : k * p.n + n]; }, p.k,
-            static_cast<uint16_t*>(out));
+            out);
       });
   add_tensor_gemm(*kernel, context, gemm, kernel->constant(columns));
   return kernel;
