@@ -97,6 +97,29 @@ TEST_P(Gpu, computes_large_products_in_large_tiles) {
   for (size_t i = 0; i < 2; ++i) expect_close(found[i], expected[i], 5e-5);
 }
 
+TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    auto graph = std::make_unique<Graph>();
+    GraphBuilder b(*graph);
+    ValueType type = ValueType::tensor(DType::f32);
+    type.dims = std::vector<Dim>{Dim{513, ""}, Dim{3, ""}, Dim{257, ""}};
+    const Expr x = b.wrap(&graph->add_input("x", type));
+    const Expr narrow = b.op("Cast", {x}, {{"to", static_cast<int64_t>(dtype == DType::f32 ? 1 : 10)}});
+    const Expr factors = b.op("Cast", {b.constant(random_tensor({3, 1}, 2))}, {{"to", static_cast<int64_t>(dtype == DType::f32 ? 1 : 10)}});
+    const Expr y = b.op("Mul", {narrow, factors});
+    const auto widened = [&](const Expr& each) { graph->add_output(*b.op("Cast", {each}, {{"to", int64_t{1}}}).value()); };
+    widened(y);
+    widened(b.op("ReduceSum", {y, b.constant(Tensor::of_i64({1}, {0}))}, {{"keepdims", int64_t{0}}}));
+    widened(b.op("ReduceMax", {y, b.constant(Tensor::of_i64({2}, {0, 1}))}));
+    widened(b.op("ReduceMean", {y, b.constant(Tensor::of_i64({1}, {1}))}));
+    const Model model = Model::from_graph(std::move(graph));
+    const Tensor input = random_tensor({513, 3, 257}, 3);
+    const std::vector<Tensor> found = Session(model, options).run(std::vector<TensorView>{input}),
+                              expected = Session(model).run(std::vector<TensorView>{input});
+    for (size_t i = 0; i < 4; ++i) expect_close(found[i], expected[i], dtype == DType::f32 ? 1e-4 : 4e-2);
+  }
+}
+
 TEST_P(Gpu, computes_with_16_bits_at_low_precision) {
   options.precision = "low";
   const Model model = network();

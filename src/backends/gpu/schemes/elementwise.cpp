@@ -296,6 +296,8 @@ std::vector<std::string> operand_names(const NodeView& node) {
   return names;
 }
 
+constexpr int64_t kMany = 1 << 18;
+
 bool ignores_input(const NodeView& node, size_t i) { return node.op() == "CastLike" && i == 1; }
 
 Estimate estimate(const NodeView& node, const Device& device) {
@@ -314,7 +316,13 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const NodeView& node = context.node();
   const Body body = *body_of(node, operand_names(node));
   Broadcast broadcast(node.output_shape(0));
-  std::string parameters, pointers, loads;
+  const int64_t count = node.output_shape(0).elements();
+  // Of large tensors an item computes several elements, whose loads are under way at the same time.
+  int64_t each = count < kMany ? 1 : 16 / static_cast<int64_t>(size_of(node.output(0).dtype));
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i) && !is_real(node.input_dtype(i))) each = 1;
+  if (!is_real(node.output(0).dtype)) each = 1;
+  std::string parameters, pointers, loads, names;
   std::vector<Given> given;
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && !ignores_input(node, i)) broadcast.add(node.input_shape(i));
@@ -325,19 +333,35 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
     const std::string_view dtype = dialect_name(node.input_dtype(i));
     parameters += format("UPDATE(MEM({}), x{}), ", dtype, i);
     pointers += format("  USE_READ(MEM({}), x{});\n", dtype, i);
-    loads += format("  const {} v{} = LOAD({}, x{}, {});\n", computed_as(node.input_dtype(i)), i, dtype, i, broadcast.index(s++));
+    const std::string load = format("LOAD({}, x{}, {});\n", dtype, i, broadcast.index(s++));
+    if (each == 1) {
+      loads += format("  const {} v{} = {}", computed_as(node.input_dtype(i)), i, load);
+    } else {
+      pointers += format("  float all{}[{}];\n", i, each);
+      loads += format("    all{}[k] = {}", i, load);
+      names += format("    const float v{} = all{}[k];\n", i, i);
+    }
     given.push_back(Given::input(i));
   }
   const std::string_view dtype = dialect_name(node.output(0).dtype);
   given.push_back(Given::output(0));
-  given.emplace_back(node.output_shape(0).elements());
+  given.emplace_back(count);
   broadcast.append_arguments(given);
-  const std::string source = format(
-      "KERNEL(elementwise)({}WRITE(MEM({}), y), const int n{}) {{\n{}  USE_WRITE(MEM({}), y);\n"
-      "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n{}{}{}  STORE({}, y, i, {});\n}}\n",
-      parameters, dtype, broadcast.parameters(), pointers, dtype, broadcast.coordinates(), loads, body.statements, dtype, body.result);
+  std::string source = format("KERNEL(elementwise)({}WRITE(MEM({}), y), const int n{}) {{\n{}  USE_WRITE(MEM({}), y);\n", parameters, dtype,
+                              broadcast.parameters(), pointers, dtype);
+  const std::string store = format("STORE({}, y, i, {});\n", dtype, body.result);
+  if (each == 1) {
+    source += "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n" + broadcast.coordinates() + loads +
+              body.statements + "  " + store;
+  } else {
+    const std::string loop =
+        format("  UNROLL for (int k = 0; k < {}; ++k) {{\n    const int i = (GROUP(0) * {} + k) * ITEMS(0) + ITEM(0);\n    if (i < n) {{\n",
+               each, each);
+    source += loop + broadcast.coordinates() + loads + "    }\n  }\n" + loop + names + body.statements + "    " + store + "    }\n  }\n";
+  }
+  source += "}\n";
   auto kernel = std::make_unique<Launches>(context);
-  kernel->add_1d(source, "elementwise", node.output_shape(0).elements(), std::move(given));
+  kernel->add_1d(source, "elementwise", (count + each - 1) / each, std::move(given));
   return kernel;
 }
 

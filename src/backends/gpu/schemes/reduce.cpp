@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of floats over any axes: a group of items for each result, or one item where few elements make a result.
+// Reductions of floats over any axes: a group of items for each result, or one item where few elements make a result. Where neighbours make
+// different results (sums of columns), a group treats 32 results, and 8 of its items one of them.
 #include "backends/gpu/schemes/broadcast.h"
 #include "backends/gpu/schemes/lines.h"
 #include "backends/gpu/schemes/schemes.h"
@@ -8,6 +9,7 @@ namespace minnow::gpu {
 namespace {
 
 constexpr int64_t kFew = 64;  // elements that one item reduces
+constexpr int64_t kColumns = 32;
 
 struct Row {
   std::string_view op, map, join, start, end;  // of element v; JOIN; the neutral element; of the result v over n elements
@@ -74,7 +76,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   kept.append_arguments(given);
   inside.append_arguments(given);
   const std::string_view dtype = dialect_name(node.input_dtype(0));
-  const bool few = length <= kFew;
+  const bool few = length <= kFew, columns = !few && !reduced.back() && x[x.rank() - 1] >= kColumns;
   const std::string loop =
       format("    {{\n{}    const float v = LOAD({}, x, base + {});\n    const float w = {};\n    sum = {}(w, sum);\n    }}\n",
              inside.coordinates(), dtype, inside.index(0), row.map, row.join);
@@ -82,18 +84,28 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
       format("{}REDUCE(group_join, {})\nKERNEL(reduce)(READ(MEM({}), x), WRITE(MEM({}), y), const int results, const int length{}{}) {{\n",
              kGroupReductions, row.join, dtype, dtype, kept.parameters(), inside.parameters());
   source += format("  USE_READ(MEM({}), x);\n  USE_WRITE(MEM({}), y);\n", dtype, dtype);
-  source += few ? "  const int result = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (result >= results) return;\n"
-                : "  LOCAL float shared[256];\n  const int result = GROUP(0);\n";
+  source += few       ? "  const int result = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (result >= results) return;\n"
+            : columns ? "  LOCAL float shared[256];\n  const int row = ITEM(0) / 32, result = GROUP(0) * 32 + ITEM(0) % 32;\n"
+                      : "  LOCAL float shared[256];\n  const int result = GROUP(0);\n";
   source += kept.coordinates() + format("  const int base = {};\n  float sum = {};\n", kept.index(0), row.start);
-  source += few ? "  for (int j = 0; j < length; ++j)\n" : "  for (int j = ITEM(0); j < length; j += 256)\n";
+  source += few       ? "  for (int j = 0; j < length; ++j)\n"
+            : columns ? "  if (result < results) for (int j = row; j < length; j += 8)\n"
+                      : "  for (int j = ITEM(0); j < length; j += 256)\n";
   source += loop;
-  if (!few) source += "  sum = group_join(sum, shared);\n  if (ITEM(0) != 0) return;\n";
+  if (columns)
+    source += format(
+        "  shared[ITEM(0)] = sum;\n  BARRIER();\n  if (row != 0 || result >= results) return;\n"
+        "  for (int r = 1; r < 8; ++r) sum = {}(shared[r * 32 + ITEM(0)], sum);\n",
+        row.join);
+  else if (!few)
+    source += "  sum = group_join(sum, shared);\n  if (ITEM(0) != 0) return;\n";
   source += format("  const float v = sum;\n  STORE({}, y, result, {});\n}}\n", dtype, row.end);
   auto kernel = std::make_unique<Launches>(context);
   if (few)
     kernel->add_1d(source, "reduce", results, std::move(given));
   else
-    kernel->add(source, "reduce", {static_cast<uint32_t>(results), 1, 1}, {256, 1, 1}, std::move(given));
+    kernel->add(source, "reduce", {static_cast<uint32_t>(columns ? (results + 31) / kColumns : results), 1, 1}, {256, 1, 1},
+                std::move(given));
   return kernel;
 }
 
