@@ -13,7 +13,7 @@ namespace minnow {
 struct Slot {
   TensorView view;         // dtype, shape, elements; for an output the plan has set it before the kernel runs where its shape is known
   void* buffer = nullptr;  // memory that the plan reserved for it, or null
-  size_t capacity = 0;     // bytes of `buffer`; of a sequence or an optional: 1 while the last step that reads it runs, which may move it
+  size_t capacity = 0;     // bytes of `buffer`; of a sequence or an optional: 1 where a single step reads it, once, so that it may be moved
   Datum datum;             // sequences and optionals; also owns the memory of a tensor that the plan could not place
 };
 

@@ -37,9 +37,7 @@ class KernelArgs {
   }
   /// Gives an output whose shape depends on data its shape and memory.
   MutableTensorView allocate_output(size_t i, const Shape& shape);
-  /// A sequence or an optional, where it is.
-  const Datum& sequence(size_t i) const { return inputs_[i]->datum; }
-  /// An input of any kind, to be asked for once; a tensor borrows its memory, a sequence that no later step reads is moved.
+  /// An input of any kind, to be asked for once; a tensor borrows its memory, a sequence that no other step reads is moved.
   Datum datum(size_t i) const;
   /// Sets an output that is a sequence, an optional, or a tensor of a shape that only the run could tell. Takes the tensors' memory over.
   void set_output(size_t i, Datum value);

@@ -20,10 +20,9 @@ constexpr Operator with(Operator op, bool Operator::*trait, bool value = true) {
 }
 
 /// The operators that a build keeps, of those that a file defines.
-template <auto kDefinitions>
-constexpr List<Operator> selected() {
+constexpr List<Operator> selected(const List<Operator>& definitions) {
   List<Operator> kept;
-  for (const Operator& op : kDefinitions())
+  for (const Operator& op : definitions)
     if (is_selected(op.name)) kept.append({op});
   return kept;
 }
@@ -44,8 +43,8 @@ constexpr List<T> joined(const List<Operator>& definitions, List<T> Operator::*m
 }
 template <auto kDefinitions, auto kMember>
 constexpr auto joined_array() {
-  constexpr size_t kCount = joined(selected<kDefinitions>(), kMember).size();
-  return array_of<kCount>(joined(selected<kDefinitions>(), kMember));
+  constexpr size_t kCount = joined(selected(kDefinitions()), kMember).size();
+  return array_of<kCount>(joined(selected(kDefinitions()), kMember));
 }
 
 /// Holds a table that is never destroyed: what gcc's undefined-behaviour sanitizer makes of the destructor is no constant expression.
@@ -62,8 +61,8 @@ std::span<const Operator> operator_table() {
   static constexpr auto kOutputs = joined_array<kDefinitions, &Operator::outputs>();
   static constexpr auto kAttributes = joined_array<kDefinitions, &Operator::attributes>();
   static constexpr Lasting kOperators{[] {
-    constexpr size_t kCount = selected<kDefinitions>().size();
-    List<Operator> list = selected<kDefinitions>();
+    constexpr size_t kCount = selected(kDefinitions()).size();
+    List<Operator> list = selected(kDefinitions());
     const auto* input = kInputs.data();
     const auto* output = kOutputs.data();
     const auto* attribute = kAttributes.data();

@@ -85,8 +85,8 @@ void at_infer(const NodeView& node, std::span<ValueInfo> outputs) {
 }
 
 void at(const NodeView&, KernelArgs& args) {
-  const std::vector<Datum>& items = args.sequence(0).items;
-  args.set_output(0, items[position(args, 1, items.size(), items.size())]);
+  Datum sequence = args.datum(0);
+  args.set_output(0, std::move(sequence.items[position(args, 1, sequence.items.size(), sequence.items.size())]));
 }
 
 void erase(const NodeView&, KernelArgs& args) {
@@ -107,7 +107,7 @@ void insert(const NodeView&, KernelArgs& args) {
 
 Shapes scalar(const NodeView&) { return {Shape{}}; }
 
-void length(const NodeView&, KernelArgs& args) { *args.output(0).data<int64_t>() = static_cast<int64_t>(args.sequence(0).items.size()); }
+void length(const NodeView&, KernelArgs& args) { *args.output(0).data<int64_t>() = static_cast<int64_t>(args.datum(0).items.size()); }
 
 constexpr List<Operator> definitions() {
   const OutputSpec sequence{"output_sequence", same_as("input_sequence")};

@@ -84,7 +84,7 @@ void concat_infer(const NodeView& node, std::span<ValueInfo> outputs) {
 }
 
 void concat(const NodeView& node, KernelArgs& args) {
-  const Datum& sequence = args.sequence(0);
+  const Datum sequence = args.datum(0);
   const bool new_axis = node.attribute(kNewAxis);
   if (sequence.items.empty()) args.fail("there is nothing to join in an empty sequence");
   const Shape& first = sequence.items[0].tensor.shape();

@@ -208,6 +208,7 @@ class ShapeFolder {
     Ints shape;
     for (size_t i = 0; i < to->rank(); ++i) {
       const Size size = (*to)[i];
+      if (size.is(0)) return;  // 0 would mean the size of the input
       shape.push_back(size.is_number() ? size.number() : from && i < from->rank() && equal(size, (*from)[i]) ? 0 : -1);
     }
     if (std::count(shape.begin(), shape.end(), -1) > 1) return;

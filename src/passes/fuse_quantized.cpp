@@ -33,7 +33,7 @@ class IslandGatherer {
   void gather(Node& quantize) {
     Product found;
     const auto y = Quantization::of(&quantize);
-    if (!y || !y->is_per_tensor() || !is_byte(y->dtype)) return;
+    if (!y || !y->is_per_tensor() || !y->has_positive_scale() || !is_byte(y->dtype)) return;
     found.y = *y;
     Value* result = quantize.input(0);
     if (sole_user(*result) != &quantize || !result->producer()) return;
@@ -89,6 +89,7 @@ class IslandGatherer {
     const Node *x_maker = made_by(product.input(0), "DequantizeLinear"), *w_maker = made_by(product.input(1), "DequantizeLinear");
     const auto x = Quantization::of(x_maker), w = Quantization::of(w_maker);
     if (!x || !w || !x->is_per_tensor() || !is_byte(x->dtype) || !is_byte(w->dtype)) return false;
+    if (!x->has_positive_scale() || !w->has_positive_scale()) return false;
     found.x = *x, found.w = *w;
     found.x_values = x_maker->input(0), found.w_values = w_maker->input(0);
     const auto rank = rank_of(*found.w_values);

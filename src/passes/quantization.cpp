@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/quantization.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace minnow {
@@ -35,6 +36,11 @@ std::optional<Quantization> Quantization::of(const Node* node) {
 bool Quantization::is_per_tensor() const {
   if (scale->constant()) return scale->constant()->elements() == 1;
   return scale->type.is_static() && scale->type.shape().elements() == 1;
+}
+
+bool Quantization::has_positive_scale() const {
+  const auto scales = reals_of(scale);
+  return !scales || std::all_of(scales->begin(), scales->end(), [](double each) { return each > 0; });
 }
 
 std::optional<double> Quantization::scale_number() const { return scalar_of(scale); }

@@ -15,6 +15,8 @@ struct Quantization {
   static std::optional<Quantization> of(const Node* node);
   /// One scale for the whole tensor.
   bool is_per_tensor() const;
+  /// False if the scale is a constant that is not above 0, which integer kernels ask for.
+  bool has_positive_scale() const;
   /// The scale, and the zero point, as numbers, if they are constants of one element.
   std::optional<double> scale_number() const;
   std::optional<int64_t> zero_point_number() const;

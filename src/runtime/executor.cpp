@@ -272,7 +272,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
     if (const PlanValue& value = entry->plan().values()[v];
         value.place == PlanValue::Place::dynamic || value.info.extent == ValueInfo::Extent::upper_bound)
       entry->dynamic_slots.push_back(&slots[v]);
-  find_last_readers(*entry);
+  find_single_readers(*entry);
   entry->last_used = ++clock_;
   if (cache.size() >= kMostPlans)
     cache.erase(std::min_element(cache.begin(), cache.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
@@ -280,30 +280,24 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   return *cache.back();
 }
 
-// The last step that reads a sequence or an optional may move it. A step that reads it twice, or in a subgraph, may not.
-void Executor::find_last_readers(Entry& entry) {
+// Sequences and optionals that one step reads and nobody else: that step need not copy them.
+void Executor::find_single_readers(Entry& entry) {
   const Plan& plan = entry.plan();
-  const std::vector<Step>& steps = plan.steps();
-  std::vector<size_t> last(plan.values().size(), steps.size());
-  std::vector<bool> stays(plan.values().size());
-  for (size_t number = 0; number < steps.size(); ++number) {
-    for (const uint32_t v : steps[number].inputs) {
-      if (v == kNone) continue;
-      stays[v] = stays[v] || last[v] == number;
-      last[v] = number;
-    }
-    for (const uint32_t v : steps[number].captured)
-      if (v != kNone) stays[v] = true;
+  std::vector<uint32_t> readers(plan.values().size());
+  for (const Step& step : plan.steps()) {
+    for (const std::vector<uint32_t>* values : {&step.inputs, &step.captured})
+      for (const uint32_t v : *values)
+        if (v != kNone) readers[v] += values == &step.captured ? 2 : 1;
   }
   for (const std::vector<uint32_t>* values : {&plan.exports(), &plan.outputs()})
     for (const uint32_t v : *values)
-      if (v != kNone) stays[v] = true;
+      if (v != kNone) readers[v] += 2;
   for (const PlanValue& value : plan.values())
-    if (value.alias != kNone) stays[value.alias] = true;
-  for (uint32_t v = 0; v < last.size(); ++v) {
+    if (value.alias != kNone) readers[value.alias] += 2;
+  for (uint32_t v = 0; v < readers.size(); ++v) {
     const PlanValue& value = plan.values()[v];
-    if (last[v] < steps.size() && !stays[v] && value.place == PlanValue::Place::dynamic && value.info.kind != ValueInfo::Kind::tensor)
-      entry.state.steps()[last[v]].last_read = &entry.state.slots()[v];
+    if (readers[v] == 1 && value.place == PlanValue::Place::dynamic && value.info.kind != ValueInfo::Kind::tensor)
+      entry.state.slots()[v].capacity = 1;
   }
 }
 
@@ -563,7 +557,6 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
     context.outputs = own.outputs;
     context.scratch = state.scratch_of(step);
     context.subgraphs = own.subgraphs.get();
-    if (own.last_read) own.last_read->capacity = 1;
     if (kHasDevices && device_times && device_times->run(number, step, context)) {
       // its time comes from the device
     } else if (session_.profiling || trying) {
@@ -578,10 +571,6 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
                          context.threads);
     } else {
       step.kernel->run(context);
-    }
-    if (own.last_read) {
-      own.last_read->datum = {};
-      own.last_read->capacity = 0;
     }
     if (watch && watch->reason() != Watch::Reason::none) watch->stop(" in " + step.node->where());
     throw_failure(context);

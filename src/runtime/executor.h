@@ -101,7 +101,7 @@ class Executor {
   std::unique_ptr<Recording> record(PlanState& state, const RecordedSteps& range, RunContext& context);
   void add_profiles(Entry& entry);
   static size_t arena_bytes_within(const std::vector<std::unique_ptr<Entry>>& entries) noexcept;
-  static void find_last_readers(Entry& entry);
+  static void find_single_readers(Entry& entry);
   static void forget_results(Entry& entry) noexcept;
   static void release(std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   PlanRequest first_request() const;

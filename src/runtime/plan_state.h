@@ -17,7 +17,6 @@ using MakeSubgraphRunner = FunctionRef<std::unique_ptr<SubgraphRunner>(const Nod
 /// The state of one step.
 struct StepState {
   std::vector<Slot*> inputs, outputs, captured;  // null: absent
-  Slot* last_read = nullptr;                     // a sequence or an optional that no later step reads; null: none
   std::unique_ptr<SubgraphRunner> subgraphs;
   ThreadTrial trial;               // of the threads that the step runs on
   NodeProfile* profile = nullptr;  // where a session asks for it

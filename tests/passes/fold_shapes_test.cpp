@@ -24,6 +24,21 @@ TEST(FoldShapes, known_dimensions_become_constants) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FoldShapes, a_size_of_zero_is_not_taken_for_a_copy) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 5, 0]
+    const most = i64[1] [-1]
+    const three = i64[1] [3]
+    s = Shape(x) {end = 1}
+    t = Concat(s, most, three) {axis = 0}
+    y: f32[batch, 0, 3] = Reshape(x, t)
+    output y
+  })",
+                            {"fold_shapes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Shape Concat Reshape");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 TEST(FoldShapes, flattening_keeps_the_symbolic_batch) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[batch, 3, 4]

@@ -44,6 +44,25 @@ TEST(FuseQuantized, convolution_with_bias_and_relu) {
   EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
 }
 
+TEST(FuseQuantized, a_scale_below_zero_stays) {
+  for (const std::string_view replaced : {"sx", "sw", "sy"}) {
+    const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[2, 3]
+    const w = i8[3, 4] fill 1
+    const negative = f32[] -1
+    dx = DequantizeLinear(x, {}, zx)
+    dw = DequantizeLinear(w, {}, zw)
+    c = MatMul(dx, dw)
+    y = QuantizeLinear(c, {}, zx)
+    output y
+  }})",
+                                     kConstants, replaced == "sx" ? "negative" : "sx", replaced == "sw" ? "negative" : "sw",
+                                     replaced == "sy" ? "negative" : "sy"),
+                              {"fuse_quantized"});
+    EXPECT_THAT(r.ops(), Not(HasSubstr("minnow.QuantizedMatMul"))) << replaced;
+  }
+}
+
 TEST(FuseQuantized, a_bias_that_is_broadcast_stays) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[2, 3]

@@ -66,18 +66,6 @@ def sequence(n):
     return model(nodes + [("ConcatFromSequence", [f"s{n}"], ["y"], {"axis": 0})], [tensor("x", [1])], [tensor("y", None)])
 
 
-def read_sequence(n):
-    """A sequence that grows at each node and is read in between: its length, and its first tensor."""
-    nodes = [("SequenceEmpty", [], ["s0"], {}), ("Constant", [], ["first"], {"value_int": 0})]
-    for i in range(n // 3):
-        nodes += [("SequenceInsert", [f"s{i}", "x"], [f"s{i + 1}"], {}), ("SequenceLength", [f"s{i + 1}"], [f"n{i}"], {}),
-                  ("SequenceAt", [f"s{i + 1}", "first"], [f"a{i}"], {})]
-    nodes += [("Sum", [f"a{i}" for i in range(n // 3)], ["y"], {}), ("Concat", [f"m{i}" for i in range(n // 3)], ["m"], {"axis": 0})]
-    nodes[-1:-1] = [("Reshape", [f"n{i}", "shape"], [f"m{i}"], {}) for i in range(n // 3)]
-    nodes.insert(0, ("Constant", [], ["shape"], {"value_ints": [1]}))
-    return model(nodes, [tensor("x", [1])], [tensor("y", None), helper.make_tensor_value_info("m", TensorProto.INT64, None)])
-
-
 def seconds(file):
     """Processor time to load the model and to run it twice, at best of three."""
     best = float("inf")
@@ -94,7 +82,7 @@ def seconds(file):
 @unittest.skipIf(helper is None, "onnx is not installed")
 class Growth(unittest.TestCase):
     def test_time_grows_like_the_graph(self):
-        for make in (chain, readers, inputs, outputs, repeated_outputs, shapes, sequence, read_sequence):
+        for make in (chain, readers, inputs, outputs, repeated_outputs, shapes, sequence):
             with self.subTest(make.__name__):
                 small, large = seconds(make(SMALL)), seconds(make(LARGE))
                 print(f"{make.__name__}: {SMALL} nodes {small * 1e3:.1f} ms, {LARGE} nodes {large * 1e3:.1f} ms, ratio {large / small:.1f}")
