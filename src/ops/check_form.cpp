@@ -82,7 +82,7 @@ void check_form(const Operator& op, const NodeView& node, Known known) {
   for (const AttributeSpec& attribute : op.attributes) check_attribute(node, attribute);
   if (op.custom) return;
   for (const auto& [name, value] : node.node().attributes) {
-    const auto has_name = [&](const AttributeSpec& spec) { return spec.name == name; };
+    const auto has_name = [&name = name](const AttributeSpec& spec) { return spec.name == name; };
     if (std::none_of(op.attributes.begin(), op.attributes.end(), has_name)) node.fail("the operator has no attribute \"{}\"", name);
   }
 }
