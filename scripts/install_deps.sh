@@ -21,7 +21,7 @@ packages() {
     format) echo clang-format-14 ;;
     test) echo clang-14 ;; # the other compiler, which custom operators are built with
     check) echo clang-14 libclang-rt-14-dev ;;
-    gpu) echo ocl-icd-libopencl1 pocl-opencl-icd spirv-tools glslang-tools libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgles2 ;;
+    gpu) echo ocl-icd-libopencl1 pocl-opencl-icd spirv-tools glslang-tools spirv-cross libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgles2 ;;
     wasm) echo emscripten nodejs ;;
     demo) echo libpng-dev libjpeg62-turbo-dev ;;
     demo-train) echo dataset-fashion-mnist ;;

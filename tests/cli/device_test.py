@@ -25,26 +25,59 @@ class DeviceTest(CommandTest):
         return np.load(self.folder / "out" / "y.npy"), run.stderr
 
     def test_kernels_are_kept_in_a_file(self):
-        if "opencl" not in self.usable:
-            self.skipTest("no OpenCL device")
-        env = {"POCL_KERNEL_CACHE": "0"}
+        env = {"POCL_KERNEL_CACHE": "0", "MESA_SHADER_CACHE_DISABLE": "1"}
         cache = self.folder / "kernels"
         expected, _ = self.result()
-        device = ("--backend", "opencl", "--kernel-cache", "kernels")
-        for _ in range(2):
+        backends = sorted(self.usable & {"opencl", "vulkan", "gles"})
+        if not backends:
+            self.skipTest("no device")
+
+        def agrees(device):
             found, messages = self.result(*device, env=env)
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-            self.assertNotIn("kernels", messages)
-            good = cache.read_bytes()
-        for size in (0, 9, 100, len(good) // 2, len(good) - 1):
-            cache.write_bytes(good[:size])
-            found, messages = self.result(*device, env=env)
-            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-            self.assertIn("kernels are compiled anew and the file is replaced", messages)
-            self.assertGreater(cache.stat().st_size, 1000)
-        cache.write_bytes(b"a file of the user")
-        self.assertIn("kernels: is not a kernel cache and is not overwritten", self.fails("run", self.model, "--input", "x=x.npy", *device))
-        self.assertEqual(cache.read_bytes(), b"a file of the user")
+            return messages
+
+        for backend in backends:
+            with self.subTest(backend):
+                cache.unlink(missing_ok=True)
+                device = ("--backend", backend, "--kernel-cache", "kernels")
+                self.assertNotIn("kernels", agrees(device))
+                good, written = cache.read_bytes(), cache.stat().st_mtime_ns
+                self.assertNotIn("kernels", agrees(device))
+                self.assertEqual(cache.stat().st_mtime_ns, written)  # nothing was compiled
+                for size in (0, 9, 100, len(good) // 2, len(good) - 1):
+                    cache.write_bytes(good[:size])
+                    self.assertIn("kernels are compiled anew and the file is replaced", agrees(device))
+                    self.assertGreater(cache.stat().st_size, 1000)
+                cache.write_bytes(b"a file of the user")
+                self.assertIn("kernels: is not a kernel cache and is not overwritten",
+                              self.fails("run", self.model, "--input", "x=x.npy", *device))
+                self.assertEqual(cache.read_bytes(), b"a file of the user")
+        cache.unlink()
+        for _ in range(2):  # one file for all
+            for backend in backends:
+                agrees(("--backend", backend, "--kernel-cache", "kernels"))
+            written = cache.stat().st_mtime_ns
+        for backend in backends:
+            agrees(("--backend", backend, "--kernel-cache", "kernels"))
+        self.assertEqual(cache.stat().st_mtime_ns, written)
+
+    def test_tuning_is_for_one_device(self):
+        backends = sorted(self.usable & {"opencl", "vulkan", "gles"})
+        if not backends:
+            self.skipTest("no device")
+        for backend in backends:
+            with self.subTest(backend):
+                device = ("--backend", backend)
+                self.succeeds("tune", self.model, "--file", "tuning.txt", "--seconds", "0.2", *device)
+                found = self.succeeds("bench", self.model, "--seconds", "0.02", "--tuning", "tuning.txt", *device)
+                self.assertNotIn("tuning.txt", found.stderr)
+        text = (self.folder / "tuning.txt").read_text()
+        self.assertEqual(text.count("\nend "), len(backends))
+        for backend in backends:
+            self.assertRegex(text, rf"\nmachine {backend} ")
+        self.assertIn("nothing in it is for this model with these options",
+                      self.succeeds("bench", self.model, "--seconds", "0.02", "--tuning", "tuning.txt").stderr)
 
     def test_a_missing_device(self):
         missing = next((name for name in ("cuda", "opencl") if name in self.known - self.usable), None)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dialect that kernels for GPUs are written in: what CUDA C and OpenCL C have in common, with these names for the rest.
+// QUOTIENT is a quotient of floats as the processor rounds it, which `/` is not with every driver.
 // LOCAL_FOURS makes an array of floats in shared memory, LOAD_FOUR loads four of them whose first one is a multiple of four.
 //   KERNEL(f)(READ(float, x), WRITE(float, y), const int n) { USE_READ(float, x); USE_WRITE(float, y); ... }
 // READ and WRITE are buffers; USE_* makes the pointer. OpenCL passes a buffer and an offset, CUDA a pointer. UPDATE is a READ whose memory
@@ -38,6 +39,7 @@ typedef float f32;
 #define AS_F32(bits) as_float(bits)
 #define AS_U32(x) as_uint(x)
 #define FMA(a, b, c) fma(a, b, c)
+#define QUOTIENT(a, b) ((a) / (b))
 #define LOCAL_FOURS(name, count) __local float4 name##_fours[(count) / 4]; __local float* const name = (__local float*)name##_fours
 #define LOAD_FOUR(to, from) vstore4(vload4(0, from), 0, to)
 #define COMPARE_EXCHANGE(p, old, v) atomic_cmpxchg(p, old, v)
@@ -74,6 +76,7 @@ typedef float f32;
 #define AS_F32(bits) __uint_as_float(bits)
 #define AS_U32(x) __float_as_uint(x)
 #define FMA(a, b, c) fmaf(a, b, c)
+#define QUOTIENT(a, b) ((a) / (b))
 #define LOCAL_FOURS(name, count) __shared__ float4 name##_fours[(count) / 4]; float* const name = (float*)name##_fours
 #define LOAD_FOUR(to, from) { const float4 four = *(const float4*)(from); (to)[0] = four.x, (to)[1] = four.y, (to)[2] = four.z, (to)[3] = four.w; }
 #define COMPARE_EXCHANGE(p, old, v) atomicCAS((u32*)(p), old, v)

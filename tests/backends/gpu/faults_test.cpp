@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 
+#include <set>
+
 #include "graph/expr.h"
 #include "support/faulty_queue.h"
 
@@ -14,24 +16,24 @@ test::Faults& state() {
   return faults;
 }
 
-class DeviceFaults : public testing::Test {
+class DeviceFaults : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     try {
-      make_backend("opencl", {});
+      make_backend(GetParam(), {});
     } catch (const Unsupported& error) {
       GTEST_SKIP() << error.what();
     }
-    static const bool added = [] {
-      add_backend("faulty", [](const BackendOptions& given) {
-        return gpu::make_gpu_backend("faulty", std::make_unique<test::FaultyQueue>(make_backend("opencl", given), state()));
+    faulty = std::string("faulty ") + GetParam();
+    static std::set<std::string> added;
+    if (added.insert(faulty).second)
+      add_backend(faulty, [real = GetParam(), name = faulty](const BackendOptions& given) {
+        static std::set<std::string> names;  // which backends refer to
+        return gpu::make_gpu_backend(*names.insert(name).first, std::make_unique<test::FaultyQueue>(make_backend(real, given), state()));
       });
-      return true;
-    }();
-    ASSERT_TRUE(added);
     set_log_hook([this](std::string_view message) { messages.emplace_back(message); });
     state() = {};
-    options.backends = {"faulty"};
+    options.backends = {faulty};
   }
   void TearDown() override { set_log_hook({}); }
 
@@ -54,9 +56,10 @@ class DeviceFaults : public testing::Test {
   }
   SessionOptions options;
   std::vector<std::string> messages;
+  std::string faulty;
 };
 
-TEST_F(DeviceFaults, a_session_without_fallback_gets_an_error_of_the_right_kind) {
+TEST_P(DeviceFaults, a_session_without_fallback_gets_an_error_of_the_right_kind) {
   for (const char* kind : {"allocate", "copy", "compile", "launch", "finish"}) {
     state() = {kind, 0, false};
     try {
@@ -69,7 +72,7 @@ TEST_F(DeviceFaults, a_session_without_fallback_gets_an_error_of_the_right_kind)
   }
 }
 
-TEST_F(DeviceFaults, with_fallback_every_failing_call_gives_the_processors_results) {
+TEST_P(DeviceFaults, with_fallback_every_failing_call_gives_the_processors_results) {
   options.fallback = true;
   const Model model = network();
   size_t failed = 0;
@@ -93,7 +96,7 @@ TEST_F(DeviceFaults, with_fallback_every_failing_call_gives_the_processors_resul
   EXPECT_GT(failed, 20u);
 }
 
-TEST_F(DeviceFaults, a_fault_in_the_data_is_no_failure_of_the_device) {
+TEST_P(DeviceFaults, a_fault_in_the_data_is_no_failure_of_the_device) {
   options.fallback = true;
   auto graph = std::make_unique<Graph>();
   GraphBuilder b(*graph);
@@ -102,9 +105,12 @@ TEST_F(DeviceFaults, a_fault_in_the_data_is_no_failure_of_the_device) {
   Session session(Model::from_graph(std::move(graph)), options);
   EXPECT_THROW(session.run({Tensor::of_i64({1}, std::vector<int64_t>{9})}), InvalidArgument);
   EXPECT_EQ(session.run({Tensor::of_i64({1}, std::vector<int64_t>{2})})[0].data<float>()[0], 3);
-  EXPECT_EQ(session.plan_report().rows.back().backend, "faulty");
+  EXPECT_EQ(session.plan_report().rows.back().backend, faulty);
   EXPECT_TRUE(messages.empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Drivers, DeviceFaults, testing::Values("opencl", "vulkan", "gles"),
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST(MissingDevice, is_an_error_or_one_line_and_the_processor) {
   try {

@@ -12,6 +12,7 @@
 
 #include "graph/expr.h"
 #include "runtime/backends.h"
+#include "support/paths.h"
 
 namespace minnow {
 namespace {
@@ -209,6 +210,37 @@ TEST_P(Gpu, an_index_out_of_range_fails_the_run_and_not_the_next) {
   expect_close(run(4), expected);
 }
 
+TEST_P(Gpu, stamps_are_in_order) {
+  const std::shared_ptr<Backend> backend = make_backend(GetParam(), {});
+  if (!backend->can_stamp()) GTEST_SKIP() << "no time stamps";
+  for (const size_t count : {1, 2, 600, 3}) {
+    backend->finish();
+    for (size_t i = 0; i < count; ++i) backend->stamp();
+    backend->finish();
+    const std::vector<double> seconds = backend->take_stamps();
+    ASSERT_EQ(seconds.size(), count);
+    EXPECT_EQ(seconds[0], 0);
+    for (size_t i = 1; i < count; ++i) ASSERT_GE(seconds[i], seconds[i - 1]) << i;
+  }
+  backend->stamp();  // and nobody finishes
+  EXPECT_LE(backend->take_stamps().size(), 1u);
+}
+
+TEST_P(Gpu, a_profile_has_the_devices_times) {
+  const Model model = network();
+  Session session(model, options);
+  session.set_profiling(true);
+  const Tensor x = random_tensor({2, 3, 17, 19}, 7);
+  for (int i = 0; i < 3; ++i) expect_close(session.run(std::vector<TensorView>{x})[0], Session(model).run(std::vector<TensorView>{x})[0]);
+  double sum = 0;
+  for (const PlanRow& row : session.plan_report().rows) {
+    EXPECT_GE(row.measured_seconds, 0) << row.node;
+    EXPECT_EQ(row.on_device, row.backend != "cpu" && make_backend(GetParam(), {})->can_stamp()) << row.node;
+    sum += row.measured_seconds;
+  }
+  EXPECT_GT(sum, 0);
+}
+
 // With the stand-in for Vulkan's loader (vulkan_driver.cpp) alone, which makes faults; its kernels do nothing.
 class VulkanFaults : public testing::Test {
  protected:
@@ -269,7 +301,65 @@ TEST_F(VulkanFaults, a_refused_kernel_is_an_error) {
   graph->add_output(*b.op("Sin", {b.wrap(&graph->add_input("x", type))}).value());
   const Model model = Model::from_graph(std::move(graph));
   setenv(kFault, "kernel", 1);
-  EXPECT_THAT(failure<Error>(model), testing::HasSubstr("did not accept the kernel"));
+  EXPECT_THAT(failure<Error>(model), testing::HasSubstr("failed, compiling the kernel elementwise: error -3"));
+}
+
+TEST_F(VulkanFaults, with_fallback_a_loss_at_any_time_gives_the_processors_results) {
+  options.fallback = true;
+  std::vector<std::string> messages;
+  set_log_hook([&](std::string_view message) { messages.emplace_back(message); });
+  const Tensor x = random_tensor({2, 3, 17, 19}, 7);
+  const std::vector<TensorView> inputs{x};
+  size_t lost = 0;
+  for (const bool profiles : {false, true})
+    for (int when = 0; when < 16; ++when) {
+      SCOPED_TRACE(when);
+      const Model model = network();
+      const Tensor expected = Session(model).run(inputs)[0];
+      messages.clear();
+      setenv(kFault, ("lost:" + std::to_string(when)).c_str(), 1);
+      Session session(model, options);
+      session.set_profiling(profiles);
+      bool gone = false;
+      for (int run = 0; run < 6; ++run) {
+        const Tensor found = session.run(inputs)[0];
+        ASSERT_TRUE(messages.size() >= (gone ? 1u : 0u));
+        gone = !messages.empty();
+        if (gone) expect_close(found, expected);
+      }
+      EXPECT_LE(messages.size(), 1u);
+      if (gone) {
+        ++lost;
+        EXPECT_THAT(messages[0], testing::HasSubstr("was lost"));
+        for (const PlanRow& row : session.plan_report().rows) EXPECT_EQ(row.backend, "cpu");
+      }
+      unsetenv(kFault);
+    }
+  set_log_hook({});
+  EXPECT_GT(lost, 12u);
+}
+
+TEST_F(VulkanFaults, pipelines_come_from_the_file_when_the_device_opens_again) {
+  const std::string file = (test::scratch_dir() / "pipelines").string();
+  std::remove(file.c_str());
+  const Model model = network();
+  const auto lose = [&] {
+    setenv(kFault, "lost:0", 1);
+    EXPECT_THAT(failure<Unsupported>(network()), testing::HasSubstr("was lost"));
+    unsetenv(kFault);
+  };
+  options.kernel_cache = file;
+  lose();
+  run(model);
+  lose();
+  setenv(kFault, "uncached", 1);
+  EXPECT_NO_THROW(run(model));
+  unsetenv(kFault);
+  lose();
+  options.kernel_cache.clear();
+  setenv(kFault, "uncached", 1);
+  EXPECT_THAT(failure<Error>(model), testing::HasSubstr("failed, compiling the kernel"));
+  std::remove(file.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Gpu, testing::Values("cuda", "opencl", "vulkan", "gles"));

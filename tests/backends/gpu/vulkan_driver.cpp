@@ -3,6 +3,7 @@
 // when the variable MINNOW_STUB_FAULT says so:
 //   lost:N      the Nth submission of work, from 0 on, after the variable was set loses the device; so do all later ones of that device
 //   kernel      no kernel is accepted
+//   uncached    no kernel is accepted whose pipeline comes from no cache with the data of an earlier one
 //   memory:N    the device has N bytes
 //   old         the device has version 1.0
 //   small       its groups have 128 items
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,8 @@ size_t submissions = 0;
 bool lost = false;
 std::map<Object, Object> memory_of_buffer;
 std::map<Object, size_t> bytes_of_buffer;
+std::set<Object> full_caches;
+constexpr char kPipeline[] = "a pipeline";
 Object next_object = 1;
 
 std::string fault() {
@@ -177,13 +181,38 @@ Result vkCreatePipelineLayout(Handle, const PipelineLayoutInfo*, const void*, Ob
 void vkDestroyPipelineLayout(Handle, Object, const void*) {}
 Result vkCreateShaderModule(Handle, const ShaderModuleInfo*, const void*, Object* made) { return make_object(made); }
 void vkDestroyShaderModule(Handle, Object, const void*) {}
-Result vkCreatePipelineCache(Handle, const PipelineCacheInfo*, const void*, Object* made) { return make_object(made); }
-void vkDestroyPipelineCache(Handle, Object, const void*) {}
-Result vkGetPipelineCacheData(Handle, Object, size_t* bytes, void*) { return *bytes = 0, kSuccess; }
-Result vkCreateComputePipelines(Handle, Object, uint32_t, const ComputePipelineInfo*, const void*, Object* made) {
-  return fault() == "kernel" ? -3 : make_object(made);
+Result vkCreatePipelineCache(Handle, const PipelineCacheInfo* info, const void*, Object* made) {
+  make_object(made);
+  const std::lock_guard lock(mutex);
+  if (info->bytes == sizeof kPipeline && std::memcmp(info->data, kPipeline, sizeof kPipeline) == 0) full_caches.insert(*made);
+  return kSuccess;
+}
+void vkDestroyPipelineCache(Handle, Object cache, const void*) {
+  const std::lock_guard lock(mutex);
+  full_caches.erase(cache);
+}
+Result vkGetPipelineCacheData(Handle, Object, size_t* bytes, void* data) {
+  *bytes = sizeof kPipeline;
+  if (data) std::memcpy(data, kPipeline, sizeof kPipeline);
+  return kSuccess;
+}
+Result vkCreateComputePipelines(Handle, Object cache, uint32_t, const ComputePipelineInfo*, const void*, Object* made) {
+  {
+    const std::lock_guard lock(mutex);
+    if (fault() == "kernel" || (fault() == "uncached" && !full_caches.contains(cache))) return -3;
+  }
+  return make_object(made);
 }
 void vkDestroyPipeline(Handle, Object, const void*) {}
+Result vkCreateQueryPool(Handle, const QueryPoolInfo*, const void*, Object* made) { return make_object(made); }
+void vkDestroyQueryPool(Handle, Object, const void*) {}
+Result vkGetQueryPoolResults(Handle, Object, uint32_t, uint32_t, size_t bytes, void* results, uint64_t, Flags) {
+  const std::lock_guard lock(mutex);
+  if (lost) return kDeviceLost;
+  return std::memset(results, 0, bytes), kSuccess;
+}
+void vkCmdResetQueryPool(Handle, Object, uint32_t, uint32_t) {}
+void vkCmdWriteTimestamp(Handle, Flags, Object, uint32_t) {}
 Result vkCreateDescriptorPool(Handle, const DescriptorPoolInfo*, const void*, Object* made) { return make_object(made); }
 void vkDestroyDescriptorPool(Handle, Object, const void*) {}
 Result vkAllocateDescriptorSets(Handle, const DescriptorSetInfo*, Object* made) { return make_object(made); }

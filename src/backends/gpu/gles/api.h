@@ -21,6 +21,8 @@ inline constexpr unsigned kStorageBuffer = 0x90D2, kCopyRead = 0x8F36, kCopyWrit
 inline constexpr unsigned kMapRead = 1, kStorageBarrier = 0x2000, kUpdateBarrier = 0x200;
 inline constexpr unsigned kMaxGroups = 0x91BE, kMaxGroup = 0x91BF, kMaxGroupItems = 0x90EB, kMaxSharedBytes = 0x8262,
                           kMaxStorageBlocks = 0x90DB, kMaxStorageBytes = 0x90DE, kMaxUniforms = 0x8263;
+inline constexpr unsigned kBinaryHint = 0x8257, kBinaryLength = 0x8741, kBinaryFormats = 0x87FE;
+inline constexpr unsigned kGlExtensions = 0x1F03, kTimestamp = 0x8E28, kQueryResult = 0x8866, kCounterBits = 0x8864;
 inline constexpr unsigned kOutOfMemory = 0x0505, kGlContextLost = 0x0507;
 
 #define MINNOW_EGL(X)                                                    \
@@ -36,6 +38,13 @@ inline constexpr unsigned kOutOfMemory = 0x0505, kGlContextLost = 0x0507;
 #define MINNOW_EGL_OPTIONAL(X)                                       \
   X(eglGetPlatformDisplayEXT, Handle, (unsigned, void*, const int*)) \
   X(eglQueryDevicesEXT, unsigned, (int, Handle*, int*))
+// GL_EXT_disjoint_timer_query
+#define MINNOW_GLES_OPTIONAL(X)                        \
+  X(glGenQueriesEXT, void, (int, unsigned*))           \
+  X(glDeleteQueriesEXT, void, (int, const unsigned*))  \
+  X(glQueryCounterEXT, void, (unsigned, unsigned))     \
+  X(glGetQueryivEXT, void, (unsigned, unsigned, int*)) \
+  X(glGetQueryObjectui64vEXT, void, (unsigned, unsigned, uint64_t*))
 #define MINNOW_GLES(X)                                                           \
   X(glGetError, unsigned, ())                                                    \
   X(glGetString, const char*, (unsigned))                                        \
@@ -62,10 +71,14 @@ inline constexpr unsigned kOutOfMemory = 0x0505, kGlContextLost = 0x0507;
   X(glLinkProgram, void, (unsigned))                                             \
   X(glGetProgramiv, void, (unsigned, unsigned, int*))                            \
   X(glGetProgramInfoLog, void, (unsigned, int, int*, char*))                     \
+  X(glProgramParameteri, void, (unsigned, unsigned, int))                        \
+  X(glGetProgramBinary, void, (unsigned, int, int*, unsigned*, void*))           \
+  X(glProgramBinary, void, (unsigned, unsigned, const void*, int))               \
   X(glUseProgram, void, (unsigned))                                              \
   X(glUniform1uiv, void, (int, int, const uint32_t*))                            \
   X(glDispatchCompute, void, (unsigned, unsigned, unsigned))                     \
   X(glMemoryBarrier, void, (unsigned))                                           \
+  X(glFlush, void, ())                                                           \
   X(glFinish, void, ())
 
 #define MINNOW_GLES_POINTER(name, result, parameters) result(*name) parameters = nullptr;
@@ -73,6 +86,7 @@ struct Api {
   MINNOW_EGL(MINNOW_GLES_POINTER)
   MINNOW_EGL_OPTIONAL(MINNOW_GLES_POINTER)
   MINNOW_GLES(MINNOW_GLES_POINTER)
+  MINNOW_GLES_OPTIONAL(MINNOW_GLES_POINTER)
   std::unique_ptr<os::SharedLibrary> egl, gl;
 };
 #undef MINNOW_GLES_POINTER

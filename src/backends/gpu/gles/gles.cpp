@@ -13,9 +13,10 @@ using namespace gles;
 // Launches with their arguments. Only the thread that is in the context can give them to OpenGL, so they are collected first.
 class LaunchList {
  public:
-  bool add(const Machine& machine, const Program& program, const Extent& groups, std::span<const Argument> arguments) noexcept try {
+  bool add(const Machine& machine, const GlesProgram& program, const Extent& groups, std::span<const Argument> arguments) noexcept try {
     BoundArguments bound;
-    if (!bound.set(*machine.memory, *machine.nothing, program.interface, arguments, static_cast<uint64_t>(machine.found.max_buffer_bytes)))
+    if (!bound.set(*machine.memory, *machine.nothing, program.stored.interface, arguments,
+                   static_cast<uint64_t>(machine.found.max_buffer_bytes)))
       return false;
     Extent most;
     for (size_t i = 0; i < 3; ++i) most[i] = static_cast<uint32_t>(machine.found.max_groups[i]);
@@ -25,7 +26,7 @@ class LaunchList {
       buffers_.insert(buffers_.end(), bound.buffers, bound.buffers + bound.count);
       return true;
     };
-    return program.offsets ? for_parts(groups, most.data(), bound.words + arguments.size(), dispatch) : dispatch(groups);
+    return program.stored.offsets ? for_parts(groups, most.data(), bound.words + arguments.size(), dispatch) : dispatch(groups);
   } catch (...) {
     return false;
   }
@@ -53,7 +54,7 @@ class LaunchList {
 
  private:
   struct Launch {
-    const Program* program;
+    const GlesProgram* program;
     Extent groups;
     size_t first_word, first_buffer, buffers;
   };
@@ -73,7 +74,7 @@ class Stream {
     machine->memory->remove(progress_);
   }
 
-  bool launch(const Program& program, const Extent& groups, std::span<const Argument> arguments) noexcept try {
+  bool launch(const GlesProgram& program, const Extent& groups, std::span<const Argument> arguments) noexcept try {
     begin();
     const size_t before = launches_.size();
     if (!launches_.add(*machine, program, groups, arguments)) return false;
@@ -135,8 +136,8 @@ class Stream {
 
 class GlesFunction final : public Function {
  public:
-  explicit GlesFunction(const Program& program) : program(program) {}
-  const Program& program;  // the machine keeps it
+  explicit GlesFunction(Programs::Entry& program) : program(program) {}
+  Programs::Entry& program;  // the machine keeps it
 };
 
 class GlesRecording final : public Recording {
@@ -159,7 +160,11 @@ class GlesRecording final : public Recording {
 class GlesQueue final : public Queue {
  public:
   GlesQueue(std::shared_ptr<Machine> machine, const BackendOptions& options)
-      : machine_(std::move(machine)), api_(machine_->api), stream_(std::make_shared<Stream>(machine_)) {
+      : machine_(std::move(machine)),
+        api_(machine_->api),
+        stream_(std::make_shared<Stream>(machine_)),
+        kernel_cache_(open_kernel_cache(options.kernel_cache)),
+        threads_(std::max(1, options.threads)) {
     device_.name = "gles " + machine_->name;
     device_.precision = options.precision;
     // OpenGL tells neither clocks nor widths; these order devices beside the processor.
@@ -169,6 +174,11 @@ class GlesQueue final : public Queue {
     device_.l1_bandwidth = device_.l2_bandwidth = device_.l3_bandwidth = device_.memory_bandwidth = bandwidth;
     device_.transfer_latency = 5e-5;
     device_.transfer_bandwidth = 4e9;
+  }
+  ~GlesQueue() override {
+    if (queries_.empty()) return;
+    const Machine::Entered entered(*machine_);
+    api_.glDeleteQueriesEXT(static_cast<int>(queries_.size()), queries_.data());
   }
   const Device& device() const override { return device_; }
   std::shared_ptr<void> allocate(size_t bytes) override { return machine_->allocate(bytes); }
@@ -201,13 +211,39 @@ class GlesQueue final : public Queue {
 
   std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t, const Extent& group,
                                      const Extent& groups) override {
-    return std::make_unique<GlesFunction>(machine_->program(source, name, group, groups));
+    Programs::Entry& program = machine_->entry(source, name, group, groups);
+    wanted_.push_back(&program);
+    return std::make_unique<GlesFunction>(program);
   }
+  void compile() override { machine_->programs->make(std::exchange(wanted_, {}), kernel_cache_.get(), threads_); }
   bool launch(Function& function, const Extent& groups, const Extent&, std::span<const Argument> arguments) noexcept override {
-    const Program& program = static_cast<GlesFunction&>(function).program;
+    const Program* const made = static_cast<GlesFunction&>(function).program.program();
+    if (!made) return false;
+    const GlesProgram& program = static_cast<const GlesProgram&>(*made);
     return recording_ ? recording_->add(*machine_, program, groups, arguments) : stream_->launch(program, groups, arguments);
   }
   void finish() override { stream_->finish(); }
+
+  bool can_stamp() override { return machine_->found.has_timer; }
+  void stamp() noexcept override try {
+    stream_->begin();
+    const Machine::Entered entered(*machine_);
+    stream_->submit();
+    if (stamps_ == queries_.size()) api_.glGenQueriesEXT(1, &queries_.emplace_back());
+    api_.glQueryCounterEXT(queries_[stamps_], kTimestamp);
+    if (stamps_++ == 0) api_.glFlush();  // the caller looks at the host's clock now
+  } catch (...) {}
+  std::vector<double> take_stamps() override {
+    std::vector<double> seconds(std::exchange(stamps_, 0));
+    const Machine::Entered entered(*machine_);
+    uint64_t first = 0, nanoseconds = 0;
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      api_.glGetQueryObjectui64vEXT(queries_[i], kQueryResult, &nanoseconds);
+      if (i == 0) first = nanoseconds;
+      seconds[i] = static_cast<double>(static_cast<int64_t>(nanoseconds - first)) * 1e-9;
+    }
+    return seconds;
+  }
 
   bool can_record() const override { return true; }
   void begin_recording() override { recording_ = std::make_unique<LaunchList>(); }
@@ -226,8 +262,13 @@ class GlesQueue final : public Queue {
   std::shared_ptr<Machine> machine_;
   const Api& api_;
   std::shared_ptr<Stream> stream_;
+  std::unique_ptr<EntryFile> kernel_cache_;
+  std::vector<Programs::Entry*> wanted_;  // which are to be compiled
+  int threads_;
   Device device_;
   std::unique_ptr<LaunchList> recording_;
+  std::vector<unsigned> queries_;  // for time stamps
+  size_t stamps_ = 0;              // of them that are in use
 };
 
 std::string no_device() {

@@ -2,6 +2,7 @@
 #include "backends/gpu/gles/machine.h"
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -26,6 +27,7 @@ std::string text_of(const char* text) { return text ? text : "?"; }
 void look_at(const Api& api, Found& found) {
   found.name = text_of(api.glGetString(kRenderer));
   found.version = text_of(api.glGetString(kVersion));
+  found.vendor = text_of(api.glGetString(kVendor));
   for (unsigned i = 0; i < 3; ++i) {
     api.glGetIntegeri_v(kMaxGroups, i, &found.max_groups[i]);
     api.glGetIntegeri_v(kMaxGroup, i, &found.max_group[i]);
@@ -34,7 +36,13 @@ void look_at(const Api& api, Found& found) {
   api.glGetIntegerv(kMaxSharedBytes, &found.max_shared_bytes);
   api.glGetIntegerv(kMaxStorageBlocks, &found.max_buffers);
   api.glGetIntegerv(kMaxUniforms, &found.max_uniforms);
+  api.glGetIntegerv(kBinaryFormats, &found.binary_formats);
   api.glGetInteger64v(kMaxStorageBytes, &found.max_buffer_bytes);
+  if (text_of(api.glGetString(kGlExtensions)).find("GL_EXT_disjoint_timer_query") != std::string::npos && api.glGetQueryivEXT) {
+    int bits = 0;
+    api.glGetQueryivEXT(kTimestamp, kCounterBits, &bits);
+    found.has_timer = bits > 0;
+  }
   if (found.max_group_items < kGroupItems || found.max_group[0] < kGroupItems)
     found.problem =
         format("its groups have at most {} items, kernels need {}", std::min(found.max_group_items, found.max_group[0]), kGroupItems);
@@ -117,6 +125,8 @@ Machine::Machine(const Api& api, const Found& found, std::string name) : api(api
   const uintptr_t address = memory->allocate(1, DeviceMemory::Use::device);
   if (!address) throw out_of_memory("OpenGL ES: {} has no memory left", this->name);
   nothing = memory->find(reinterpret_cast<const void*>(address));
+  programs.emplace(
+      *this, format("gles {}, {}, {}, shared {}, {}", found.vendor, found.name, found.version, found.max_shared_bytes, shader_revision()));
 }
 
 Machine::~Machine() {
@@ -171,8 +181,8 @@ void GlesMemory::destroy(Buffer& buffer) noexcept {
   machine_.api.glDeleteBuffers(1, &made);
 }
 
-unsigned Machine::compile(const std::string& text, const std::string& function) {
-  const Entered entered(*this);
+// In the context.
+unsigned Machine::link(const std::string& text, const std::string& function) {
   char log[2048] = {};
   const auto fail = [&](std::string_view what) {
     throw InternalError("OpenGL ES: {} does not {} the kernel {}: {}\n{}", name, what, function, log, text);
@@ -189,6 +199,7 @@ unsigned Machine::compile(const std::string& text, const std::string& function) 
     fail("compile");
   }
   const unsigned program = api.glCreateProgram();
+  if (found.binary_formats > 0) api.glProgramParameteri(program, kBinaryHint, 1);
   api.glAttachShader(program, shader);
   api.glLinkProgram(program);
   api.glDeleteShader(shader);
@@ -202,26 +213,63 @@ unsigned Machine::compile(const std::string& text, const std::string& function) 
   return program;
 }
 
-const Program& Machine::program(const std::string& source, const std::string& function, const Extent& group, const Extent& groups) {
+Programs::Entry& Machine::entry(const std::string& source, const std::string& function, const Extent& group, const Extent& groups) {
+  ShaderSource wanted{function, group, false, source};
+  for (size_t i = 0; i < 3; ++i) wanted.group_offsets = wanted.group_offsets || groups[i] > static_cast<uint32_t>(found.max_groups[i]);
+  return programs->entry(wanted.to_source());
+}
+
+std::unique_ptr<Program> Machine::compile(const std::string& source) {
+  const ShaderSource given = ShaderSource::of(source);
   ShaderOptions options;
-  options.group = group;
+  options.group = given.group;
   options.shared_bytes = static_cast<size_t>(found.max_shared_bytes);
-  for (size_t i = 0; i < 3; ++i) options.group_offsets = options.group_offsets || groups[i] > static_cast<uint32_t>(found.max_groups[i]);
-  const std::string key = format("{} {} {} {} {}\n{}", function, group[0], group[1], group[2], options.group_offsets ? 1 : 0, source);
-  const std::lock_guard lock(programs_mutex_);
-  std::unique_ptr<Program>& known = programs_[key];
-  if (known) return *known;
-  GlslShader shader = compile_to_glsl_es(source, function, options);
-  auto made = std::make_unique<Program>();
-  const auto buffers = std::count(shader.parameters.begin(), shader.parameters.end(), Argument::Kind::buffer);
-  if (buffers > found.max_buffers)
-    throw Unsupported("OpenGL ES: the kernel {} has {} buffers, {} takes {}", function, buffers, name, found.max_buffers);
-  made->offsets = options.group_offsets;
-  made->words = static_cast<uint32_t>(shader.parameters.size()) + (options.group_offsets ? 6 : 0);
-  made->id = compile(shader.text, function);
-  made->interface = std::move(static_cast<ShaderInterface&>(shader));
-  known = std::move(made);
-  return *known;
+  options.group_offsets = given.group_offsets;
+  GlslShader shader = compile_to_glsl_es(given.text, given.function, options);
+  auto made = std::make_unique<GlesProgram>();
+  made->stored.offsets = options.group_offsets;
+  made->stored.interface = std::move(static_cast<ShaderInterface&>(shader));
+  made->words = made->stored.words();
+  if (const auto buffers = static_cast<int>(made->stored.buffers()); buffers > found.max_buffers)
+    throw Unsupported("OpenGL ES: the kernel {} has {} buffers, {} takes {}", given.function, buffers, name, found.max_buffers);
+  const Entered entered(*this);
+  made->id = link(shader.text, given.function);
+  int bytes = 0;
+  if (found.binary_formats > 0) api.glGetProgramiv(made->id, kBinaryLength, &bytes);
+  if (bytes <= 0) {
+    made->stored.code = std::move(shader.text);
+    return made;
+  }
+  unsigned format = 0;
+  std::string& data = made->stored.data;
+  data.resize(sizeof format + static_cast<size_t>(bytes));
+  api.glGetProgramBinary(made->id, bytes, &bytes, &format, data.data() + sizeof format);
+  std::memcpy(data.data(), &format, sizeof format);
+  data.resize(sizeof format + static_cast<size_t>(bytes));
+  check("reading a kernel");
+  return made;
+}
+
+std::unique_ptr<Program> Machine::load(std::span<const std::byte> binary) {
+  auto made = std::make_unique<GlesProgram>();
+  StoredShader& stored = made->stored;
+  if (!stored.read(binary)) return nullptr;
+  made->words = stored.words();
+  const Entered entered(*this);
+  if (unsigned format = 0; stored.data.size() > sizeof format) {
+    std::memcpy(&format, stored.data.data(), sizeof format);
+    made->id = api.glCreateProgram();
+    api.glProgramBinary(made->id, format, stored.data.data() + sizeof format, static_cast<int>(stored.data.size() - sizeof format));
+    int good = 0;
+    api.glGetProgramiv(made->id, kLinkStatus, &good);
+    if (api.glGetError() != 0 || !good) {
+      api.glDeleteProgram(made->id);
+      return nullptr;
+    }
+  } else {
+    made->id = link(stored.code, "of a file");
+  }
+  return made;
 }
 
 }  // namespace minnow::gpu::gles

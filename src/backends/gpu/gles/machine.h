@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device of OpenGL ES that sessions share: one context, in which one thread at a time works, its memory and its programs.
 #pragma once
+#include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "backends/gpu/device_memory.h"
 #include "backends/gpu/gles/api.h"
+#include "backends/gpu/programs.h"
+#include "backends/gpu/shaders/stored_shader.h"
 
 namespace minnow::gpu::gles {
 
 /// A device as a context describes it.
 struct Found {
   Handle display = nullptr;
-  std::string name, version;
-  int max_groups[3] = {}, max_group[3] = {}, max_group_items = 0, max_shared_bytes = 0, max_buffers = 0, max_uniforms = 0;
+  std::string name, version, vendor;
+  int max_groups[3] = {}, max_group[3] = {}, max_group_items = 0, max_shared_bytes = 0, max_buffers = 0, max_uniforms = 0,
+      binary_formats = 0;
   int64_t max_buffer_bytes = 0;
+  bool has_timer = false;
   std::string problem;
 
   bool is_processor() const;
@@ -24,14 +28,17 @@ struct Found {
 /// The best device first, unusable ones last. MINNOW_GLES_DEVICE, a part of a name, leaves only devices whose name has it.
 std::vector<Found> find_devices(const Api& api);
 
-struct Program {
-  ShaderInterface interface;
+class Machine;
+
+/// A compiled kernel. The context takes its name along.
+class GlesProgram final : public Program {
+ public:
+  std::string binary() const override { return stored.to_bytes(); }
+
+  StoredShader stored;  // the driver's binary, behind the number of its format; without one the text
   unsigned id = 0;
   uint32_t words = 0;
-  bool offsets = false;  // six words more
 };
-
-class Machine;
 
 class GlesMemory final : public DeviceMemory {
  public:
@@ -44,11 +51,11 @@ class GlesMemory final : public DeviceMemory {
   Machine& machine_;
 };
 
-class Machine : public std::enable_shared_from_this<Machine> {
+class Machine final : public Compiler, public std::enable_shared_from_this<Machine> {
  public:
   /// Throws Unsupported, OutOfMemory.
   Machine(const Api& api, const Found& found, std::string name);
-  ~Machine();
+  ~Machine() override;
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -68,8 +75,10 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// Throws for the errors since the last call: OutOfMemory, and for others Unsupported, with `what` the device was doing.
   void check(std::string_view what);
   std::shared_ptr<void> allocate(size_t bytes);
-  /// Compiles at the first call.
-  const Program& program(const std::string& source, const std::string& name, const Extent& group, const Extent& groups);
+  /// The place of a kernel's program. `groups`: as many as launches have at most.
+  Programs::Entry& entry(const std::string& source, const std::string& name, const Extent& group, const Extent& groups);
+  std::unique_ptr<Program> compile(const std::string& source) override;
+  std::unique_ptr<Program> load(std::span<const std::byte> binary) override;
 
   const Api& api;
   const std::string name;
@@ -77,12 +86,12 @@ class Machine : public std::enable_shared_from_this<Machine> {
   std::atomic<bool> lost{false};
   std::unique_ptr<GlesMemory> memory;
   const Buffer* nothing = nullptr;  // a few bytes in place of empty tensors
+  std::optional<Programs> programs;
 
  private:
-  unsigned compile(const std::string& text, const std::string& function);
+  unsigned link(const std::string& text, const std::string& function);
   Handle context_ = nullptr;
-  std::mutex context_mutex_, programs_mutex_;
-  std::unordered_map<std::string, std::unique_ptr<Program>> programs_;
+  std::mutex context_mutex_;
 };
 
 }  // namespace minnow::gpu::gles

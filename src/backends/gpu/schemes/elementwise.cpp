@@ -38,7 +38,7 @@ constexpr Pattern kPatterns[] = {
     {"Celu", "($0 < 0 ? $a * (exp($0 / $a) - 1.0f) : $0)", "", "alpha", 1},
     {"Cos", "cos($0)", ""},
     {"Cosh", "cosh($0)", ""},
-    {"Div", "($0 / $1)", "($0 / $1)"},
+    {"Div", "QUOTIENT($0, $1)", "($0 / $1)"},
     {"Elu", "($0 < 0 ? $a * (exp($0) - 1.0f) : $0)", "", "alpha", 1},
     {"Equal", "($0 == $1)", "($0 == $1)"},
     {"Erf", "erf($0)", ""},
@@ -61,7 +61,7 @@ constexpr Pattern kPatterns[] = {
     {"Or", "", "($0 | $1)"},
     {"PRelu", "($0 < 0 ? $0 * $1 : $0)", "($0 < 0 ? $0 * $1 : $0)"},
     {"Pow", "pow($0, $1)", ""},
-    {"Reciprocal", "(1.0f / $0)", ""},
+    {"Reciprocal", "QUOTIENT(1.0f, $0)", ""},
     {"Relu", "($0 < 0 ? 0.0f : $0)", "($0 < 0 ? 0 : $0)"},
     {"Round", "rint($0)", ""},
     {"Selu", "($b * ($0 <= 0 ? $a * (exp($0) - 1.0f) : $0))", "", "alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f},
@@ -131,7 +131,7 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
   }
   if (op == "Sum" || op == "Mean") {
     std::string sum = folded("($0 + $1)", operands);
-    return op == "Sum" ? sum : format("({} / {})", sum, literal(static_cast<float>(operands.size())));
+    return op == "Sum" ? sum : format("QUOTIENT({}, {})", sum, literal(static_cast<float>(operands.size())));
   }
   if (op == "Clip") {
     std::string x = operands[0];
@@ -175,7 +175,7 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
     if (exponent == 3) return filled("($0 * $0 * $0)", operands);
     if (exponent == 0.5) return filled("sqrt($0)", operands);
     if (exponent == 1) return operands[0];
-    if (exponent == -1) return filled("(1.0f / $0)", operands);
+    if (exponent == -1) return filled("QUOTIENT(1.0f, $0)", operands);
   }
   if (op == "Abs" && (dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64)) return operands[0];
   for (const Pattern& pattern : kPatterns) {

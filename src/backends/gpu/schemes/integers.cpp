@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> prepare_scaled(PrepareContext& context) {
 #if HAS_zero
   z = GET(zero, place);
 #endif
-  const float q = rint(GET(x, i) / GET(scale, place)) + (float)z;
+  const float q = rint(QUOTIENT(GET(x, i), GET(scale, place))) + (float)z;
   PUT(y, i, q != q ? z : q < LOW ? LOW : q > HIGH ? HIGH : (int)q);
 )"
                            : R"(
@@ -133,10 +133,11 @@ void add_inputs(KernelText& text, const NodeView& node) {
   text.define("HIGH", highest_of(dtype));
   text.define("RELU", Activation::of(node).kind == Activation::Kind::relu ? 1 : 0);
   text.define("ADD_BIAS(column)", node.has_input(8) ? "total += GET(bias, BIAS_AT(column));" : "");
-  text.define("FINISH(at, row, column)",
-              "{ i64 total = sum; ADD_BIAS(column) const int z = GET(y_zero, 0); const int least = RELU && z > LOW ? z : LOW; "
-              "const float q = rint((float)total * (GET(a_scale, A_SCALE_AT(row)) * GET(b_scale, B_SCALE_AT(column)) / GET(y_scale, 0))); "
-              "PUT(y, at, q != q ? z : q < (float)(least - z) ? least : q > (float)(HIGH - z) ? HIGH : (int)q + z); }");
+  text.define(
+      "FINISH(at, row, column)",
+      "{ i64 total = sum; ADD_BIAS(column) const int z = GET(y_zero, 0); const int least = RELU && z > LOW ? z : LOW; "
+      "const float q = rint((float)total * QUOTIENT(GET(a_scale, A_SCALE_AT(row)) * GET(b_scale, B_SCALE_AT(column)), GET(y_scale, 0))); "
+      "PUT(y, at, q != q ? z : q < (float)(least - z) ? least : q > (float)(HIGH - z) ? HIGH : (int)q + z); }");
 }
 
 Estimate estimate_matmul(const NodeView& node, const Device& device) {

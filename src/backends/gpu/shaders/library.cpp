@@ -23,6 +23,7 @@ const std::string_view kShaderPrefix = R"(
 #define AS_F32(bits) __as_f32(bits)
 #define AS_U32(x) __as_u32(x)
 #define FMA(a, b, c) __fma(a, b, c)
+#define QUOTIENT(a, b) __quotient(a, b)
 #define LOCAL_FOURS(name, count) __local float name[count]
 #define LOAD_FOUR(to, from) __load_four(to, from)
 #define COMPARE_EXCHANGE(p, old, v) __compare_exchange(p, old, v)
@@ -64,6 +65,36 @@ u16 f32_to_f16(float x) {
   const u32 tiny = (u32)rint(AS_F32(size < 0x38800000u ? size : 0) * 16777216.0f);
   const u32 rounded = size < 0x38800000u ? tiny : size >= 0x477ff000u ? 0x7c00u : normal;
   return (u16)((size > 0x7f800000u ? nan : rounded) | ((bits >> 16) & 0x8000u));
+})"},
+    // The quotient as IEEE 754 rounds it. Drivers' divisions may be 2.5 units off, and subnormal numbers may be zeros to them, so one of
+    // them gives an estimate for the significands, and integers the rest: 25 bits of the quotient, then what remains of the dividend, which
+    // is small enough to be right modulo 2^32.
+    {"__quotient", R"(
+float __quotient(float x, float y) {
+  const u32 sign = (AS_U32(x) ^ AS_U32(y)) & 0x80000000u, x_size = AS_U32(x) & 0x7fffffffu, y_size = AS_U32(y) & 0x7fffffffu;
+  if (x_size - 1u >= 0x7f7fffffu || y_size - 1u >= 0x7f7fffffu) {
+    if (x_size > 0x7f800000u || y_size > 0x7f800000u || x_size == y_size) return AS_F32(0x7fc00000u);
+    return AS_F32(sign | (x_size == 0x7f800000u || y_size == 0 ? 0x7f800000u : 0u));
+  }
+  const int x_tiny = x_size < 0x800000u, y_tiny = y_size < 0x800000u;
+  const u32 x_bits = x_tiny ? AS_U32((float)x_size) : x_size, y_bits = y_tiny ? AS_U32((float)y_size) : y_size;
+  u32 a = (x_bits & 0x7fffffu) | 0x800000u;
+  const u32 b = (y_bits & 0x7fffffu) | 0x800000u;
+  int exponent = (int)(x_bits >> 23) - (int)(y_bits >> 23) + 127 + (y_tiny ? 149 : 0) - (x_tiny ? 149 : 0);
+  if (a < b) { a <<= 1; exponent -= 1; }
+  const float inverse = 1.0f / (float)b;
+  u32 q = (u32)((float)a * inverse * 16777216.0f);
+  int rest = (int)((a << 24) - q * b);
+  const int more = (int)floor((float)rest * inverse);
+  q += (u32)more;
+  rest -= more * (int)b;
+  if (rest < 0) { rest += (int)b; q -= 1u; }
+  if (rest >= (int)b) { rest -= (int)b; q += 1u; }
+  const int by = exponent > 0 ? 1 : exponent > -24 ? 2 - exponent : 26;
+  const u32 kept = q >> by, lost = ((q - (kept << by)) << 1) | (rest != 0 ? 1u : 0u);
+  const u32 rounded = kept + (lost + (kept & 1u) > ((u32)1 << by) ? 1u : 0u);
+  const u32 size = exponent > 254 ? 0x7f800000u : exponent > 0 ? ((u32)(exponent - 1) << 23) + rounded : rounded;
+  return AS_F32(sign | size);
 })"},
     // n ln 2 is taken off in two parts, the first of which is exact; 2^n is multiplied in two steps, so that it may be subnormal.
     {"__scaled", R"(
@@ -279,6 +310,12 @@ std::string_view library_function(std::string_view name) {
   for (const Row& row : kRows)
     if (row.name == name) return row.text;
   return {};
+}
+
+std::string library_text() {
+  std::string text(kShaderPrefix);
+  for (const Row& row : kRows) text += row.text;
+  return text;
 }
 
 }  // namespace minnow::gpu

@@ -15,12 +15,12 @@ using Result = int32_t;
 using Flags = uint32_t;
 using Handle = struct Opaque*;  // instances, physical devices, devices, queues, command buffers
 using Object = uint64_t;        // all other handles
-inline constexpr Result kSuccess = 0, kTimeout = 2, kOutOfHostMemory = -1, kOutOfDeviceMemory = -2, kDeviceLost = -4, kTooManyObjects = -10,
-                        kFragmentedPool = -12, kOutOfPoolMemory = -1000069000;
+inline constexpr Result kSuccess = 0, kTimeout = 2, kOutOfHostMemory = -1, kOutOfDeviceMemory = -2, kInitializationFailed = -3,
+                        kDeviceLost = -4, kTooManyObjects = -10, kFragmentedPool = -12, kOutOfPoolMemory = -1000069000;
 
 inline constexpr Flags kQueueGraphics = 1, kQueueCompute = 2;
 inline constexpr Flags kDeviceLocal = 1, kHostVisible = 2, kHostCoherent = 4, kHostCached = 8;
-inline constexpr Flags kStageCompute = 1 << 11, kStageTransfer = 1 << 12, kStageHost = 1 << 14;
+inline constexpr Flags kStageCompute = 1 << 11, kStageTransfer = 1 << 12, kStageBottom = 1 << 13, kStageHost = 1 << 14;
 inline constexpr Flags kShaderRead = 1 << 5, kShaderWrite = 1 << 6, kTransferRead = 1 << 11, kTransferWrite = 1 << 12, kHostRead = 1 << 13;
 inline constexpr Flags kUsageTransferFrom = 1, kUsageTransferTo = 2, kUsageStorage = 32;
 inline constexpr uint32_t kStorageBuffer = 7, kStorageBufferDynamic = 9;
@@ -247,6 +247,13 @@ struct PipelineCacheInfo {
   size_t bytes = 0;
   const void* data = nullptr;
 };
+struct QueryPoolInfo {  // of time stamps
+  Head head{11};
+  Flags flags = 0;
+  uint32_t type = 2, count = 0;
+  Flags statistics = 0;
+};
+inline constexpr Flags kQuery64Bits = 1;
 struct PoolSize {
   uint32_t type, count;
 };
@@ -329,6 +336,11 @@ struct WriteDescriptors {
   X(vkGetPipelineCacheData, Result, (Handle, Object, size_t*, void*))                                                        \
   X(vkCreateComputePipelines, Result, (Handle, Object, uint32_t, const ComputePipelineInfo*, const void*, Object*))          \
   X(vkDestroyPipeline, void, (Handle, Object, const void*))                                                                  \
+  X(vkCreateQueryPool, Result, (Handle, const QueryPoolInfo*, const void*, Object*))                                         \
+  X(vkDestroyQueryPool, void, (Handle, Object, const void*))                                                                 \
+  X(vkGetQueryPoolResults, Result, (Handle, Object, uint32_t, uint32_t, size_t, void*, uint64_t, Flags))                     \
+  X(vkCmdResetQueryPool, void, (Handle, Object, uint32_t, uint32_t))                                                         \
+  X(vkCmdWriteTimestamp, void, (Handle, Flags, Object, uint32_t))                                                            \
   X(vkCreateDescriptorPool, Result, (Handle, const DescriptorPoolInfo*, const void*, Object*))                               \
   X(vkDestroyDescriptorPool, void, (Handle, Object, const void*))                                                            \
   X(vkAllocateDescriptorSets, Result, (Handle, const DescriptorSetInfo*, Object*))                                           \

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "base/error.h"
 
@@ -13,7 +12,6 @@ namespace {
 
 // Kernels need groups of 256 items, and shared memory for two tiles of 16 x 132 floats.
 constexpr uint32_t kGroupItems = 256, kSharedBytes = 2 * 16 * 132 * 4;
-constexpr size_t kMostBuilders = 8;
 
 std::string_view kind_of(uint32_t type) {
   constexpr std::string_view kKinds[] = {"other", "integrated", "discrete", "virtual", "processor"};
@@ -77,7 +75,8 @@ Found look_at(const Api& api, Handle physical) {
   // A family for graphics too comes first: drivers give it the whole device, and it may be the only one.
   for (const Flags wanted : {kQueueCompute | kQueueGraphics, kQueueCompute})
     for (uint32_t i = 0; i < count && found.queues == 0; ++i)
-      if ((families[i].flags & wanted) == wanted && families[i].count > 0) found.family = i, found.queues = std::min(families[i].count, 8u);
+      if ((families[i].flags & wanted) == wanted && families[i].count > 0)
+        found.family = i, found.queues = std::min(families[i].count, 8u), found.timestamp_bits = families[i].timestamp_bits;
   const Limits& limits = found.properties.limits;
   if (found.queues == 0)
     found.problem = "it has no queue for compute shaders";
@@ -119,13 +118,6 @@ std::vector<Found> find_devices(const Api& api) {
   return found;
 }
 
-bool Pipeline::wait() noexcept {
-  if (const int state = state_.load(std::memory_order_acquire)) return state > 0;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return state_.load(std::memory_order_acquire) != 0; });
-  return state_.load(std::memory_order_acquire) > 0;
-}
-
 Machine::Machine(const Api& instance, const Found& given, std::string name) : name(std::move(name)), found(given) {
   const std::vector<float> priorities(found.queues, 1.0f);
   DeviceQueueInfo queues;
@@ -153,19 +145,20 @@ Machine::Machine(const Api& instance, const Found& given, std::string name) : na
   const uintptr_t address = memory->allocate(1, DeviceMemory::Use::device);
   if (!address) throw out_of_memory("Vulkan: {} has no memory left", this->name);
   nothing = memory->find(reinterpret_cast<const void*>(address));
-  load_cache();
+  const Properties& of = found.properties;
+  std::string id;
+  for (const uint32_t byte : of.cache_id) id += format("{} ", byte);
+  programs.emplace(*this, format("vulkan {} {} {}, driver {}, caches {}, abilities {} {} {} {} {} {}, {}", of.name, of.vendor, of.device,
+                                 of.driver_version, id, found.has_i64, found.has_8bit, found.has_16bit, found.keeps_special_numbers,
+                                 of.limits.max_push_constants, of.limits.max_shared_bytes, shader_revision()));
 }
 
 Machine::~Machine() {
-  for (auto& [key, one] : pipelines_) {
-    one->wait();
-    if (one->pipeline) api.vkDestroyPipeline(device, one->pipeline, nullptr);
-  }
+  programs.reset();
   for (auto& [key, one] : layouts_) {
     api.vkDestroyPipelineLayout(device, one.pipeline, nullptr);
     api.vkDestroyDescriptorSetLayout(device, one.set, nullptr);
   }
-  if (cache_) api.vkDestroyPipelineCache(device, cache_, nullptr);
   memory.reset();
   if (device && api.vkDestroyDevice) api.vkDestroyDevice(device, nullptr);
 }
@@ -189,6 +182,7 @@ std::shared_ptr<void> Machine::allocate(size_t bytes, DeviceMemory::Use use) {
 }
 
 const Machine::Layout& Machine::layout(uint32_t buffers, bool pushes) {
+  const std::lock_guard lock(mutex_);
   Layout& made = layouts_[buffers * 2 + pushes];
   if (made.pipeline) return made;
   std::vector<SetLayoutBinding> bindings;
@@ -208,93 +202,81 @@ const Machine::Layout& Machine::layout(uint32_t buffers, bool pushes) {
   return made;
 }
 
-std::shared_ptr<Pipeline> Machine::pipeline(const std::string& source, const std::string& function, const Extent& group,
-                                            const Extent& groups) {
+Programs::Entry& Machine::entry(const std::string& source, const std::string& name, const Extent& group, const Extent& groups) {
+  ShaderSource wanted{name, group, false, source};
+  for (size_t i = 0; i < 3; ++i) wanted.group_offsets = wanted.group_offsets || groups[i] > found.properties.limits.max_groups[i];
+  return programs->entry(wanted.to_source());
+}
+
+std::unique_ptr<Program> Machine::compile(const std::string& source) {
   const Limits& limits = found.properties.limits;
+  const ShaderSource given = ShaderSource::of(source);
   ShaderOptions options;
-  options.group = group;
+  options.group = given.group;
   options.shared_bytes = limits.max_shared_bytes;
-  for (size_t i = 0; i < 3; ++i) options.group_offsets = options.group_offsets || groups[i] > limits.max_groups[i];
+  options.group_offsets = given.group_offsets;
   options.has_i64 = found.has_i64;
   options.has_8bit_storage = found.has_8bit;
   options.has_16bit_storage = found.has_16bit;
   options.has_signed_zero_inf_nan_preserve = found.keeps_special_numbers;
-  const std::string key = format("{} {} {} {} {}\n{}", function, group[0], group[1], group[2], options.group_offsets ? 1 : 0, source);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = pipelines_.find(key); known != pipelines_.end() && known->second) return known->second;
-  }
-  Shader shader = compile_to_spirv(source, function, options);
-  auto made = std::make_shared<Pipeline>();
-  const auto count_words = [&] { return static_cast<uint32_t>(shader.parameters.size()) + (options.group_offsets ? 6 : 0); };
-  made->pushes = count_words() * 4 <= limits.max_push_constants;
-  if (!made->pushes) {
-    options.push_constants = false;
-    shader = compile_to_spirv(source, function, options);
-  }
-  made->words = count_words();
-  made->offsets = options.group_offsets;
-  made->buffers = static_cast<uint32_t>(std::count(shader.parameters.begin(), shader.parameters.end(), Argument::Kind::buffer));
-  made->interface = std::move(static_cast<ShaderInterface&>(shader));
-  if (made->buffers + !made->pushes > limits.max_stage_storage_buffers)
-    throw Unsupported("Vulkan: the kernel {} has {} buffers, {} takes {}", function, made->buffers, name, limits.max_stage_storage_buffers);
-
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<Pipeline>& place = pipelines_[key];
-  if (place) return place;  // another thread was faster
-  const Layout& layout = this->layout(made->buffers, made->pushes);
-  made->layout = layout.pipeline;
-  made->set_layout = layout.set;
-  ShaderModuleInfo info;
-  info.bytes = shader.spirv.size() * sizeof(uint32_t);
-  info.code = shader.spirv.data();
-  check(api.vkCreateShaderModule(device, &info, nullptr, &made->module_), "taking a kernel");
-  place = made;
-  to_build_.push_back(made);
-  if (builders_ < static_cast<int>(std::min<size_t>(kMostBuilders, std::max(1u, std::thread::hardware_concurrency())))) {
-    try {
-      std::thread([self = shared_from_this()] { self->work(); }).detach();
-      ++builders_;
-    } catch (const std::system_error&) {  // no thread to be had
-      if (builders_ == 0) to_build_.pop_back(), build(*made);
-    }
-  }
+  Shader shader = compile_to_spirv(given.text, given.function, options);
+  options.push_constants = (shader.parameters.size() + (options.group_offsets ? 6 : 0)) * 4 <= limits.max_push_constants;
+  if (!options.push_constants) shader = compile_to_spirv(given.text, given.function, options);
+  auto made = std::make_unique<Pipeline>(api, device);
+  made->stored.pushes = options.push_constants;
+  made->stored.offsets = options.group_offsets;
+  made->stored.code.assign(reinterpret_cast<const char*>(shader.spirv.data()), shader.spirv.size() * sizeof(uint32_t));
+  made->stored.interface = std::move(static_cast<ShaderInterface&>(shader));
+  if (const uint32_t buffers = made->stored.buffers() + !options.push_constants; buffers > limits.max_stage_storage_buffers)
+    throw Unsupported("Vulkan: the kernel {} has {} buffers, {} takes {}", given.function, buffers, name, limits.max_stage_storage_buffers);
+  check(build(*made), format("compiling the kernel {}", given.function));
   return made;
 }
 
-// A builder: takes pipelines until none waits. Sessions wait for their pipelines before they end, so none is left when a process ends.
-void Machine::work() noexcept {
-  for (;;) {
-    std::shared_ptr<Pipeline> next;
-    {
-      const std::lock_guard lock(mutex_);
-      if (to_build_.empty()) {
-        --builders_;
-        return;
-      }
-      next = std::move(to_build_.front());
-      to_build_.pop_front();
-    }
-    build(*next);
-  }
+std::unique_ptr<Program> Machine::load(std::span<const std::byte> binary) {
+  auto made = std::make_unique<Pipeline>(api, device);
+  if (!made->stored.read(binary)) return nullptr;
+  const Result result = build(*made);
+  if (result == kDeviceLost) check(result, "loading a kernel");
+  if (result != kSuccess) return nullptr;
+  return made;
 }
 
-void Machine::build(Pipeline& pipeline) noexcept {
+// The pipeline of `stored`, which gets the driver's data about it.
+Result Machine::build(Pipeline& made) {
+  StoredShader& stored = made.stored;
+  made.buffers = stored.buffers();
+  made.words = stored.words();
+  const Layout& layout = this->layout(made.buffers, stored.pushes);
+  made.layout = layout.pipeline;
+  made.set_layout = layout.set;
+  std::vector<uint32_t> spirv(stored.code.size() / sizeof(uint32_t));
+  std::memcpy(spirv.data(), stored.code.data(), spirv.size() * sizeof(uint32_t));
+  ShaderModuleInfo module;
+  module.bytes = spirv.size() * sizeof(uint32_t);
+  module.code = spirv.data();
+  // A cache for each pipeline, so that pipelines are kept, and read, one by one. The driver ignores data of other drivers.
+  PipelineCacheInfo cached;
+  cached.bytes = stored.data.size();
+  cached.data = stored.data.data();
+  Object cache = 0;
   ComputePipelineInfo info;
-  info.stage.module = pipeline.module_;
-  info.layout = pipeline.layout;
-  const Result result = api.vkCreateComputePipelines(device, cache_, 1, &info, nullptr, &pipeline.pipeline);
-  api.vkDestroyShaderModule(device, pipeline.module_, nullptr);
-  pipeline.module_ = 0;
-  if (result == kDeviceLost) lost.store(true, std::memory_order_release);
-  const std::lock_guard lock(pipeline.mutex_);
-  pipeline.state_.store(result == kSuccess ? 1 : -1, std::memory_order_release);
-  pipeline.changed_.notify_all();
-}
-
-void Machine::load_cache() {
-  PipelineCacheInfo info;
-  if (api.vkCreatePipelineCache(device, &info, nullptr, &cache_) != kSuccess) cache_ = 0;
+  info.layout = made.layout;
+  Result result = api.vkCreateShaderModule(device, &module, nullptr, &info.stage.module);
+  if (result != kSuccess) return result;
+  if (api.vkCreatePipelineCache(device, &cached, nullptr, &cache) != kSuccess) cache = 0;
+  result = api.vkCreateComputePipelines(device, cache, 1, &info, nullptr, &made.pipeline);
+  api.vkDestroyShaderModule(device, info.stage.module, nullptr);
+  if (cache && result == kSuccess && stored.data.empty()) {
+    size_t bytes = 0;
+    if (api.vkGetPipelineCacheData(device, cache, &bytes, nullptr) == kSuccess) {
+      stored.data.resize(bytes);
+      if (api.vkGetPipelineCacheData(device, cache, &bytes, stored.data.data()) != kSuccess) bytes = 0;
+      stored.data.resize(bytes);
+    }
+  }
+  if (cache) api.vkDestroyPipelineCache(device, cache, nullptr);
+  return result;
 }
 
 }  // namespace minnow::gpu::vulkan

@@ -94,6 +94,13 @@ bool Tape::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint
   return true;
 }
 
+bool Tape::stamp(Object pool, uint32_t query, uint32_t count) noexcept {
+  if (!begin()) return false;
+  if (query == 0) api_.vkCmdResetQueryPool(open_, pool, 0, count);
+  api_.vkCmdWriteTimestamp(open_, kStageBottom, pool, query);
+  return true;
+}
+
 Object Tape::new_set(const Pipeline& pipeline, uint32_t descriptors) {
   const auto allocate = [&](Object pool) -> Object {
     DescriptorSetInfo info;
@@ -135,7 +142,7 @@ Object Tape::set_for(const Pipeline& pipeline, std::span<const DescriptorBuffer>
   writes[1].type = kStorageBufferDynamic;
   writes[1].buffers = buffers.data() + pipeline.buffers;
   const WriteDescriptors* const first = pipeline.buffers > 0 ? writes : writes + 1;
-  const uint32_t count = (pipeline.buffers > 0 ? 1 : 0) + (pipeline.pushes ? 0 : 1);
+  const uint32_t count = (pipeline.buffers > 0 ? 1 : 0) + (pipeline.stored.pushes ? 0 : 1);
   if (count > 0) api_.vkUpdateDescriptorSets(machine_->device, count, first, 0, nullptr);
   sets_[hash].push_back({made, {key.begin(), key.end()}});
   return made;
@@ -152,11 +159,12 @@ Tape::Words& Tape::words_for(size_t bytes) {
   return words_[words_at_];
 }
 
-bool Tape::launch(Pipeline& pipeline, const Extent& groups, std::span<const Argument> arguments) noexcept try {
+bool Tape::launch(const Pipeline& pipeline, const Extent& groups, std::span<const Argument> arguments) noexcept try {
   const Limits& limits = machine_->found.properties.limits;
   BoundArguments bound;
-  if (!bound.set(*machine_->memory, *machine_->nothing, pipeline.interface, arguments, limits.max_storage_buffer_range)) return false;
-  if (!pipeline.wait() || !begin()) return false;
+  if (!bound.set(*machine_->memory, *machine_->nothing, pipeline.stored.interface, arguments, limits.max_storage_buffer_range))
+    return false;
+  if (!begin()) return false;
   DescriptorBuffer buffers[kMostArguments + 1];
   uint64_t key[2 * kMostArguments + 3];
   for (size_t i = 0; i < bound.count; ++i) {
@@ -166,13 +174,13 @@ bool Tape::launch(Pipeline& pipeline, const Extent& groups, std::span<const Argu
   }
   order();
   api_.vkCmdBindPipeline(open_, kBindCompute, pipeline.pipeline);
-  if (pipeline.pushes) {
+  if (pipeline.stored.pushes) {
     const Object set = set_for(pipeline, {buffers, bound.count}, {key, 2 * bound.count});
     if (!set) return false;
     api_.vkCmdBindDescriptorSets(open_, kBindCompute, pipeline.layout, 0, 1, &set, 0, nullptr);
   }
   const auto dispatch = [&](const Extent& part) {
-    if (pipeline.pushes) {
+    if (pipeline.stored.pushes) {
       if (pipeline.words > 0) api_.vkCmdPushConstants(open_, pipeline.layout, kShaderStageCompute, 0, pipeline.words * 4, bound.words);
     } else {
       const size_t bytes = align_up(pipeline.words * sizeof(uint32_t), kOffsetAlign);
@@ -191,7 +199,7 @@ bool Tape::launch(Pipeline& pipeline, const Extent& groups, std::span<const Argu
     api_.vkCmdDispatch(open_, part[0], part[1], part[2]);
     return true;
   };
-  return pipeline.offsets ? for_parts(groups, limits.max_groups, bound.words + arguments.size(), dispatch) : dispatch(groups);
+  return pipeline.stored.offsets ? for_parts(groups, limits.max_groups, bound.words + arguments.size(), dispatch) : dispatch(groups);
 } catch (...) {
   return false;
 }

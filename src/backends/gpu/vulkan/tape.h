@@ -15,8 +15,10 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  bool launch(Pipeline& pipeline, const Extent& groups, std::span<const Argument> arguments) noexcept;
+  bool launch(const Pipeline& pipeline, const Extent& groups, std::span<const Argument> arguments) noexcept;
   bool copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset, uint64_t bytes) noexcept;
+  /// Writes a time stamp when all commands so far are done; query 0 empties the pool first, which has `count`.
+  bool stamp(Object pool, uint32_t query, uint32_t count) noexcept;
   bool is_open() const noexcept { return open_ != nullptr; }
   /// Ends the command buffer that launches went to; null: there is none, or the driver refused.
   Handle close() noexcept;

@@ -113,9 +113,8 @@ class Stream {
 
 class VulkanFunction final : public Function {
  public:
-  explicit VulkanFunction(std::shared_ptr<Pipeline> pipeline) : pipeline(std::move(pipeline)) {}
-  ~VulkanFunction() override { pipeline->wait(); }
-  const std::shared_ptr<Pipeline> pipeline;
+  explicit VulkanFunction(Programs::Entry& program) : program(program) {}
+  Programs::Entry& program;  // the machine keeps it
 };
 
 class VulkanRecording final : public Recording {
@@ -151,7 +150,10 @@ class VulkanRecording final : public Recording {
 class VulkanQueue final : public Queue {
  public:
   VulkanQueue(std::shared_ptr<Machine> machine, const BackendOptions& options)
-      : machine_(std::move(machine)), stream_(std::make_shared<Stream>(machine_)), threads_(std::min(8, std::max(1, options.threads))) {
+      : machine_(std::move(machine)),
+        stream_(std::make_shared<Stream>(machine_)),
+        kernel_cache_(open_kernel_cache(options.kernel_cache)),
+        threads_(std::min(8, std::max(1, options.threads))) {
     device_.name = "vulkan " + machine_->name;
     device_.precision = options.precision;
     // Vulkan tells neither clocks nor widths; these order devices beside the processor.
@@ -162,7 +164,10 @@ class VulkanQueue final : public Queue {
     device_.transfer_latency = machine_->memory->is_unified() ? 2e-6 : 2e-5;
     device_.transfer_bandwidth = 10e9;
   }
-  ~VulkanQueue() override { stream_->try_finish(); }
+  ~VulkanQueue() override {
+    stream_->try_finish();
+    for (const Object pool : query_pools_) machine_->api.vkDestroyQueryPool(machine_->device, pool, nullptr);
+  }
 
   const Device& device() const override { return device_; }
   std::shared_ptr<void> allocate(size_t bytes) override { return machine_->allocate(bytes, DeviceMemory::Use::device); }
@@ -214,10 +219,15 @@ class VulkanQueue final : public Queue {
 
   std::unique_ptr<Function> function(const std::string& source, const std::string& name, size_t, const Extent& group,
                                      const Extent& groups) override {
-    return std::make_unique<VulkanFunction>(machine_->pipeline(source, name, group, groups));
+    Programs::Entry& program = machine_->entry(source, name, group, groups);
+    wanted_.push_back(&program);
+    return std::make_unique<VulkanFunction>(program);
   }
+  void compile() override { machine_->programs->make(std::exchange(wanted_, {}), kernel_cache_.get(), threads_); }
   bool launch(Function& function, const Extent& groups, const Extent&, std::span<const Argument> arguments) noexcept override {
-    Pipeline& pipeline = *static_cast<VulkanFunction&>(function).pipeline;
+    const Program* const program = static_cast<VulkanFunction&>(function).program.program();
+    if (!program) return false;
+    const Pipeline& pipeline = static_cast<const Pipeline&>(*program);
     if (recording_) return recording_->launch(pipeline, groups, arguments);
     stream_->begin();
     return stream_->tape.launch(pipeline, groups, arguments);
@@ -228,12 +238,44 @@ class VulkanQueue final : public Queue {
     machine_->check(result, "finishing its work");
   }
 
+  bool can_stamp() override { return machine_->found.timestamp_bits > 0; }
+  void stamp() noexcept override try {
+    const size_t pool = stamps_ / kStamps;
+    QueryPoolInfo info;
+    info.count = kStamps;
+    if (pool == query_pools_.size()) {
+      query_pools_.reserve(pool + 1);
+      Object made = 0;
+      if (machine_->api.vkCreateQueryPool(machine_->device, &info, nullptr, &made) != kSuccess) return;
+      query_pools_.push_back(made);
+    }
+    stream_->begin();
+    if (!stream_->tape.stamp(query_pools_[pool], static_cast<uint32_t>(stamps_ % kStamps), kStamps)) return;
+    if (stamps_++ == 0) stream_->flush();  // the caller looks at the host's clock now
+  } catch (...) {}
+  std::vector<double> take_stamps() override {
+    std::vector<uint64_t> ticks(std::exchange(stamps_, 0));
+    if (stream_->try_finish() != kSuccess) return {};
+    for (size_t first = 0; first < ticks.size(); first += kStamps) {
+      const uint32_t count = static_cast<uint32_t>(std::min<size_t>(kStamps, ticks.size() - first));
+      if (machine_->api.vkGetQueryPoolResults(machine_->device, query_pools_[first / kStamps], 0, count, count * sizeof(uint64_t),
+                                              ticks.data() + first, sizeof(uint64_t), kQuery64Bits) != kSuccess)
+        return {};
+    }
+    const uint64_t mask = ~uint64_t{0} >> (64 - std::min(64u, machine_->found.timestamp_bits));
+    const double period = static_cast<double>(machine_->found.properties.limits.timestamp_period) * 1e-9;
+    std::vector<double> seconds;
+    for (const uint64_t tick : ticks) seconds.push_back(static_cast<double>((tick - ticks[0]) & mask) * period);
+    return seconds;
+  }
+
   bool can_record() const override { return true; }
   void begin_recording() override { recording_ = std::make_unique<Tape>(machine_, false); }
   std::unique_ptr<Recording> end_recording() override { return std::make_unique<VulkanRecording>(stream_, std::move(recording_)); }
 
  private:
   static constexpr size_t kStaging = 8 << 20, kPart = 1 << 20;
+  static constexpr uint32_t kStamps = 256;  // of a pool of queries
 
   const Buffer& buffer_of(const void* address) const {
     const Buffer* buffer = machine_->memory->find(address);
@@ -257,9 +299,13 @@ class VulkanQueue final : public Queue {
 
   std::shared_ptr<Machine> machine_;
   std::shared_ptr<Stream> stream_;
+  std::unique_ptr<EntryFile> kernel_cache_;
+  std::vector<Programs::Entry*> wanted_;  // which are to be compiled
   Device device_;
   int threads_;
   std::unique_ptr<Tape> recording_;
+  std::vector<Object> query_pools_;  // for time stamps
+  size_t stamps_ = 0;                // that were asked for
   std::shared_ptr<void> staging_;
   size_t staged_ = 0;  // bytes of it that copies to the device may still read
 };

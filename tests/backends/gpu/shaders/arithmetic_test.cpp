@@ -307,6 +307,43 @@ TEST_P(Arithmetic, functions_are_accurate) {
   }
 }
 
+TEST_P(Arithmetic, quotients_are_those_of_the_processor_to_the_bit) {
+  std::vector<float> edges;
+  for (const uint32_t bits :
+       {0x00000000u, 0x00000001u, 0x00000002u, 0x00000003u, 0x00400000u, 0x007ffffeu, 0x007fffffu, 0x00800000u, 0x00800001u, 0x00ffffffu,
+        0x01000000u, 0x33800000u, 0x34000000u, 0x3effffffu, 0x3f000000u, 0x3f7fffffu, 0x3f800000u, 0x3f800001u, 0x3fffffffu, 0x40400000u,
+        0x40490fdbu, 0x437f0000u, 0x4b7fffffu, 0x7e800000u, 0x7effffffu, 0x7f000000u, 0x7f7ffffeu, 0x7f7fffffu, 0x7f800000u, 0x7fc00000u})
+    for (const uint32_t sign : {0u, 0x80000000u}) edges.push_back(std::bit_cast<float>(bits | sign));
+  std::vector<float> a, b;
+  for (const float x : edges)
+    for (const float y : edges) a.push_back(x), b.push_back(y);
+  std::mt19937 random(5);
+  const auto any = [&] { return std::bit_cast<float>(static_cast<uint32_t>(random())); };
+  const auto between = [&](uint32_t low, uint32_t high) {  // by exponents
+    return std::bit_cast<float>((static_cast<uint32_t>(random()) & 0x807fffffu) | (low + static_cast<uint32_t>(random()) % (high - low))
+                                                                                      << 23);
+  };
+  for (int i = 0; i < 200000; ++i) a.push_back(any()), b.push_back(any());
+  for (int i = 0; i < 200000; ++i) a.push_back(between(120, 135)), b.push_back(between(120, 135));
+  for (int i = 0; i < 100000; ++i) a.push_back(between(0, 40)), b.push_back(between(130, 190));  // subnormal results
+  for (int i = 0; i < 50000; ++i) a.push_back(between(0, 2)), b.push_back(between(0, 200));
+  for (int i = 0; i < 50000; ++i) a.push_back(between(200, 255)), b.push_back(between(0, 80));
+  // Close to the middle of two floats, and to floats: products of short numbers, and their neighbours.
+  for (int i = 0; i < 200000; ++i) {
+    const uint32_t x = static_cast<uint32_t>(random()) & 0xfff, y = static_cast<uint32_t>(random()) & 0xfff;
+    const uint32_t near = std::bit_cast<uint32_t>(static_cast<float>(x * y + 1)) + static_cast<uint32_t>(random()) % 3 - 1;
+    a.push_back(std::ldexp(std::bit_cast<float>(near), i % 7 == 0 ? -140 : 0)), b.push_back(static_cast<float>(y));
+  }
+  const std::vector<float> y = map<float>("float", "float", "float", "  y[i] = QUOTIENT(a[i], b[i]);", a, b);
+  size_t wrong = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float expected = a[i] / b[i];
+    if (std::isnan(expected) ? !std::isnan(y[i]) : std::bit_cast<uint32_t>(y[i]) != std::bit_cast<uint32_t>(expected))
+      if (++wrong < 10) ADD_FAILURE() << std::hexfloat << a[i] << " / " << b[i] << " is " << y[i] << ", not " << expected;
+  }
+  EXPECT_EQ(wrong, 0u) << "of " << a.size();
+}
+
 // The same text as the dialect and as C++.
 #define UNROLL
 #define MINNOW_FLOW(name, text, ...)     \

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "backends/gpu/shaders/stored_shader.h"
+#include "base/digest.h"
 #include "base/error.h"
 
 namespace minnow::gpu {
@@ -56,6 +58,71 @@ TEST(ShaderCompiler, tells_the_interface) {
 TEST(ShaderCompiler, is_deterministic) {
   EXPECT_EQ(compile_to_spirv(kSource, "scale", everything()).spirv, compile_to_spirv(kSource, "scale", everything()).spirv);
   EXPECT_EQ(compile_to_glsl_es(kSource, "scale", everything()).text, compile_to_glsl_es(kSource, "scale", everything()).text);
+}
+
+// Files of compiled kernels keep shaders of earlier versions until their revision changes. If this test fails, raise kTranslation in
+// stored_shader.cpp, and write its number and the digest here.
+TEST(ShaderCompiler, translates_as_its_revision_says) {
+  const std::string source = with_body(R"(
+  LOCAL float shared[64];
+  float part[2][3];
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  UNROLL for (int k = 0; k < 3; ++k) part[1][k] = twice(x[i] / (float)(k + 1));
+  shared[ITEM(0)] = part[1][i % 3];
+  BARRIER();
+  i64 sum = 0;
+  for (int k = 0; k < n; ++k) {
+    if (k == i) continue;
+    sum += (i64)k * i - (sum >> 3);
+  }
+  if (i < n) y[i] = shared[63 - ITEM(0)] > 0 && isnan(x[i]) ? FMA(x[i], 2.0f, (float)sum) : sqrt(fabs(x[i]));
+  z[i] = (int)(sum % 7);
+  b[i] = (u8)(AS_U32(x[i]) >> 9);)",
+                                       "INLINE float twice(float v) { return v < 1 ? 2 * v : rint(v); }");
+  uint64_t digest = 0;
+  const auto add = [&](const void* data, size_t bytes) { digest = digest_of({static_cast<const std::byte*>(data), bytes}, digest); };
+  ShaderOptions least;
+  least.group = {64, 1, 1};
+  least.group_offsets = true;
+  least.push_constants = false;
+  for (const ShaderOptions& options : {everything(), least}) {
+    const std::vector<uint32_t> words = compile_to_spirv(source, "k", options).spirv;
+    add(words.data(), words.size() * sizeof(uint32_t));
+    const std::string text = compile_to_glsl_es(source, "k", options).text;
+    add(text.data(), text.size());
+  }
+  EXPECT_THAT(shader_revision(), testing::StartsWith("translation 1,"));
+  EXPECT_EQ(digest, 6787940610417065024u);
+}
+
+TEST(ShaderCompiler, stored_shaders_come_back_and_cut_ones_do_not) {
+  StoredShader shader;
+  static_cast<ShaderInterface&>(shader.interface) = compile_to_spirv(kSource, "scale", everything());
+  shader.pushes = false, shader.offsets = true;
+  shader.code = "code", shader.data = std::string("\0data", 5);
+  const std::string bytes = shader.to_bytes();
+  StoredShader back;
+  ASSERT_TRUE(back.read(std::as_bytes(std::span(bytes))));
+  EXPECT_EQ(back.interface.parameters, shader.interface.parameters);
+  EXPECT_EQ(back.interface.element_bytes, shader.interface.element_bytes);
+  EXPECT_EQ(back.interface.writes, shader.interface.writes);
+  EXPECT_FALSE(back.pushes);
+  EXPECT_TRUE(back.offsets);
+  EXPECT_EQ(back.code, shader.code);
+  EXPECT_EQ(back.data, shader.data);
+  EXPECT_EQ(back.buffers(), 3u);
+  EXPECT_EQ(back.words(), 11u);
+  for (size_t size = 0; size < bytes.size() - shader.data.size(); ++size)
+    EXPECT_FALSE(back.read(std::as_bytes(std::span(bytes).first(size)))) << size;
+}
+
+TEST(ShaderCompiler, sources_of_programs_come_apart_again) {
+  const ShaderSource given{"k", {64, 2, 1}, true, "first line\nsecond"};
+  const ShaderSource back = ShaderSource::of(given.to_source());
+  EXPECT_EQ(back.function, given.function);
+  EXPECT_EQ(back.group, given.group);
+  EXPECT_EQ(back.group_offsets, given.group_offsets);
+  EXPECT_EQ(back.text, given.text);
 }
 
 // The modules that capabilities 4433 (halves), 4448 (bytes) and 11 (integers of 64 bits) are declared in.
