@@ -204,8 +204,8 @@ TEST(WeightsOnly, activations_may_be_rounded_to_bytes_where_that_is_asked_for) {
   const auto levels = [](const Model& quantized) {
     std::vector<int64_t> found;
     for (const Node& node : quantized.graph().nodes())
-      if (const int64_t* level = node.op() == "minnow.MatMulNBits" ? node.attributes.find<int64_t>("accuracy_level") : nullptr)
-        found.push_back(*level);
+      if (const AttributeValue* level = node.op() == "minnow.MatMulNBits" ? node.attributes.find("accuracy_level") : nullptr)
+        found.push_back(std::get<int64_t>(*level));
     return found;
   };
   const Quantized exact = quantize(model, {}, options);
