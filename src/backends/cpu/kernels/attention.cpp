@@ -75,6 +75,7 @@ void softmax(const ScoreRow& row) {
   }
 }
 
+#if !MINNOW_SMALL
 // Four rows share the loads of x.
 void multiply_rows(const float* x, const float* rows, size_t stride, size_t count, size_t depth, float scale, float* y) {
   const D d;
@@ -118,10 +119,15 @@ void add_rows(const float* x, const float* rows, size_t stride, size_t count, si
   for (size_t i = 0; i < count && k < width; ++i)
     for (size_t rest = k; rest < width; ++rest) y[rest] += x[i] * rows[i * stride + rest];
 }
+#endif
 }  // namespace
 
 extern const AttentionKernels kAttentionKernels;
+#if MINNOW_SMALL
+const AttentionKernels kAttentionKernels{softmax, nullptr, nullptr};
+#else
 const AttentionKernels kAttentionKernels{softmax, multiply_rows, add_rows};
+#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -119,7 +119,7 @@ class AttentionKernel final : public Kernel {
   }
 
   void run(RunContext& context) noexcept override {
-    if (few_) return units_.run(context, [&](size_t head, float* scratch) { attend_in_place(context, head, scratch); });
+    if (kFewQueries && few_) return units_.run(context, [&](size_t head, float* scratch) { attend_in_place(context, head, scratch); });
     const size_t parts = ceil_div(key_vectors_, kPair) + ceil_div(value_vectors_, kPair);
     context.parallel_for(size(a_.batch * a_.kv_heads) * parts, [&](size_t task) { pack(context, task / parts, task % parts); });
     units_.run(context, [&](size_t unit, float* scratch) { attend(context, unit / blocks_, unit % blocks_, scratch); });
