@@ -97,7 +97,8 @@ TEST_P(NBitsTest, whole_numbers_of_one_byte_have_steps_of_a_127th_of_the_largest
       std::vector<double> rounded(kDepth);
       for (size_t k = 0; k < kDepth; ++k) {
         const auto unit = a.begin() + std::ptrdiff_t(k / row.unit * row.unit);
-        const float largest = std::fabs(*std::max_element(unit, unit + std::ptrdiff_t(row.unit), [](float x, float y) { return std::fabs(x) < std::fabs(y); }));
+        const float largest = std::fabs(
+            *std::max_element(unit, unit + std::ptrdiff_t(row.unit), [](float x, float y) { return std::fabs(x) < std::fabs(y); }));
         EXPECT_FLOAT_EQ(row.steps[k / row.unit], largest / 127);
         rounded[k] = std::nearbyint(double(a[k]) / largest * 127) * largest / 127;
       }
