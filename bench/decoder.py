@@ -117,47 +117,47 @@ def main():
     build(str(folder / "f32.minnow"), table, layers)
     count = table.size * 2 + sum(array.size for layer in layers for array in layer.values())
     read = count - table.size
-    packed = {}
     for bits in options.bits:
-        call(options.minnow, "quantize", folder / "f32.minnow", folder / f"q{bits}.minnow", "--weights-only", "rtn", "--bits", bits, "--symmetric", "true", "--block-size", 32, "--weights", "minmax")
-        packed[bits] = count * (bits + 16 / 32) / 8
+        for name, more in ((f"q{bits}", []), (f"q{bits}i8", ["--activations", "i8"])):
+            call(options.minnow, "quantize", folder / "f32.minnow", folder / f"{name}.minnow", "--weights-only", "rtn", "--bits", bits, "--symmetric", "true", "--block-size", 32, "--weights", "minmax", *more)
     if options.peers:
         np.savez(folder / "weights.npz", table=table, **{f"{part}_{i}": array for i, layer in enumerate(layers) for part, array in layer.items()})
         call(options.peers, "-c", WRITE, folder / "weights.npz", folder / "q4.gguf", LAYERS, WIDTH, HIDDEN, HEADS, WORDS)
     call("cc", "-O3", "-mavx2" if platform.machine() == "x86_64" else "-O3", "-pthread", ROOT / "bench/bandwidth.c", "-o", folder / "bandwidth")
 
-    def bench(model, threads, tokens, precision="normal"):
+    def bench(model, threads, tokens):
         shapes = [f"token=1x{tokens}", f"place=1x{tokens}"] + [f"past_{part}_{i}=1x{HEADS}x{PAST if tokens == 1 else 0}x{HEAD}" for i in range(LAYERS) for part in "kv"]
-        answer = json.loads(call(options.minnow, "bench", model, "--json", "--threads", threads, "--seconds", 1.5, "--precision", precision, *(part for shape in shapes for part in ("--shape", shape))))
-        return {"seconds": answer["min_ms"] / 1000, "resident": answer["steady_rss_bytes"] - answer["base_rss_bytes"]}
+        answer = json.loads(call(options.minnow, "bench", model, "--json", "--threads", threads, "--seconds", 1.5, *(part for shape in shapes for part in ("--shape", shape))))
+        cache = 8 * LAYERS * HEADS * HEAD * (PAST if tokens == 1 else 0)
+        return {"seconds": answer["min_ms"] / 1000, "resident": answer["steady_rss_bytes"] - answer["base_rss_bytes"] - cache, "weights": answer["weight_bytes"]}
 
-    rows = ["| threads | weights | bytes of weights a token reads | ms a token | GB/s | part of the bandwidth | ms for a prompt of 128 | resident MB | of packed weights |", "|---|---|---|---|---|---|---|---|---|"]
+    rows = ["| threads | weights | bytes of weights a token reads | ms a token | GB/s | part of the bandwidth | ms for a prompt of 128 | resident MB | weights MB | ratio |", "|---|---|---|---|---|---|---|---|---|---|"]
     for threads in options.threads:
         bandwidth, found = 0, {}
-        kinds = [("f32", "f32.minnow", "normal", 32)] + [(f"{bits} bits", f"q{bits}.minnow", "normal", bits) for bits in options.bits] + [(f"{bits} bits, precision low", f"q{bits}.minnow", "low", bits) for bits in options.bits]
+        kinds = [("f32", "f32.minnow", 32)] + [(f"{bits} bits", f"q{bits}.minnow", bits) for bits in options.bits] + [(f"{bits} bits, activations 8", f"q{bits}i8.minnow", bits) for bits in options.bits]
         for _ in range(options.rounds):
             bandwidth = max(bandwidth, float(call(folder / "bandwidth", threads)))
-            for name, model, precision, bits in kinds:
-                token, prompt = bench(folder / model, threads, 1, precision), bench(folder / model, threads, PROMPT, precision)
-                row = found.setdefault(name, {"token": 1e9, "prompt": 1e9, "resident": 1e18, "bits": bits})
+            for name, model, bits in kinds:
+                token, prompt = bench(folder / model, threads, 1), bench(folder / model, threads, PROMPT)
+                row = found.setdefault(name, {"token": 1e9, "prompt": 1e9, "resident": 1e18, "bits": bits, "weights": token["weights"]})
                 row["token"], row["prompt"], row["resident"] = min(row["token"], token["seconds"]), min(row["prompt"], prompt["seconds"]), min(row["resident"], token["resident"])
             if options.peers:
                 answer = json.loads(call(options.peers, "-c", PEER, folder / "q4.gguf", threads, PAST, PROMPT, 2).splitlines()[-1])
-                row = found.setdefault("llama.cpp, Q4_0", {"token": 1e9, "prompt": 1e9, "resident": 1e18, "bits": 4})
+                row = found.setdefault("llama.cpp, Q4_0", {"token": 1e9, "prompt": 1e9, "resident": 1e18, "bits": 4, "weights": count * 4.5 / 8})
                 for key in ("token", "prompt", "resident"):
                     row[key] = min(row[key], answer[key])
         for name, row in found.items():
             per_weight = 4 if row["bits"] == 32 else (row["bits"] + 0.5) / 8
             rate = read * per_weight / row["token"]
             rows.append(f"| {threads} | {name} | {read * per_weight / 1e6:.1f} MB | {1000 * row['token']:.2f} | {rate / 1e9:.1f} | {100 * rate / bandwidth:.0f} % of {bandwidth / 1e9:.1f} GB/s | "
-                        f"{1000 * row['prompt']:.1f} | {row['resident'] / 1e6:.1f} | {row['resident'] / (count * per_weight):.2f} |")
+                        f"{1000 * row['prompt']:.1f} | {row['resident'] / 1e6:.1f} | {row['weights'] / 1e6:.1f} | {row['resident'] / row['weights']:.2f} |")
             print(rows[-1], flush=True)
     print("\n".join(rows))
     if options.page:
         options.page.write_text(f"# A decoder with weights of few bits\n\n{LAYERS} layers, {count / 1e6:.0f} million random parameters ({WORDS} words, counted in both tables), {machine()}, "
                                 f"{time.strftime('%Y-%m-%d')}.\n\n```sh no-test\npython3 bench/decoder.py{' --peers PYTHON' if options.peers else ''} --rounds {options.rounds}\n```\n\n"
                                 f"Symmetric blocks of 32 weights with scales of 16 bits{', the same numbers in both engines' if options.peers else ''}; minima, taken in turns. The bandwidth is that of reading memory\n"
-                                "with as many threads in the same run.\n\n" + "\n".join(rows) + "\n")
+                                "with as many threads in the same run. Activations 8: `--activations i8`. Resident memory is without the keys and values that the caller passes.\n\n" + "\n".join(rows) + "\n")
 
 
 if __name__ == "__main__":

@@ -40,9 +40,10 @@ MINNOW_API std::vector<MethodDescription> roundings();
 MINNOW_API std::vector<MethodDescription> weight_only_methods();
 
 struct QuantizeOptions {
-  std::string method = "mse";          // one of activation_methods()
-  std::string weights = "mse";         // one of weight_methods()
-  std::string activations = "u8";      // u8: from the lowest to the highest number; i8: symmetric around 0
+  std::string method = "mse";   // one of activation_methods()
+  std::string weights = "mse";  // one of weight_methods()
+  // u8: from the lowest to the highest number; i8: symmetric around 0, and with weights_only kernels may round activations to 8 bits
+  std::string activations = "u8";
   std::string rounding = "nearest";    // one of roundings()
   double percentile = 99.99;           // method percentile: percent of the numbers below the upper end, and above the lower one
   int weight_bits = 0;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only

@@ -74,6 +74,10 @@ size_t peak_resident_bytes();
 /// Releases the memory of bytes of a MappedFile (whole pages only; they are read again when touched). Does nothing for other
 /// memory.
 void release_mapped(const void* data, size_t bytes) noexcept;
+/// Gives whole pages of allocated memory back to the system until they are touched again; what they hold is lost.
+void release_unused(void* memory, size_t bytes) noexcept;
+/// Gives freed memory back that the allocator keeps, where it can.
+void release_freed() noexcept;
 /// Asks for pages of kHugePage bytes behind [memory, memory + bytes), which begins at a multiple of that. Only a wish.
 void prefer_huge_pages(void* memory, size_t bytes) noexcept;
 inline constexpr size_t kHugePage = 2 << 20;

@@ -6,6 +6,9 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <sys/file.h>
@@ -144,6 +147,18 @@ void release_mapped(const void* data, size_t bytes) noexcept {
   // Its first page may hold the end of a neighbour that is needed, the last one the beginning: both are read again cheaply.
   const uintptr_t first = begin / page * page, last = std::min((end + page - 1) / page * page, found->first + found->second);
   ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+void release_unused(void* memory, size_t bytes) noexcept {
+  const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)), begin = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+void release_freed() noexcept {
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
 }
 
 namespace {

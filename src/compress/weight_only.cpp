@@ -38,7 +38,7 @@ size_t bits_in_runtime(size_t bits) { return bits <= 2 ? 2 : bits <= 4 ? 4 : 8; 
 /// Replaces layers by others with constants in blocks.
 class Writer {
  public:
-  Writer(Graph& graph, bool standard) : graph_(graph), standard_(standard) {}
+  Writer(Graph& graph, bool standard, bool bytes) : graph_(graph), standard_(standard), bytes_(bytes) {}
 
   void write(const BlockLayer& found, const BlockRows& rows) {
     const Layer& layer = found.layer;
@@ -71,6 +71,7 @@ class Writer {
     Node& node = *layer.node;
     Attributes attributes = form_of(rows);
     attributes.set("N", static_cast<int64_t>(rows.channels));
+    if (bytes_) attributes.set("accuracy_level", int64_t{4});
     Value *b = constant(std::move(made.numbers), "_blocks"), *scales = constant(std::move(made.scales), "_scales"),
           *zeros = constant(std::move(made.zeros), "_zero_points");
     const bool joins = layer.bias && rank_of(*layer.bias) == 1 && dim_of(*layer.bias, 0) == static_cast<int64_t>(rows.channels);
@@ -127,6 +128,7 @@ class Writer {
 
   Graph& graph_;
   const bool standard_;
+  const bool bytes_;  // activations may be rounded to 8 bits while they are multiplied
   std::string stem_;
   int64_t bits_ = 4;
   DType scales_ = DType::f32;
@@ -426,7 +428,7 @@ Model WeightOnly::with_blocks(bool standard) const {
     Node* to = graph->first();
     for (const Node& from : graph_->nodes()) clones[&from] = to, to = to->next();
   }
-  Writer writer(*graph, standard);
+  Writer writer(*graph, standard, options_.activations == "i8");
   for (size_t i = 0; i < layers_.size(); ++i) {
     BlockLayer found = layers_[i];
     Layer& layer = found.layer;

@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/parallel.h"
 #include "base/placeholder.h"
+#include "base/repeats.h"
 #include "base/shared_bytes.h"
 #include "base/text.h"
 #include "graph/model_file.h"
@@ -52,7 +53,10 @@ class Reader {
     std::span<const std::byte> head = bytes_.subspan(header.head_offset, header.head_size);
     weights_ = bytes_.subspan(header.weights_offset, header.weights_size);
     std::shared_ptr<void> aligned;
-    if (reinterpret_cast<uintptr_t>(head.data()) % 16 != 0) {
+    has_codes_ = header.major == Header::kCodedMajor;
+    if (has_codes_ && header.coded_head) {
+      head = decoded_head(head, aligned);
+    } else if (reinterpret_cast<uintptr_t>(head.data()) % 16 != 0) {
       aligned = allocate_shared(head.size());
       std::memcpy(aligned.get(), head.data(), head.size());
       head = {static_cast<const std::byte*>(aligned.get()), head.size()};
@@ -135,8 +139,9 @@ class Reader {
     if (!is_model_file(bytes_)) fail("it does not begin as a .minnow file does; minnow convert makes one of other formats");
     if (bytes_.size() < sizeof header) fail("it ends after {} bytes, within its header", bytes_.size());
     std::memcpy(&header, bytes_.data(), sizeof header);
-    if (header.major != known.major)
-      throw Unsupported("{}: it has format version {}.{}, this build reads version {}; {}", name_, header.major, header.minor, known.major,
+    if (header.major != known.major && header.major != known.kCodedMajor)
+      throw Unsupported("{}: it has format version {}.{}, this build reads versions {} and {}; {}", name_, header.major, header.minor,
+                        known.major, Header::kCodedMajor,
                         header.major > known.major ? "a newer Minnow is needed" : "convert the model again");
     const uint64_t size = bytes_.size();
     if (header.file_size != size) fail("it has {} bytes, its header says {}: it is incomplete or damaged", size, header.file_size);
@@ -150,10 +155,26 @@ class Reader {
     return header;
   }
 
+  /// The head that a code stands for; `memory` will hold it.
+  std::span<const std::byte> decoded_head(std::span<const std::byte> coded, std::shared_ptr<void>& memory) const {
+    HeadCode sizes;
+    std::memcpy(&sizes, coded.data(), sizeof sizes);
+    const std::span<const std::byte> code = coded.subspan(sizeof sizes);
+    if (sizes.head > kMaxHead || sizes.head < 8 || sizes.head > HeadCode::kMostPerByte * code.size())
+      fail("the code of its head of {} bytes stands for {} bytes", code.size(), sizes.head);
+    const std::unique_ptr<EntropyCode> repeats = EntropyCode::open(code, sizes.repeats);
+    if (!repeats) fail("the code of its head is damaged");
+    std::vector<std::byte> repeated(sizes.repeats);
+    memory = allocate_shared(sizes.head);
+    const std::span<std::byte> head(static_cast<std::byte*>(memory.get()), sizes.head);
+    if (!repeats->decode(repeated.data()) || !decode_repeats(repeated, head)) fail("the code of its head is damaged");
+    return head;
+  }
+
   void check_segments() {
     uint64_t end = 0;
     for (const Segment* segment : list(aligned(model_->segments()))) {
-      if (segment->offset() % kAlignment != 0 || segment->offset() < end || segment->offset() > weights_.size() ||
+      if ((!has_codes_ && segment->offset() % kAlignment != 0) || segment->offset() < end || segment->offset() > weights_.size() ||
           segment->size() > weights_.size() - segment->offset())
         fail("{} bytes of weights cannot lie at {}", segment->size(), segment->offset());
       end = segment->offset() + segment->size();
@@ -470,6 +491,7 @@ class Reader {
     std::unique_ptr<EntropyCode> code;
     std::shared_ptr<void> to;
   };
+  bool has_codes_ = false;                         // the file may: its segments need not be aligned
   std::vector<Code> codes_;                        // that wait until all are known
   std::unordered_map<uint64_t, Contents> copies_;  // of segments that were asked for, and of the forms they were asked for in
   std::vector<minnow::Value*> visible_;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/numeric.h"
+#include "base/repeats.h"
 #include "graph/model_file.h"
 #include "graph/model_generated.h"
 #include "graph/model_header.h"
@@ -56,7 +57,9 @@ class Segments {
     candidates.push_back(segment);
     contents_.push_back(tensor);
     codes_.push_back(compress_ ? code_of(tensor) : std::vector<std::byte>());
-    places_.emplace_back(align_up(end_), codes_.back().empty() ? stored_bytes(tensor) : codes_.back().size());
+    const uint64_t stored = codes_.back().empty() ? stored_bytes(tensor) : codes_.back().size();
+    // In files with codes, codes and small tensors lie close together: they are decoded or copied.
+    places_.emplace_back(compress_ && (!codes_.back().empty() || stored < kLeastCoded) ? end_ : align_up(end_), stored);
     end_ = places_.back().offset() + places_.back().size();
     return segment;
   }
@@ -87,8 +90,8 @@ class Segments {
  private:
   /// Empty where it does not pay. The bytes of an element have frequencies of their own: exponents repeat, mantissas do not.
   static std::vector<std::byte> code_of(const minnow::Tensor& tensor) {
-    constexpr size_t kLeast = 2048, kWidest = 8;
-    if (stored_bytes(tensor) < kLeast || tensor.dtype() == DType::boolean) return {};
+    constexpr size_t kWidest = 8;
+    if (stored_bytes(tensor) < kLeastCoded || tensor.dtype() == DType::boolean) return {};
     if (!is_packed(tensor.dtype()))
       return entropy_coded({static_cast<const std::byte*>(tensor.data()), tensor.bytes()}, std::min(kWidest, size_of(tensor.dtype())));
     std::vector<std::byte> packed(stored_bytes(tensor));
@@ -96,6 +99,7 @@ class Segments {
     return entropy_coded(packed, 1);
   }
 
+  static constexpr uint64_t kLeastCoded = 2048;
   const bool compress_;
   std::vector<minnow::Tensor> contents_;       // sharing the graph's memory
   std::vector<std::vector<std::byte>> codes_;  // of contents; empty: stored as they are
@@ -277,6 +281,17 @@ class HeadWriter {
   uint32_t visible_ = 0;
 };
 
+/// Empty where that does not pay.
+std::vector<std::byte> code_of_head(std::span<const std::byte> head) {
+  const std::vector<std::byte> repeats = repeats_coded(head), code = entropy_coded(repeats, 1);
+  const HeadCode sizes{static_cast<uint32_t>(head.size()), static_cast<uint32_t>(repeats.size())};
+  if (code.empty() || sizeof sizes + code.size() >= head.size() || head.size() > HeadCode::kMostPerByte * code.size()) return {};
+  std::vector<std::byte> coded(sizeof sizes);
+  std::memcpy(coded.data(), &sizes, sizeof sizes);
+  coded.insert(coded.end(), code.begin(), code.end());
+  return coded;
+}
+
 }  // namespace
 }  // namespace file
 
@@ -284,8 +299,12 @@ void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWe
   verify(graph);
   file::Segments segments(compress);
   file::HeadWriter writer(segments, weights);
-  const std::span<const std::byte> head = writer.write(graph);
+  std::span<const std::byte> head = writer.write(graph);
   file::Header header;
+  const std::vector<std::byte> code = compress ? file::code_of_head(head) : std::vector<std::byte>();
+  if (compress) header.major = file::Header::kCodedMajor, header.minor = file::Header::kCodedMinor;
+  if (!code.empty()) head = code;
+  header.coded_head = !code.empty();
   header.head_size = head.size();
   header.weights_offset = align_up(sizeof header + head.size());
   header.weights_size = segments.size();

@@ -13,6 +13,9 @@ constexpr AttributeSpec kBits = required("bits", AttributeKind::integer, MINNOW_
                                               MINNOW_DOC("numbers that share a scale: a power of two, 16 or more")),
                         kDepth = required("K", AttributeKind::integer, MINNOW_DOC("numbers of a row; the last block may hold more"));
 
+constexpr Attribute<int64_t> kAccuracyLevel{"accuracy_level", 0,
+                                            MINNOW_DOC("4: A may be rounded to 8 bits in blocks; other values: it is not")};
+
 void check_sizes(const NodeView& node, size_t input, const Sizes& expected) {
   if (const auto shape = node.known_sizes(input); shape && differ(*shape, expected))
     node.fail("input {} (\"{}\") should have shape {}, it has shape {}", input, node.input_name(input), expected, *shape);
@@ -207,7 +210,7 @@ constexpr List<Operator> definitions() {
                   {"g_idx", kI32, kOptional},
                   {.name = "bias", .dtypes = kReals, .arity = kOptional, .like = "A"}},
        .outputs = {{"Y", same_as("A")}},
-       .attributes = {kDepth, required("N", AttributeKind::integer, MINNOW_DOC("rows of B")), kBits, kBlockSize},
+       .attributes = {kDepth, required("N", AttributeKind::integer, MINNOW_DOC("rows of B")), kBits, kBlockSize, kAccuracyLevel},
        .infer_shapes = matmul_shape,
        .decompose = matmul_parts,
        .operations = operations,

@@ -65,6 +65,7 @@ std::shared_ptr<void> PackedWeights::allocate(size_t bytes) {
       block_ = allocate_shared(block_bytes_);
     }
     allocated_ += bytes;
+    has_new_ = true;
     if (wanted < os::kHugePage && wanted <= block_bytes_ - block_used_) {
       void* memory = static_cast<std::byte*>(block_.get()) + block_used_;
       block_used_ += wanted;
@@ -87,10 +88,14 @@ void PackedWeights::save() {
   if (WeightCache* const cache = cache_.load(std::memory_order_acquire)) cache->save();
 }
 
-void PackedWeights::release_plain() const noexcept {
+void PackedWeights::release_plain() noexcept {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, item] : items_)
     if (item->bytes) os::release_mapped(item->weight.data(), item->weight.bytes());
+  if (!has_new_) return;
+  has_new_ = false;
+  if (block_) os::release_unused(static_cast<std::byte*>(block_.get()) + block_used_, block_bytes_ - block_used_);
+  os::release_freed();
 }
 
 size_t PackedWeights::bytes() const {

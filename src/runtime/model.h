@@ -27,9 +27,9 @@ class PackedWeights final : public WeightStore {
   size_t bytes() const;
   /// Sets the bytes of all plain weights: an estimate of the size of their packed forms.
   void expect(size_t bytes) { expected_ = bytes; }
-  /// Gives back the mapped pages of weights that are packed. Reading a weight also maps pages of its neighbours, so call this once more
-  /// when all weights are packed.
-  void release_plain() const noexcept;
+  /// When all weights of a plan are packed: gives back the mapped pages of weights that are packed (reading a weight also maps pages of its
+  /// neighbours), and what packing has freed, which may be as large as the largest weight.
+  void release_plain() noexcept;
 
  private:
   struct Key {
@@ -57,6 +57,7 @@ class PackedWeights final : public WeightStore {
   size_t expected_ = 0, allocated_ = 0;
   std::shared_ptr<void> block_;  // of huge pages, shared by weights that are smaller than one
   size_t block_bytes_ = 0, block_used_ = 0;
+  bool has_new_ = false;  // weights were packed since release_plain()
 };
 
 struct Model::Impl {

@@ -196,6 +196,37 @@ TEST(WeightsOnly, every_method_keeps_the_signal_of_a_decoder) {
   }
 }
 
+TEST(WeightsOnly, activations_may_be_rounded_to_bytes_where_that_is_asked_for) {
+  const Model model = decoder();
+  QuantizeOptions options;
+  options.weights_only = "rtn";
+  options.block_size = 32;
+  const auto levels = [](const Model& quantized) {
+    std::vector<int64_t> found;
+    for (const Node& node : quantized.graph().nodes())
+      if (const AttributeValue* level = node.op() == "minnow.MatMulNBits" ? node.attributes.find("accuracy_level") : nullptr)
+        found.push_back(std::get<int64_t>(*level));
+    return found;
+  };
+  const Quantized exact = quantize(model, {}, options);
+  EXPECT_THAT(levels(exact.model), testing::IsEmpty());
+  options.activations = "i8";
+  const Quantized rounded = quantize(model, {}, options);
+  EXPECT_THAT(levels(rounded.model), testing::ElementsAre(4, 4, 4, 4, 4));
+  EXPECT_THAT(levels(rounded.plain), testing::Each(4));
+  // One token, so that products have few rows.
+  Tensor id(DType::i64, {1, 1});
+  id.writable().data<int64_t>()[0] = 7;
+  Session one(exact.model), other(rounded.model);
+  const Tensor a = one.run({id.view()})[0], b = other.run({id.view()})[0];
+  double signal = 0, noise = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    const double x = a.data<float>()[i], error = x - b.data<float>()[i];
+    signal += x * x, noise += error * error;
+  }
+  EXPECT_LT(noise * 1000, signal);
+}
+
 TEST(WeightsOnly, a_search_gives_sensitive_layers_more_bits) {
   const Model model = decoder();
   QuantizeOptions options;

@@ -198,7 +198,7 @@ std::vector<SchemeCase> attention_cases() {
   // {batch, query heads, key heads, queries, keys, width, width of values, keys in the cache}
   const std::array<int64_t, 8> sizes[] = {{1, 1, 1, 1, 1, 1, 1, 0},       {2, 3, 3, 5, 7, 8, 8, 0},    {1, 4, 2, 33, 33, 17, 9, 0},
                                           {1, 6, 6, 128, 128, 64, 64, 0}, {2, 2, 1, 1, 1, 16, 40, 30}, {1, 2, 2, 40, 70, 32, 33, 5},
-                                          {1, 1, 1, 300, 100, 20, 16, 0}};
+                                          {1, 1, 1, 300, 100, 20, 16, 0}, {2, 4, 2, 3, 3, 70, 67, 9}};
   for (const auto& [batch, q_heads, kv_heads, queries, keys, head, v_head, past] : sizes)
     for (int64_t causal : {0, 1})
       for (int mask = 0; mask < 6; ++mask)

@@ -98,6 +98,15 @@ std::vector<SchemeCase> nbits_cases() {
       for (float& scale : std::span(halves.writable().data<float>(), size_t(halves.elements()))) scale = f32_from_f16(f16_from_f32(scale));
       cases.push_back({"minnow.MatMulNBits", {a, b, halves, zeros, Tensor(), normal({columns}, 4)}, attributes, {1, 2, 3}});
       cases.push_back({"minnow.MatMulNBits", {a, b, exact, normal({columns, blocks}, 5)}, attributes, {1, 2, 3}});
+      // Rounded to bytes: half a step of 127 for the largest of a block, each by itself.
+      Attributes bytes_suffice = attributes;
+      bytes_suffice.set("accuracy_level", int64_t{4});
+      cases.push_back({"minnow.MatMulNBits", {a, b, halves, zeros}, bytes_suffice, {1, 2, 3}, 1, 0.03});
+      // Rows that cannot be split into steps.
+      Tensor special = a.clone();
+      float* const values = special.writable().data<float>();
+      values[0] = 1e-38F, values[depth - 1] = INFINITY, values[rows * depth - 1] = NAN;
+      cases.push_back({"minnow.MatMulNBits", {special, b, exact}, attributes, {1, 2}});
     }
   return cases;
 }

@@ -24,8 +24,9 @@ Exprs import_matmul_nbits(OnnxNode& node, GraphBuilder& g) {
   Expr zeros = node.input(3);
   if (zeros) zeros = reshaped(zeros, {columns, node.dtype(zeros) == DType::u8 ? form.zero_point_bytes() : form.blocks()});
   const Expr b = reshaped(node.required_input(1), {columns, form.blocks(), form.bytes()});
-  return {g.op("minnow.MatMulNBits", {node.required_input(0), b, scales, zeros, node.input(4), node.input(5)},
-               {{"K", form.depth}, {"N", columns}, {"bits", form.bits}, {"block_size", form.block}})};
+  Attributes attributes{{"K", form.depth}, {"N", columns}, {"bits", form.bits}, {"block_size", form.block}};
+  if (const int64_t level = node.integer("accuracy_level", 0); level != 0) attributes.set("accuracy_level", level);
+  return {g.op("minnow.MatMulNBits", {node.required_input(0), b, scales, zeros, node.input(4), node.input(5)}, std::move(attributes))};
 }
 
 Exprs import_gather_block_quantized(OnnxNode& node, GraphBuilder& g) {

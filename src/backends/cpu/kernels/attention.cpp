@@ -74,10 +74,60 @@ void softmax(const ScoreRow& row) {
     hn::StoreU(hn::Mul(hn::LoadU(d, to), share), d, to);
   }
 }
+
+#if !MINNOW_SMALL
+// Four rows share the loads of x.
+void multiply_rows(const float* x, const float* rows, size_t stride, size_t count, size_t depth, float scale, float* y) {
+  const D d;
+  constexpr size_t kRows = 4;
+  for (size_t i = 0; i < count; i += kRows) {
+    const size_t some = HWY_MIN(kRows, count - i);
+    const float* row[kRows];
+    for (size_t r = 0; r < kRows; ++r) row[r] = rows + (i + HWY_MIN(r, some - 1)) * stride;
+    V sums[kRows] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    size_t k = 0;
+    for (; k + kLanes <= depth; k += kLanes) {
+      const V factor = hn::LoadU(d, x + k);
+      MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(factor, hn::LoadU(d, row[r] + k), sums[r]);
+    }
+    for (size_t r = 0; r < some; ++r) {
+      float sum = hn::GetLane(hn::SumOfLanes(d, sums[r]));
+      for (size_t rest = k; rest < depth; ++rest) sum += x[rest] * row[r][rest];
+      y[i + r] = scale * sum;
+    }
+  }
+}
+
+/// kVectors neighbouring vectors of all rows.
+template <size_t kVectors>
+HWY_INLINE void add_columns(const float* x, const float* rows, size_t stride, size_t count, float* y) {
+  const D d;
+  V sums[kVectors];
+  MINNOW_UNROLL for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, y + v * kLanes);
+  for (size_t i = 0; i < count; ++i) {
+    const V factor = hn::Set(d, x[i]);
+    MINNOW_UNROLL for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(factor, hn::LoadU(d, rows + i * stride + v * kLanes), sums[v]);
+  }
+  MINNOW_UNROLL for (size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, y + v * kLanes);
+}
+
+void add_rows(const float* x, const float* rows, size_t stride, size_t count, size_t width, float* y) {
+  constexpr size_t kMost = 8;
+  size_t k = 0;
+  for (; k + kMost * kLanes <= width; k += kMost * kLanes) add_columns<kMost>(x, rows + k, stride, count, y + k);
+  for (; k + kLanes <= width; k += kLanes) add_columns<1>(x, rows + k, stride, count, y + k);
+  for (size_t i = 0; i < count && k < width; ++i)
+    for (size_t rest = k; rest < width; ++rest) y[rest] += x[i] * rows[i * stride + rest];
+}
+#endif
 }  // namespace
 
 extern const AttentionKernels kAttentionKernels;
-const AttentionKernels kAttentionKernels{softmax};
+#if MINNOW_SMALL
+const AttentionKernels kAttentionKernels{softmax, nullptr, nullptr};
+#else
+const AttentionKernels kAttentionKernels{softmax, multiply_rows, add_rows};
+#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

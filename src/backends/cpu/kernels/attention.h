@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over scores as register tiles write them and read them again.
+// Softmax over scores as register tiles write them and read them again; products of a single query with keys and values where they lie.
 #pragma once
 #include <cstddef>
 
@@ -15,6 +15,11 @@ struct ScoreRow {
 struct AttentionKernels {
   /// Replaces the scores by their softmax. If all are minus infinity they become 0: such a query attends to nothing.
   void (*softmax)(const ScoreRow& row);
+  // Null in small builds.
+  /// y[i] = scale * the sum of x[k] * rows[i * stride + k], for `count` rows of `depth` numbers.
+  void (*multiply_rows)(const float* x, const float* rows, size_t stride, size_t count, size_t depth, float scale, float* y);
+  /// y[k] += the sum of x[i] * rows[i * stride + k], for `count` rows of `width` numbers.
+  void (*add_rows)(const float* x, const float* rows, size_t stride, size_t count, size_t width, float* y);
 };
 
 }  // namespace minnow::cpu

@@ -20,6 +20,14 @@ struct NBitsPanel {
   bool half_scales;
 };
 
+/// A row of the left factor in whole numbers of steps: of three bytes, or of one. A unit has min(block, kNBitsGroup) numbers, which share a
+/// step.
+struct NBitsDigits {
+  int32_t* digits;  // as many as there are numbers
+  float* steps;     // of each unit
+  float* sums;      // of each unit, in steps
+};
+
 struct NBitsKernels {
   // Null where there are none: for 7 bits, and for SSE4.
   /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
@@ -30,6 +38,12 @@ struct NBitsKernels {
   void (*multiply_two[kMostBits - kLeastBits + 1])(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums,
                                                    size_t groups, float* y);
   const float* factors[kMostBits - kLeastBits + 1];
+  /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too
+  /// small.
+  bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to);
+  /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
+  void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y);
+  void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y);
   /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
   void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride);
 };

@@ -2,7 +2,8 @@
 // Attention in one pass. For a block of queries of one head, the scores stay in the second-level cache from the product with the keys over
 // softmax to the product with the values. Keys and values are packed into panels once per head. Products are in f32, or the factors of both
 // are rounded to pairs of bf16, or those of the product with the values to pairs of f16. (Scores summed in f16 would have errors of 0.01 at
-// values of ten, and softmax would keep these errors.) Softmax is computed in f32.
+// values of ten, and softmax would keep these errors.) Softmax is computed in f32. A few queries, as decoders have, read keys and values
+// where they lie: packing them would take longer than the products (64 keys of 12 heads, one query: 150 -> 20 us, Zen 3, 2026-11-28).
 #include "graph/attention.h"
 #include "backends/cpu/kernels/stop.h"
 
@@ -24,6 +25,11 @@ enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKe
 enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
 constexpr size_t kPair = 2;  // vectors of a panel
 constexpr ptrdiff_t kNoTaps = 0;
+#if MINNOW_SMALL
+constexpr int64_t kFewQueries = 0;
+#else
+constexpr int64_t kFewQueries = 4;
+#endif
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
@@ -40,6 +46,8 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   if (const int64_t* precision = node.find<int64_t>("softmax_precision"); precision && *precision != static_cast<int64_t>(DType::f32))
     return declined("softmax is wanted in another precision");
   if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
+  const bool few = a.queries <= kFewQueries;
+  if (few && factors != Factors::f32) return declined("a few queries read keys and values where they lie");
   const Kernels& kernels = *cpu_device(device).kernels;
   if (Estimate refusal = refusal_of(factors, node, device, {}); !refusal.declined.empty()) return refusal;
   if (factors == Factors::bf16 && low_precision_kernels(factors, kernels) == &kernels.bf16->widening)
@@ -48,6 +56,9 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   double bytes = 0;
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
     if (node.has_input(i)) bytes += 8 * static_cast<double>(node.input_shape(i).elements());
+  if (few)
+    return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head + a.v_head), 0.3) + device.flop_time(scores * 80) +
+                    device.byte_time(bytes / 2) + 1e-6);
   const double speed = 0.75 * speed_of(factors, kernels);
   return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head), factors == Factors::f16 ? 0.75 : speed) +
                   device.flop_time(2 * scores * static_cast<double>(a.v_head), speed) + device.flop_time(scores * 80) +
@@ -80,8 +91,11 @@ class AttentionKernel final : public Kernel {
     rows_ = ceil_div(queries_, blocks_);
     const size_t heads = size(a_.batch * a_.kv_heads);
     key_floats_ = product_of({key_vectors_, lanes_, head_}), value_floats_ = product_of({value_vectors_, lanes_, keys_});
-    keys_offset_ = context.reserve_scratch(product_of({heads, key_floats_, sizeof(float)}));
-    values_offset_ = context.reserve_scratch(product_of({heads, value_floats_, sizeof(float)}));
+    few_ = a_.queries <= kFewQueries;
+    if (!few_) {
+      keys_offset_ = context.reserve_scratch(product_of({heads, key_floats_, sizeof(float)}));
+      values_offset_ = context.reserve_scratch(product_of({heads, value_floats_, sizeof(float)}));
+    }
     if (node.has_input(kMask)) {
       boolean_mask_ = node.input_dtype(kMask) == DType::boolean;
       const Shape& mask = node.input_shape(kMask);
@@ -95,12 +109,17 @@ class AttentionKernel final : public Kernel {
       mask_in_place_ = !boolean_mask_ && mask_columns_ == keys_;
     }
     const size_t row_floats = key_vectors_ * lanes_;
+    if (few_) {
+      units_.reserve(context, size(a_.batch * a_.q_heads), product_of({2, row_floats}));
+      return;
+    }
     const size_t spare = value_low_precision_ && value_low_precision_->parts > 1 ? 1 : 0;
     units_.reserve(context, size(a_.batch * a_.q_heads) * blocks_,
                    sum_of({product_of({rows_, ceil_div(head_, lanes_) * lanes_ + row_floats + (kPair + spare) * lanes_}), row_floats}));
   }
 
   void run(RunContext& context) noexcept override {
+    if (kFewQueries && few_) return units_.run(context, [&](size_t head, float* scratch) { attend_in_place(context, head, scratch); });
     const size_t parts = ceil_div(key_vectors_, kPair) + ceil_div(value_vectors_, kPair);
     context.parallel_for(size(a_.batch * a_.kv_heads) * parts, [&](size_t task) { pack(context, task / parts, task % parts); });
     units_.run(context, [&](size_t unit, float* scratch) { attend(context, unit / blocks_, unit % blocks_, scratch); });
@@ -118,27 +137,39 @@ class AttentionKernel final : public Kernel {
     return {data + head * length * width, size(width)};
   }
 
+  /// The keys or values of a head: `past` rows from the cache, then those of this run.
+  struct Cached {
+    const float* past;
+    Rows added;
+  };
+  Cached keys_of(RunContext& context, size_t head) const noexcept {
+    return {context.has_input(kPastKey) ? context.in<float>(kPastKey) + head * size(a_.past) * head_ : nullptr,
+            rows_of(context.in<float>(kKey), static_cast<int64_t>(head), a_.kv_heads, a_.added, a_.head)};
+  }
+  Cached values_of(RunContext& context, size_t head) const noexcept {
+    return {context.has_input(kPastValue) ? context.in<float>(kPastValue) + head * size(a_.past) * v_head_ : nullptr,
+            rows_of(context.in<float>(kValue), static_cast<int64_t>(head), a_.kv_heads, a_.added, a_.v_head)};
+  }
+
+  /// Writes a head's keys or values to that output, if it is wanted.
+  void keep(RunContext& context, Output output, size_t head, const Cached& from, size_t width) const noexcept {
+    if (!context.has_output(output)) return;
+    const size_t past = size(a_.past), added = size(a_.added);
+    float* to = context.out<float>(output) + head * keys_ * width;
+    if (from.past) std::memcpy(to, from.past, past * width * sizeof(float));
+    for (size_t i = 0; i < added; ++i) std::memcpy(to + (past + i) * width, from.added.data + i * from.added.stride, width * sizeof(float));
+  }
+
   // A panel of keys [head][lanes of the panel] with the scale, or of values [key][lanes of the panel], filled up with zeros.
   void pack(RunContext& context, size_t head, size_t part) const noexcept {
     float* key_panels = context.scratch_at<float>(keys_offset_) + head * key_floats_;
     float* value_panels = context.scratch_at<float>(values_offset_) + head * value_floats_;
-    const size_t past = size(a_.past), added = size(a_.added);
-    const Rows k = rows_of(context.in<float>(kKey), static_cast<int64_t>(head), a_.kv_heads, a_.added, a_.head);
-    const Rows v = rows_of(context.in<float>(kValue), static_cast<int64_t>(head), a_.kv_heads, a_.added, a_.v_head);
-    const float *past_k = nullptr, *past_v = nullptr;
-    if (context.has_input(kPastKey)) {
-      past_k = context.in<float>(kPastKey) + head * past * head_;
-      past_v = context.in<float>(kPastValue) + head * past * v_head_;
-    }
-    const auto present = [&](Output output, const float* from, const Rows& rows, size_t width) {
-      if (!context.has_output(output)) return;
-      float* to = context.out<float>(output) + head * keys_ * width;
-      if (from) std::memcpy(to, from, past * width * sizeof(float));
-      for (size_t i = 0; i < added; ++i) std::memcpy(to + (past + i) * width, rows.data + i * rows.stride, width * sizeof(float));
-    };
+    const size_t past = size(a_.past);
+    const auto [past_k, k] = keys_of(context, head);
+    const auto [past_v, v] = values_of(context, head);
     if (part == 0) {
-      present(kPresentKey, past_k, k, head_);
-      present(kPresentValue, past_v, v, v_head_);
+      keep(context, kPresentKey, head, {past_k, k}, head_);
+      keep(context, kPresentValue, head, {past_v, v}, v_head_);
     }
 
     const size_t key_parts = ceil_div(key_vectors_, kPair);
@@ -274,6 +305,36 @@ class AttentionKernel final : public Kernel {
     }
   }
 
+  // All queries of a head, one after the other, without panels. `scratch`: scores and a row of the mask.
+  void attend_in_place(RunContext& context, size_t head, float* scratch) const noexcept {
+    const size_t batch = head / size(a_.q_heads), of_batch = head % size(a_.q_heads), past = size(a_.past);
+    const size_t shared = batch * size(a_.kv_heads) + of_batch / size(a_.group());
+    const Cached keys = keys_of(context, shared), values = values_of(context, shared);
+    if (of_batch % size(a_.group()) == 0) {
+      keep(context, kPresentKey, shared, keys, head_);
+      keep(context, kPresentValue, shared, values, v_head_);
+    }
+    const Rows q = rows_of(context.in<float>(kQuery), static_cast<int64_t>(head), a_.q_heads, a_.queries, a_.head);
+    const size_t stride = a_.packed ? size(a_.q_heads) * v_head_ : v_head_;
+    float* y = context.out<float>(kResult) + (a_.packed ? batch * queries_ * stride + of_batch * v_head_ : head * queries_ * v_head_);
+    const float scale = static_cast<float>(a_.scale);
+    const AttentionKernels& kernels = *kernels_.attention;
+    Stop stop;
+    for (size_t i = 0; i < queries_; ++i, y += stride) {
+      const size_t seen = seen_by(i), old = std::min(seen, past);
+      if (stop.after(seen * (head_ + v_head_))) return;
+      const float* query = q.data + i * q.stride;
+      kernels.multiply_rows(query, keys.past, head_, old, head_, scale, scratch);
+      kernels.multiply_rows(query, keys.added.data, keys.added.stride, seen - old, head_, scale, scratch + old);
+      ScoreRow row{scratch, lanes_, seen};
+      if (context.has_input(kMask) || a_.before >= 0) row.add = mask_of(context, batch, of_batch, i, scratch + key_vectors_ * lanes_);
+      kernels.softmax(row);
+      std::fill_n(y, v_head_, 0.0F);
+      kernels.add_rows(scratch, values.past, v_head_, old, v_head_, y);
+      kernels.add_rows(scratch + old, values.added.data, values.added.stride, seen - old, v_head_, y);
+    }
+  }
+
   const TileKernels& tile_of(const LowPrecisionKernels* low_precision) const noexcept {
     return low_precision ? low_precision->tile : *kernels_.tile;
   }
@@ -312,7 +373,7 @@ class AttentionKernel final : public Kernel {
   size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
   size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head
   size_t key_floats_ = 0, value_floats_ = 0, keys_offset_ = 0, values_offset_ = 0;
-  bool boolean_mask_ = false, mask_in_place_ = false;
+  bool few_ = false, boolean_mask_ = false, mask_in_place_ = false;
   size_t mask_columns_ = 0, mask_strides_[3] = {0, 0, 0};
   Units units_;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// minnow.MatMulNBits in f32 from the packed weights. A few rows are multiplied as the weights come from memory; for more, a panel of
-// weights is unpacked for each block of rows, and the product goes through the tiles of matrix products.
+// minnow.MatMulNBits from the packed weights. A few rows are multiplied as the weights come from memory, in f32 or in whole numbers of 24
+// bits; for more, a panel of weights is unpacked for each block of rows, and the product goes through the tiles of matrix products.
 #if !MINNOW_SMALL
+#include <cmath>
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr size_t kA = 0, kB = 1, kScales = 2, kZeros = 3, kIndex = 4, kBias = 5;
 constexpr size_t kFewRows = 4;  // are multiplied one by one
 constexpr size_t kMostLanes = 16;
+constexpr int64_t kBytes = 4;  // accuracy_level: A may be rounded to 8 bits
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (node.input_dtype(kA) != DType::f32) return declined("A is {}, not f32", node.input_dtype(kA));
@@ -47,10 +49,9 @@ Numbers<double> reals_of(const TensorView& tensor) {
 
 /// Whether f16 holds all scales exactly, so that they take half the room.
 bool fit_f16(const TensorView& scales) {
-  if (scales.dtype() == DType::f16) return true;  // without reading pages that may have been released
-  const Numbers<double> values = reals_of(scales);
-  return std::all_of(values.begin(), values.end(),
-                     [](double x) { return static_cast<double>(f32_from_f16(f16_from_f32(static_cast<float>(x)))) == x; });
+  if (scales.dtype() != DType::f32) return scales.dtype() == DType::f16;  // without reading pages that may have been released
+  const float* data = scales.data<float>();
+  return std::all_of(data, data + scales.elements(), [](float x) { return f32_from_f16(f16_from_f32(x)) == x; });
 }
 
 class NBitsKernel final : public Kernel {
@@ -88,7 +89,12 @@ class NBitsKernel final : public Kernel {
       return;
     }
     factors_ = kernels_.nbits->factors[form_index()];
-    tasks_ = std::min(ceil_div(panels_, at_once()), static_cast<size_t>(context.device().threads) * 4);
+    if (splits()) {
+      const int64_t* level = node.find<int64_t>("accuracy_level");
+      one_byte_ = level && *level == kBytes;
+      digits_offset_ = context.reserve_scratch(product_of({m_, row_of_digits(), sizeof(float)}));
+    }
+    tasks_ = std::min(ceil_div(panels_, factors_ ? 2 : 1), static_cast<size_t>(context.device().threads) * 4);
     if (copies()) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
     if (zero_bytes_ || factors_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
   }
@@ -115,24 +121,31 @@ class NBitsKernel final : public Kernel {
   }
   size_t form_index() const noexcept { return static_cast<size_t>(form_.bits - kLeastBits); }
   size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
-  size_t at_once() const noexcept { return factors_ ? 2 : 1; }  // panels
   bool copies() const noexcept { return factors_ || k_ % kNBitsGroup != 0; }
+  bool splits() const noexcept { return kernels_.nbits->split[form_index()]; }
+  size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
+  size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
+  size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
   size_t scale_bytes() const noexcept { return panel_.half_scales ? 2 : sizeof(float); }
 
   void pack_numbers(const uint8_t* b, uint32_t* out) const {
-    const size_t lanes = kernels_.lanes, bits = static_cast<size_t>(form_.bits), block = static_cast<size_t>(form_.block);
-    std::memset(out, 0, panels_ * groups_ * bits * lanes * sizeof(uint32_t));
-    const uint32_t mask = (1U << bits) - 1;
-    for (size_t column = 0; column < n_; ++column)
-      for (size_t k = 0; k < k_; ++k) {
-        const uint8_t* from = b + (column * own_blocks() + k / block) * static_cast<size_t>(form_.bytes());
-        // In two's complement, less the middle.
-        const uint32_t number = static_cast<uint32_t>(form_.number(from, k % block) - form_.middle()) & mask;
-        const size_t bit = k % kNBitsGroup * bits, place = bit % 32;
-        uint32_t* to = out + ((column / lanes * groups_ + k / kNBitsGroup) * bits + bit / 32) * lanes + column % lanes;
-        *to |= number << place;
-        if (place + bits > 32) to[lanes] |= number >> (32 - place);
+    const size_t lanes = kernels_.lanes, bits = static_cast<size_t>(form_.bits), words = groups_ * bits;
+    const size_t bytes = own_blocks() * static_cast<size_t>(form_.bytes());  // of a row: less than its words, or more
+    // In two's complement, less the middle: the highest bit of each number turns.
+    uint32_t turned[kMostBits] = {};
+    for (size_t i = bits - 1; i < kNBitsGroup * bits; i += bits) turned[i / 32] |= uint32_t{1} << i % 32;
+    std::memset(out, 0, panels_ * words * lanes * sizeof(uint32_t));
+    for (size_t column = 0; column < n_; ++column) {
+      const uint8_t *row = b + column * bytes, *const end = row + std::min(bytes, words * sizeof(uint32_t));
+      uint32_t *to = out + column / lanes * words * lanes + column % lanes, word = 0;
+      for (size_t i = 0; row != end; i = i + 1 < bits ? i + 1 : 0, to += lanes) {
+        const size_t left = static_cast<size_t>(end - row), each = std::min(sizeof word, left);
+        word = 0;
+        std::memcpy(&word, row, each);
+        *to = word ^ turned[i];
+        row += each;
       }
+    }
   }
   /// Calls put(place of the file's form, place of the packed form).
   template <class F>
@@ -184,6 +197,20 @@ class NBitsKernel final : public Kernel {
       self.kernels_.nbits->unpack[self.form_index()](self.panel(i), begin, count, to + (i - first) * lanes, (last - first) * lanes);
   }
 
+  NBitsDigits digits_of(float* rows, size_t row) const noexcept {
+    float *digits = rows + row * row_of_digits(), *steps = digits + groups_ * kNBitsGroup;
+    return {reinterpret_cast<int32_t*>(digits), steps, steps + units_of_row()};
+  }
+
+  /// The rows in whole numbers; null if they have to be multiplied as they are.
+  float* split_rows(RunContext& context, const float* a, size_t stride) const noexcept {
+    if (!splits()) return nullptr;
+    float* rows = context.scratch_at<float>(digits_offset_);
+    for (size_t row = 0; row < m_; ++row)
+      if (!kernels_.nbits->split[form_index()](a + row * stride, groups_, unit(), one_byte_, digits_of(rows, row))) return nullptr;
+    return rows;
+  }
+
   void multiply_rows(RunContext& context, const float* a, const float* bias) const noexcept {
     size_t stride = k_;
     float* padded = nullptr;
@@ -196,36 +223,44 @@ class NBitsKernel final : public Kernel {
       }
       a = padded;
     }
-    const float* sums = nullptr;
-    if (zero_bytes_ || factors_) {
+    float* const digits = split_rows(context, a, stride);
+    const float *sums = nullptr, *factors = factors_;
+    if (!digits && (zero_bytes_ || factors_)) {
       float* of_blocks = context.scratch_at<float>(sums_offset_);
       for (size_t row = 0; row < m_; ++row)
         for (size_t block = 0; block < blocks_; ++block) {
           const size_t first = block * panel_.block;
           of_blocks[row * blocks_ + block] =
               kernels_.rows->reduce[static_cast<size_t>(Reduction::sum)](a + row * stride + first, std::min(panel_.block, stride - first));
+          if (!std::isfinite(of_blocks[row * blocks_ + block])) factors = nullptr;  // multiply_two would subtract infinities
         }
       sums = of_blocks;
     }
-    if (factors_)
-      for (size_t i = 0; i < m_ * stride; ++i) padded[i] *= factors_[i % kNBitsGroup];
+    if (factors)
+      for (size_t i = 0; i < m_ * stride; ++i) padded[i] *= factors[i % kNBitsGroup];
     float* y = context.out<float>(0);
-    const size_t each = at_once(), steps = ceil_div(panels_, each);
+    const size_t each = factors ? 2 : 1, steps = ceil_div(panels_, each);
+    const auto multiply = (one_byte_ ? kernels_.nbits->multiply_bytes : kernels_.nbits->multiply_digits)[form_index()];
     context.parallel_for(tasks_, [&](size_t task) {
       Stop stop;
       const size_t last = share(steps, tasks_, task + 1);
       for (size_t i = share(steps, tasks_, task); i < last; ++i) {
         if (stop.after(m_ * k_)) return;
-        const NBitsPanel columns = panel(i * each), others = panel(std::min(i * each + 1, panels_ - 1));
+        const NBitsPanel columns = panel(i * each);
         const size_t first = i * each * kernels_.lanes, count = std::min(each * kernels_.lanes, n_ - first);
         for (size_t row = 0; row < m_; ++row) {
-          float result[kMostLanes];
+          float some[kMostLanes], *const to = y + row * n_ + first, *const result = count == each * kernels_.lanes ? to : some;
           const float* of_row = sums ? sums + row * blocks_ : nullptr;
-          if (factors_)
-            kernels_.nbits->multiply_two[form_index()](columns, others, a + row * stride, of_row, groups_, result);
+          if (digits)
+            multiply(columns, digits_of(digits, row), groups_, result);
+          else if (factors)
+            kernels_.nbits->multiply_two[form_index()](columns, panel(std::min(i * each + 1, panels_ - 1)), a + row * stride, of_row,
+                                                       groups_, result);
           else
             kernels_.nbits->multiply[form_index()](columns, a + row * stride, of_row, groups_, result);
-          for (size_t c = 0; c < count; ++c) y[row * n_ + first + c] = bias ? result[c] + bias[first + c] : result[c];
+          if (result != to) std::copy_n(result, count, to);
+          if (bias)
+            for (size_t c = 0; c < count; ++c) to[c] += bias[first + c];
         }
       }
     });
@@ -237,7 +272,8 @@ class NBitsKernel final : public Kernel {
   const MatMul matmul_;                                // of more rows than a few
   NBitsPanel panel_{};                                 // less the places
   const float* factors_ = nullptr;                     // of kernels for two panels
-  size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
+  bool one_byte_ = false;                              // A is rounded to 8 bits
+  size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, digits_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
   std::shared_ptr<const void> words_, scales_, zeros_;
   Units units_;
 };
