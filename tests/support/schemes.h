@@ -20,6 +20,7 @@ struct SchemeCase {
   double tolerance = 2e-5;  // of the scale of each output
   // The same of rows that serve at precision low alone: factors of 8 bits, two roundings a product, sums of at least one.
   double low_tolerance = 0.02;
+  double steps = 0;  // how far integers may be from the reference's: those that are computed in f32 may be on the other side of a tie
 };
 
 /// A case with its node and the reference's outputs, which are made when they are first asked for.

@@ -151,6 +151,51 @@ std::vector<SchemeCase> program_cases() {
                        output y
                      })"),
                      {2}});
+    // The same of one sign, with and without values for each channel: one pass over the bytes.
+    const auto sum_of_bytes = [&](DType dtype, std::string_view zero, std::string_view activation, const std::vector<Tensor>& more) {
+      std::vector<Tensor> inputs{quantized(dtype, 5), quantized(dtype, 11)};
+      inputs.insert(inputs.end(), more.begin(), more.end());
+      cases.push_back({"minnow.FusedElementwise", inputs,
+                       body(format(R"(graph {{
+                       input x0: {}
+                       input x1: {}
+                       {}
+                       const s0 = f32[] 0.03
+                       const z0 = {}
+                       const s1 = f32[] 0.07
+                       const s2 = f32[] 0.045
+                       const z2 = u8[] 77
+                       const few = f32[] 0.2
+                       a = DequantizeLinear(x0, s0, z0)
+                       b = DequantizeLinear(x1, s1)
+                       c = Add(b, a)
+                       {}
+                       y = QuantizeLinear(d, s2, z2)
+                       output y
+                     }})",
+                                   dtype, dtype, more.empty() ? "" : "input x2: f32", zero, activation)),
+                       more.empty() ? std::vector<size_t>{} : std::vector<size_t>{2}});
+      cases.back().steps = 1;
+    };
+    sum_of_bytes(DType::u8, "u8[] 128", "d = Relu(c)", {});
+    sum_of_bytes(DType::i8, "i8[] -100", "d = PRelu(c, few)", {});
+    sum_of_bytes(DType::u8, "u8[] 3", "d = PRelu(c, x2)", {normal(channels)});
+    cases.push_back({"minnow.FusedElementwise",
+                     {quantized(DType::i8, 5), normal(channels)},
+                     body(R"(graph {
+                       input x0: i8
+                       input x1: f32
+                       const s0 = f32[] 0.03
+                       const z0 = i8[] -7
+                       const s1 = f32[] 0.02
+                       const z1 = i8[] 9
+                       a = DequantizeLinear(x0, s0, z0)
+                       b = PRelu(a, x1)
+                       y = QuantizeLinear(b, s1, z1)
+                       output y
+                     })"),
+                     {1}});
+    cases.back().steps = 1;
     cases.push_back({"minnow.FusedElementwise", {quantized(DType::u8, 3), normal(shape)}, body(R"(graph {
                        input x0: u8
                        input x1: f32

@@ -61,6 +61,14 @@ struct ByteSum {
   bool is_signed;
 };
 
+/// A sum of bytes in f32: y = clamp(round(f(a factor[0] + b factor[1] + offset)) + zero_point), where f(x) is x, or slope x below 0.
+/// Results of f are below 2^30.
+struct ByteBlend {
+  float factor[2], offset;
+  int32_t zero_point;
+  bool x_is_signed, y_is_signed;  // x: a and b
+};
+
 struct IntegerKernels {
   int rows[kIntegerForms];                          // most rows of a tile of each form
   const IntegerTileFunction* tiles[kIntegerForms];  // [form][rows]; null: there is none
@@ -83,6 +91,8 @@ struct IntegerKernels {
   void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);
   /// `count` bytes; y may be a or b.
   void (*sum)(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y);
+  /// `count` bytes; `slopes` are a vector, one for each lane. y may be a or b. Null: there is none.
+  void (*blend)(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, const float* slopes, uint8_t* y);
 };
 
 inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }

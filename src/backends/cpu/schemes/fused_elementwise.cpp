@@ -3,6 +3,7 @@
 // f32 and boolean tensors, broadcast in any way in the plain layout; whole tensors, numbers and values per channel in the packed one. Fused
 // nodes may begin with DequantizeLinear and end with QuantizeLinear, and then read and write bytes.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
@@ -256,6 +257,126 @@ class ByteTableKernel final : public Kernel {
 bool is_table(const NodeView& node) {
   return node.op() == kFused && node.input_count() == 1 && is_byte(node.input_dtype(0)) && is_byte(node.output(0).dtype);
 }
+
+/// A body of DequantizeLinear of one tensor or two, their sum, a PRelu or Relu, and QuantizeLinear: one pass over bytes that keeps numbers
+/// in vectors (23 of them in mp_face_landmark, AVX2, Zen 3: 540 -> 200 us, 2026-11-28).
+struct Blend {
+  size_t a = 0, b = 0;  // inputs
+  ByteBlend how{};
+  std::optional<size_t> slopes;  // the input that has one for each channel
+  float slope = 1;
+};
+std::optional<Blend> blend_of(const NodeView& node) {
+  if (node.op() != kFused || !is_byte(node.output(0).dtype)) return std::nullopt;
+  const Graph& body = **node.find<Subgraph>("body");
+  const auto input_of = [&](const minnow::Value* value) {
+    size_t i = 0;
+    while (i < node.input_count() && body.inputs()[i].get() != value) ++i;
+    return i < node.input_count() ? std::optional(i) : std::nullopt;
+  };
+  const auto info_of = [](const minnow::Value* value) {
+    ValueInfo info;
+    if (value && value->constant())
+      info.dtype = value->constant()->dtype(), info.shape = value->constant()->shape(), info.contents = *value->constant();
+    return info;
+  };
+  Blend made;
+  std::optional<Quantum> quanta[2], result;
+  const minnow::Value *reals[2] = {}, *current = nullptr;
+  bool added = false;
+  size_t count = 0;  // of sources
+  for (const Node& inner : body.nodes()) {
+    const std::string& op = inner.op();
+    if (op == "DequantizeLinear" || op == "QuantizeLinear") {
+      const ValueInfo scale = info_of(inner.input(1)), zero = info_of(inner.input(2));
+      const std::optional<size_t> input = input_of(inner.input(0));
+      const DType dtype = input ? node.input_dtype(*input) : node.output(0).dtype;
+      const auto quantum = quantum_of(&scale, inner.input(2) ? &zero : nullptr, dtype);
+      if (!quantum || !(quantum->scale > 0)) return std::nullopt;
+      if (op == "QuantizeLinear") {
+        if (inner.input(0) != current) return std::nullopt;
+        result = quantum;
+        continue;
+      }
+      if (!input || count == 2 || node.input_shape(*input) != node.output_shape(0) || !is_byte(dtype)) return std::nullopt;
+      (count ? made.b : made.a) = *input;
+      quanta[count] = quantum;
+      current = reals[count++] = inner.output(0);
+    } else if (op == "Add" && !added && count == 2) {
+      if (!((inner.input(0) == reals[0] && inner.input(1) == reals[1]) || (inner.input(0) == reals[1] && inner.input(1) == reals[0])))
+        return std::nullopt;
+      current = inner.output(0), added = true;
+    } else if ((op == "PRelu" || op == "Relu") && inner.input(0) == current && made.slope == 1 && !made.slopes) {
+      if (op == "Relu") {
+        made.slope = 0;
+      } else {
+        ValueInfo slope = info_of(inner.input(1));
+        made.slopes = input_of(inner.input(1));
+        if (made.slopes) slope = node.input(*made.slopes);
+        if (!slope.contents || slope.dtype != DType::f32) return std::nullopt;
+        if (slope.shape.elements() == 1) made.slope = *slope.contents.data<float>(), made.slopes.reset();
+      }
+      current = inner.output(0);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!result || !count || added != (count == 2)) return std::nullopt;
+  if (count == 1) quanta[1] = {0, 0, quanta[0]->is_signed}, made.b = made.a;
+  if (quanta[0]->is_signed != quanta[1]->is_signed) return std::nullopt;
+  double offset = 0, most = 0, steepest = std::fabs(made.slope);
+  for (size_t i = 0; i < 2; ++i) {
+    const double factor = double{quanta[i]->scale} / double{result->scale};
+    made.how.factor[i] = static_cast<float>(factor);
+    offset -= factor * quanta[i]->zero_point;
+    most += 255 * factor;
+  }
+  if (made.slopes)
+    for (int64_t i = 0; i < node.contents(*made.slopes).elements(); ++i)
+      steepest = std::max(steepest, std::fabs(double{node.contents(*made.slopes).data<float>()[i]}));
+  if (!(most * std::max(1.0, steepest) < 1e6)) return std::nullopt;  // NaN too
+  made.how.offset = static_cast<float>(offset);
+  made.how.zero_point = result->zero_point;
+  made.how.x_is_signed = quanta[0]->is_signed, made.how.y_is_signed = result->is_signed;
+  return made;
+}
+
+class BlendKernel final : public Kernel {
+ public:
+  BlendKernel(PrepareContext& context, const Blend& blend, const ElementwiseGeometry& geometry)
+      : integer_(*cpu_device(context.device()).kernels->integer),
+        lanes_(cpu_device(context.device()).kernels->lanes),
+        blend_(blend),
+        slopes_(lanes_, blend.slope),
+        row_(static_cast<size_t>(geometry.row)),
+        cuts_((row_ + kElementsPerTask - 1) / kElementsPerTask),
+        rows_(static_cast<size_t>(geometry.rows)) {
+    for (const Source& source : geometry.sources)
+      if (blend.slopes && source.input == *blend.slopes) slopes_ = source.channels;
+  }
+
+  void run(RunContext& context) noexcept override {
+    const size_t vectors = slopes_.size() / lanes_;
+    context.parallel_for(rows_ * cuts_, [&](size_t task) {
+      const size_t row = task / cuts_, cut = task % cuts_ * kElementsPerTask, at = row * row_ + cut;
+      integer_.blend(context.in<uint8_t>(blend_.a) + at, context.in<uint8_t>(blend_.b) + at, std::min(kElementsPerTask, row_ - cut),
+                     blend_.how, slopes_.data() + row % vectors * lanes_, context.out<uint8_t>(0) + at);
+    });
+  }
+
+ private:
+  const IntegerKernels& integer_;
+  size_t lanes_;
+  Blend blend_;
+  std::vector<float> slopes_;  // a vector, or one for each vector of channels
+  size_t row_, cuts_, rows_;
+};
+
+/// Whether a blend serves in this geometry: its slopes are a vector for each row.
+bool is_served(const Blend& blend, const ElementwiseGeometry& geometry) {
+  return std::none_of(geometry.sources.begin(), geometry.sources.end(),
+                      [&](const Source& source) { return blend.slopes == source.input && source.channels.empty(); });
+}
 #endif
 
 std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
@@ -287,7 +408,11 @@ Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
   for (const auto& quantum : quanta.sources) cost += quantum ? 3 : 0;
   if (is_byte(y.dtype)) cost += 8;
 #if !MINNOW_SMALL
-  if (is_table(node)) cost = 1;
+  if (is_table(node)) {
+    cost = 1;
+  } else if (const auto blend = blend_of(node); blend && is_served(*blend, geometry)) {
+    cost = 14;
+  }
 #endif
   Estimate result(device.byte_time(bytes) + device.flop_time(elements * cost) + 3e-7);
   for (const Source& source : geometry.sources) {
@@ -314,6 +439,8 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   auto program = compile(context.node(), *cpu_device(context.device()).kernels, geometry.sources, quanta);
 #if !MINNOW_SMALL
   if (is_table(context.node())) return std::make_unique<ByteTableKernel>(context, *program, quanta);
+  if (const auto blend = blend_of(context.node()); blend && is_served(*blend, geometry))
+    return std::make_unique<BlendKernel>(context, *blend, geometry);
 #endif
   return std::make_unique<ElementwiseKernel>(context, std::move(geometry), std::move(*program), std::move(quanta));
 }
