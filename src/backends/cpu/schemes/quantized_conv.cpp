@@ -53,7 +53,7 @@ constexpr size_t kFewChannels = channels_at_once(IntegerForm::bytes);
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {
   const Kernels& kernels = *cpu_device(device).kernels;
-  if (best_form(*kernels.integer, true) != IntegerForm::bytes) return unavailable("the machine does not multiply bytes in fours");
+  if (best_form(*kernels.integer, true) == IntegerForm::matrices) return unavailable("the machine multiplies matrices of bytes");
   Estimate result = estimate(node, device);
   if (!result.declined.empty()) return result;
   const ConvShape s = conv_shape(node);
@@ -90,7 +90,7 @@ class QuantizedConvKernel final : public Kernel {
     } else {
       piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2), pixel_ = in_blocks_ * piece_;
     }
-    if (kReadsPlain && plain_) pixel_ = kFewChannels;
+    if (kReadsPlain && plain_) pixel_ = kFewChannels * (weights_.form() == IntegerForm::bytes ? 1 : 2);
     row_ = product_of({ceil_div(columns_, phases_), phases_, pixel_});
     const size_t budget = context.device().l2 / 3;
     rows_ = 1;
@@ -102,7 +102,12 @@ class QuantizedConvKernel final : public Kernel {
     for (size_t ky = 0; ky < s_.kernel_h; ++ky)
       for (size_t kx = 0; kx < s_.kernel_w; ++kx)
         taps_.push_back(static_cast<ptrdiff_t>(ky * s_.dilation_h * row_ + place_of(kx * s_.dilation_w)));
-    units_.reserve(context, groups * chunks_, sum_of({window_bytes(rows_), pixel_}) / sizeof(float) + 1);  // tiles may read a pixel beyond
+    size_t scratch = sum_of({window_bytes(rows_), pixel_});  // tiles may read a pixel beyond
+    if (kReadsPlain && plain_ && weights_.form() == IntegerForm::words) {
+      between_ = align_up(sum_of({scratch, 2 * lanes_}));  // words are written in whole vectors
+      scratch = sum_of({between_, product_of({columns_, kFewChannels}), lanes_});
+    }
+    units_.reserve(context, groups * chunks_, scratch / sizeof(float) + 1);
   }
 
   void run(RunContext& context) noexcept override {
@@ -127,6 +132,7 @@ class QuantizedConvKernel final : public Kernel {
     const size_t plane = s_.in_h * s_.in_w * lanes_;
     const int32_t offset = byte_offset(*kernels_.integer, x.is_signed);
     const uint8_t zero = weights_.form() != IntegerForm::words ? static_cast<uint8_t>(x.zero_point + offset) : uint8_t{0};
+    uint8_t* const window_begin = window;
     const size_t window_plane = window_rows(rows) * row_, pieces = pixel_ / piece_;  // bytes of a plane; vectors of channels of a pixel
     // Columns [begin, end) of the window lie in the image.
     const size_t stride = s_.kernel_w == 1 ? s_.stride_w : 1;
@@ -149,7 +155,17 @@ class QuantizedConvKernel final : public Kernel {
         const uint8_t* planes[kFewChannels];  // weights of channels that are not there are 0
         for (size_t c = 0; c < kFewChannels; ++c)
           planes[c] = x.from + (std::min(c, s_.in_channels - 1) * s_.in_h + place - s_.pad_top) * s_.in_w + begin - s_.pad_left;
-        kernels_.integer->interleave(planes, end - begin, offset ? 0x80 : 0, window + begin * pixel_);
+        uint8_t* const to = window + begin * pixel_;
+        if (between_) {
+          uint8_t* const bytes = window_begin + between_;
+          const size_t count = (end - begin) * kFewChannels;
+          kernels_.integer->interleave(planes, end - begin, 0, bytes);
+          std::memset(bytes + count, x.zero_point, lanes_);  // the last vector may end beyond the image
+          kernels_.integer->arrange(IntegerForm::words, {bytes, x.is_signed, x.zero_point}, lanes_, ceil_div(count, lanes_), to,
+                                    2 * lanes_);
+        } else {
+          kernels_.integer->interleave(planes, end - begin, offset ? 0x80 : 0, to);
+        }
         continue;
       }
       ByteSource source = x;
@@ -218,6 +234,7 @@ class QuantizedConvKernel final : public Kernel {
   size_t in_blocks_ = 0, piece_ = 0, pixel_ = 0;  // vectors of input channels; bytes of one of them, and of a pixel, in the window
   size_t planes_ = 1, phases_ = 1;                // of the window
   size_t step_h_ = 1, step_w_ = 1, columns_ = 0, row_ = 0;
+  size_t between_ = 0;  // behind the window: a row of plain bytes before it becomes words
   size_t rows_ = 1, blocks_ = 1, chunks_ = 1;
   std::vector<ptrdiff_t> taps_;
   Units units_;
