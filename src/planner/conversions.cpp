@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each step gets the scheme that layout.cpp chose for it, and steps that change layouts are put between.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "planner/draft.h"
@@ -159,7 +160,8 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
     if (choices)
       for (size_t c = 0; c < draft.candidates[s].size(); ++c)
         if (const Candidate& other = draft.candidates[s][c]; c != choice[s])
-          (*choices)[step.node].refusals.push_back({other.scheme->name, format("estimated at {} us", other.estimate.seconds * 1e6)});
+          (*choices)[step.node].refusals.push_back(
+              {other.scheme->name, format("estimated at {} us", std::round(other.estimate.seconds * 1e7) / 10)});
     Candidate& chosen = draft.candidates[s][choice[s]];
     Backend& backend = *chosen.backend;
     step.backend = &backend;
