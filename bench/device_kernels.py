@@ -70,7 +70,7 @@ def graph_seconds(graph, runs=10):
 
 
 def minnow_seconds(command, model, backend, seconds):
-    """Of all steps on the device, and the schemes."""
+    """Seconds of all steps but copies, and their schemes."""
     out = subprocess.run([command, "profile", model, "--backend", backend, "--json", "-n", str(seconds)], capture_output=True, text=True)
     if out.returncode:
         return float("inf"), out.stdout.strip()[-200:]

@@ -21,8 +21,8 @@
 
 namespace minnow {
 
-/// `high`: no Winograd beyond F(2x2), no Strassen. `normal`: both allowed. `tf32`: besides, products on a GPU's tensor cores may round their
-/// operands to TF32. `low`: bf16 or f16 arithmetic allowed.
+/// `high`: no Winograd beyond F(2x2), no Strassen. `normal`: both allowed. `tf32`: besides, products on a GPU's tensor cores may round
+/// their operands to TF32. `low`: bf16 or f16 arithmetic allowed.
 enum class Precision : uint8_t { high, normal, tf32, low };
 
 /// The memory layout of a tensor. packed: [N][C / c][spatial...][c] with c = Device::pack; the channels are axis 1 of a tensor of rank 2 or

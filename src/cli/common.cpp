@@ -98,8 +98,9 @@ void for_each_run_option(bool with_tuning, Add&& add) {
   using O = RunOptions;
   add("threads", "-t,", "threads that compute; 0: all cores", &O::threads, whole_number_from(0, 1024), "N");
   add("backend", "-b,", "where to compute", &O::backend, one_of(backend_choices()), "");
-  add("precision", "-p,", "high: plain sums only; normal: may use Winograd; tf32: GPUs may round factors of products to TF32; low: may compute in 16 bits", &O::precision,
-      one_of({"high", "normal", "tf32", "low"}), "");
+  add("precision", "-p,",
+      "high: plain sums only; normal: may use Winograd; tf32: GPUs may round factors of products to TF32; low: may compute in 16 bits",
+      &O::precision, one_of({"high", "normal", "tf32", "low"}), "");
   add("memory", "", "low: weights and scratch take the least memory, at the price of time", &O::memory, one_of({"normal", "low"}), "");
   add("power", "",
       "performance: one thread on each big core, which waits longer for work; balanced: as many threads, on whichever cores the system "

@@ -27,7 +27,7 @@ namespace minnow::fuzz {
 namespace {
 
 constexpr double kMostElements = 1 << 16;  // of an input
-constexpr int64_t kMostOutput = 1 << 22;  // elements
+constexpr int64_t kMostOutput = 1 << 22;   // elements
 constexpr size_t kMemoryLimit = size_t{96} << 20;
 constexpr double kTimeLimit = 2;  // seconds of a run
 
@@ -193,7 +193,7 @@ bool draws_numbers(Graph& graph) {
   return found;
 }
 
-/// What compares outputs takes several times their memory.
+/// Comparisons take several times the memory of the outputs.
 bool is_comparable(const Datum& datum) {
   if (datum.kind == Datum::Kind::tensor && datum.tensor.elements() > kMostOutput) return false;
   return std::all_of(datum.items.begin(), datum.items.end(), is_comparable);

@@ -317,7 +317,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const Body body = *body_of(node, operand_names(node));
   Broadcast broadcast(node.output_shape(0));
   const int64_t count = node.output_shape(0).elements();
-  // Of large tensors an item computes several elements, whose loads are under way at the same time.
+  // In large tensors an item computes several elements, whose loads are under way at the same time.
   int64_t each = count < kMany ? 1 : 16 / static_cast<int64_t>(size_of(node.output(0).dtype));
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && !is_real(node.input_dtype(i))) each = 1;

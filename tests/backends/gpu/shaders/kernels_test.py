@@ -65,7 +65,7 @@ class Kernels(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stdout[-4000:])
 
     def syntax(self, sources):
-        """What clang says of Metal sources, each in a namespace of its own."""
+        """The messages of clang about Metal sources, each in a namespace of its own."""
         unit = pathlib.Path(self.folder.name) / f"{sources[0].name}.unit"
         unit.write_text("#include <metal_stdlib>\n" + "".join(f'#define main0 kernel_{i}\nnamespace n{i} {{\n#include "{source}"\n}}\n#undef main0\n'
                                                               for i, source in enumerate(sources)))
