@@ -347,8 +347,8 @@ extern const NBitsKernels kNBitsKernels;
 const NBitsKernels kNBitsKernels{};
 #elif HWY_TARGET == HWY_AVX2
 const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
-                                 {nullptr, multiply_two<3>, nullptr, multiply_two<5>, multiply_two<6>},
-                                 {nullptr, kFactors<3>.values, nullptr, kFactors<5>.values, kFactors<6>.values},
+                                 {nullptr, multiply_two<3>, nullptr, multiply_two<5>},
+                                 {nullptr, kFactors<3>.values, nullptr, kFactors<5>.values},
                                  {split<2>, nullptr, split<4>},
                                  {multiply_digits<2, 3>, nullptr, multiply_digits<4, 3>},
                                  {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>},
