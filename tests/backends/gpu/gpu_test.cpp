@@ -110,9 +110,9 @@ TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
     const Expr y = b.op("Mul", {narrow, factors});
     const auto widened = [&](const Expr& each) { graph->add_output(*b.op("Cast", {each}, {{"to", int64_t{1}}}).value()); };
     widened(y);
-    widened(b.op("ReduceSum", {y, b.constant(Tensor::of_i64({1}, {0}))}, {{"keepdims", int64_t{0}}}));
-    widened(b.op("ReduceMax", {y, b.constant(Tensor::of_i64({2}, {0, 1}))}));
-    widened(b.op("ReduceMean", {y, b.constant(Tensor::of_i64({1}, {1}))}));
+    widened(b.op("ReduceSum", {y, b.constant(Tensor::of_i64({1}, Ints{0}))}, {{"keepdims", int64_t{0}}}));
+    widened(b.op("ReduceMax", {y, b.constant(Tensor::of_i64({2}, Ints{0, 1}))}));
+    widened(b.op("ReduceMean", {y, b.constant(Tensor::of_i64({1}, Ints{1}))}));
     const Model model = Model::from_graph(std::move(graph));
     const Tensor input = random_tensor({513, 3, 257}, 3);
     const std::vector<Tensor> found = Session(model, options).run(std::vector<TensorView>{input}),
