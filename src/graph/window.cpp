@@ -26,14 +26,14 @@ Shape list_of(const NodeView& node, std::string_view name, size_t count, int64_t
   if (!list) return Shape::filled(count, fallback);
   if (list->size() != count) node.fail("{} should have {} entries, it is {}", name, count, *list);
   for (int64_t entry : *list)
-    if (entry < lowest || entry > kLimit) node.fail("{} should be at least {}, it is {}", name, lowest, *list);
+    if (entry < lowest || entry > kLimit) node.fail("{} should be from {} to {}, it is {}", name, lowest, kLimit, *list);
   return Shape(*list);
 }
 
 void check_dims(const NodeView& node, std::span<const Size> dims, int64_t lowest, std::string_view what) {
   for (const Size dim : dims) {
     const bool fits = dim.is_number() ? dim.number() >= lowest && dim.number() <= kLimit : !less(dim, lowest);
-    if (!fits) node.fail("{} {} should be at least {} along each dimension", what, dims, lowest);
+    if (!fits) node.fail("{} {} should be from {} to {} along each dimension", what, dims, lowest, kLimit);
   }
 }
 

@@ -18,6 +18,8 @@ Shapes shapes(const NodeView& node) {
   if (x.rank() != 3) node.fail("input should be of shape [batch, channels, length], it is of shape {}", x);
   if (w.rank() != 3 || differ(w[0], x[1]) || differ(w[1], 1) || less(w[2], 1))
     node.fail("weight should be of shape [{}, 1, k], it is of shape {}", x[1], w);
+  constexpr int64_t kLongest = int64_t{1} << 29;  // with the state it is the image of a convolution
+  if (!less(x[2], kLongest) && x[2].is_number()) node.fail("input should be shorter than {}, it is of shape {}", kLongest, x);
   const Sizes state{x[0], x[1], w[2] - 1};
   const auto expect = [&](size_t input, std::string_view name, const Sizes& shape) {
     if (const auto given = node.known_sizes(input); given && differ(*given, shape))

@@ -58,7 +58,7 @@ class CommandLine(CommandTest):
                                  (("run",), "run needs MODEL; see minnow run --help"), (("run", model, "--input"), "--input needs a value"), (("tune", model), "tune needs --file"),
                                  (("run", model, "--bogus"), 'run has no option "--bogus"'), (("run", model, "--ouput-dir", "x"), '"--output-dir"'), (("run", model, "-x"), 'run has no option "-x"'),
                                  (("bench", model, "b", "c"), '"b", "c" are too many'), (("compare", model), "compare needs OTHER"), (("convert", model), "the file to write"),
-                                 (("convert", model, "out.txt"), "ends in .minnow or .onnx"), (("bench", model, "--precision", "hihg"), 'there is no "hihg"; there are high, normal, low'),
+                                 (("convert", model, "out.txt"), "ends in .minnow or .onnx"), (("bench", model, "--precision", "hihg"), 'there is no "hihg"; there are high, normal, tf32, low'),
                                  (("bench", model, "--threads", "2000"), '"2000" is not a whole number from 0 to 1024'), (("bench", model, "--threads", "two"), '"two" is not'),
                                  (("convert", model, "b.onnx", "--opset", "3"), "from 21 to 28"), (("convert", model, "b.minnow", "--rename", "x"), "write old=new"),
                                  (("convert", model, model), "is the model itself"), (("run", model, "-i", "x="), "a file is missing"), (("run", "--", model, "--random"), '"--random" is too many'),
@@ -190,7 +190,7 @@ class Completion(CommandTest):
 
     def test_explanations_are_short(self):
         script = self.succeeds("completion", "fish").stdout
-        self.assertIn("-l precision -x -a 'high normal low' -d 'high, normal, low'\n", script)
+        self.assertIn("-l precision -x -a 'high normal tf32 low' -d 'high, normal, tf32, low'\n", script)
         self.assertIn("-l threads -x -d 'threads that compute'\n", script)
 
     def test_the_shells_read_their_scripts(self):

@@ -76,7 +76,7 @@ class DeviceTest(CommandTest):
         self.assertEqual(text.count("\nend "), len(backends))
         for backend in backends:
             self.assertRegex(text, rf"\nmachine {backend} ")
-        self.assertIn("nothing in it is for this model with these options",
+        self.assertIn("nothing in it is for this machine and this version of Minnow",
                       self.succeeds("bench", self.model, "--seconds", "0.02", "--tuning", "tuning.txt").stderr)
 
     def test_a_missing_device(self):

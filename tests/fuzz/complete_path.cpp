@@ -151,8 +151,9 @@ bool can_be_run(const Graph& graph, const CompareOptions& options) {
   return true;
 }
 
-std::vector<Datum> run(const Model& model, const char* backend, std::span<const Datum> inputs) {
+std::vector<Datum> run(const Model& model, const char* backend, std::span<const Datum> inputs, const char* precision = "normal") {
   SessionOptions options;
+  options.precision = precision;
   options.threads = 1;
   options.backends = {backend};
   options.memory_limit = kMemoryLimit;
@@ -216,7 +217,8 @@ bool has_extreme_numbers(Graph& graph) {
         for (const double x : widened(*constant->constant())) found = found || is_extreme(x);
     for (const Node& node : each.nodes())
       for (const auto& [name, value] : node.attributes) {
-        if (const float* x = std::get_if<float>(&value)) found = found || is_extreme(static_cast<double>(*x));
+        if (const float* x = std::get_if<float>(&value))
+          found = found || is_extreme(static_cast<double>(*x)) || std::fabs(*x) > 1e9f;  // exponents
         if (const auto* list = std::get_if<std::vector<float>>(&value))
           for (const float x : *list) found = found || is_extreme(static_cast<double>(x));
       }
@@ -362,7 +364,9 @@ Outcome run_complete_path(const Target& target, std::string_view bytes) {
     const double tolerance = has_narrow_floats(*graph) ? 0.05 : 1e-3;
     for (size_t i = 0; i < outputs.size(); ++i)
       if (const double found = distance(expected[i], outputs[i], tolerance);
-          found > 1 && !is_ill_conditioned(imported, inputs, expected, tolerance))
+          // Errors of Winograd's method are a part of the largest number among all that are summed.
+          found > 1 && distance(expected[i], run(*optimized, "cpu", inputs, "high")[i], tolerance) > 1 &&
+          !is_ill_conditioned(imported, inputs, expected, tolerance))
         broken(
             "output {} differs between the imported graph on the reference backend ({}) and the optimized one on the cpu backend ({}), by "
             "{} "

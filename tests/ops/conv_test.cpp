@@ -71,7 +71,7 @@ TEST(Conv, wrong_shapes_and_attributes_are_named) {
   EXPECT_THAT(error_of("Conv", {x, pattern({2, 3, 3})}), HasSubstr("needs weights of rank 4"));
   EXPECT_THAT(error_of("Conv", {x, w, pattern({3})}), HasSubstr("bias should have shape [2]"));
   EXPECT_THAT(error_of("Conv", {x, pattern({2, 3, 5, 3})}), HasSubstr("a window of 5 does not fit into 4 positions"));
-  EXPECT_THAT(error_of("Conv", {x, w}, {{"strides", Ints{0, 1}}}), HasSubstr("strides should be at least 1"));
+  EXPECT_THAT(error_of("Conv", {x, w}, {{"strides", Ints{0, 1}}}), HasSubstr("strides should be from 1 to"));
   EXPECT_THAT(error_of("Conv", {x, w}, {{"strides", Ints{1}}}), HasSubstr("strides should have 2 entries"));
   EXPECT_THAT(error_of("Conv", {x, w}, {{"pads", Ints{0, 0, 0, int64_t{1} << 62}}}), HasSubstr("pads"));
   EXPECT_THAT(error_of("Conv", {x, w}, {{"dilations", Ints{1, int64_t{1} << 62}}}), HasSubstr("dilations"));
