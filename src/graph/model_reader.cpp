@@ -162,6 +162,8 @@ class Reader {
     const std::span<const std::byte> code = coded.subspan(sizeof sizes);
     if (sizes.head > kMaxHead || sizes.head < 8 || sizes.head > HeadCode::kMostPerByte * code.size())
       fail("the code of its head of {} bytes stands for {} bytes", code.size(), sizes.head);
+    // Repeats take at most a few bytes more than what they stand for: no file may ask for far more.
+    if (sizes.repeats > 2 * uint64_t{sizes.head} + 16) fail("the code of its head is damaged");
     const std::unique_ptr<EntropyCode> repeats = EntropyCode::open(code, sizes.repeats);
     if (!repeats) fail("the code of its head is damaged");
     std::vector<std::byte> repeated(sizes.repeats);
