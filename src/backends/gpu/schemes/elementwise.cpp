@@ -389,8 +389,7 @@ Estimate estimate_packed(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
   if (packed_name(node, device).empty()) return declined("the precision allows neither 16 bits nor TF32");
   if (node.output_shape(0).rank() < 3) return declined("there are no spatial dimensions");
-  // Between packed neighbours this saves changes of layout; alone, only 16 bits save time, and TF32 would cost digits.
-  result = Estimate((packed_name(node, device) == "tf32" ? 1.01 : 0.5) * (3e-6 + result.seconds));
+  result = Estimate(packed_seconds(node, device, result.seconds));
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) continue;
     const Role role = role_of(node, i);

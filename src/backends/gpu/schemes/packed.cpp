@@ -76,7 +76,7 @@ namespace {
 constexpr uint64_t kFirst = 1;
 
 Estimate packed_estimate(const NodeView& node, const Device& device, uint64_t inputs = kFirst, uint64_t outputs = kFirst) {
-  Estimate estimate((packed_name(node, device) == "tf32" ? 1.01 : 0.5) * (3e-6 + estimate_of(node, device).seconds));
+  Estimate estimate(packed_seconds(node, device, estimate_of(node, device).seconds));
   estimate.packed_inputs = inputs, estimate.packed_outputs = outputs;
   return estimate;
 }

@@ -104,7 +104,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   if (few)
     kernel->add_1d(source, "reduce", results, std::move(given));
   else
-    kernel->add(source, "reduce", {static_cast<uint32_t>(columns ? (results + 31) / kColumns : results), 1, 1}, {256, 1, 1},
+    kernel->add(source, "reduce", {static_cast<uint32_t>(columns ? (results + kColumns - 1) / kColumns : results), 1, 1}, {256, 1, 1},
                 std::move(given));
   return kernel;
 }
