@@ -410,6 +410,7 @@ TEST(ModelFile, a_head_is_coded_with_the_weights) {
   EXPECT_THAT(changed(sizes.head + 1, sizes.repeats), HasSubstr("the code of its head is damaged"));
   EXPECT_THAT(changed(sizes.head, sizes.repeats - 1), HasSubstr("the code of its head is damaged"));
   EXPECT_THAT(changed(UINT32_MAX, sizes.repeats), HasSubstr("stands for 4294967295 bytes"));
+  EXPECT_THAT(changed(sizes.head, UINT32_MAX), HasSubstr("the code of its head is damaged"));  // and no 4 GB for it
 }
 
 TEST(ModelFile, weights_of_16_bits_are_coded_too) {
