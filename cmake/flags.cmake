@@ -53,7 +53,6 @@ if(MINNOW_SANITIZE)
 endif()
 if(MINNOW_FUZZ)
   target_compile_options(minnow_flags INTERFACE -fsanitize=fuzzer-no-link)
-  target_compile_definitions(minnow_flags INTERFACE HWY_IS_DEBUG_BUILD=0) # its assertions need Highway's library
 endif()
 
 # Kernels are worth more optimization than the code around them, in the builds that optimize at all; what no run waits for is worth less.
@@ -73,7 +72,7 @@ else()
   list(APPEND MINNOW_KERNEL_OPTIONS $<$<CONFIG:Release>:-O3>)
 endif()
 if(MINNOW_SANITIZE) # builds that do not optimize the rest, which halves the time they take to compile
-  list(APPEND MINNOW_KERNEL_OPTIONS $<$<CONFIG:Debug>:-O1>)
+  list(APPEND MINNOW_KERNEL_OPTIONS $<$<CONFIG:Debug>:-O1> -DHWY_IS_DEBUG_BUILD=0) # Highway's assertions need its library
 endif()
 if(MINNOW_COVERAGE) # the options of src/CMakeLists.txt hold
   set(MINNOW_SMALL_OPTIONS)

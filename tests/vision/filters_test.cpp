@@ -138,7 +138,7 @@ TEST(Filters, otsu_parts_two_hills) {
   const auto [limit, picture] = threshold(p.view(), 0, 255, Threshold::binary, ThresholdFrom::otsu);
   EXPECT_GE(limit, 55);
   EXPECT_LT(limit, 180);
-  expect(picture, p, 0, [&](int64_t y, int64_t x, int64_t c) { return p.at(y, x, c) > limit ? 255 : 0; });
+  expect(picture, p, 0, [&p, limit = limit](int64_t y, int64_t x, int64_t c) { return p.at(y, x, c) > limit ? 255 : 0; });
 }
 
 TEST(Filters, integral_sums_rectangles) {

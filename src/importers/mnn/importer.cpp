@@ -80,7 +80,6 @@ class Importer final : public Host, private ImportDriver {
   OpenSizes open_;
   Scope* scope_ = nullptr;  // where the current operator stands
 };
-OpenSizes open_;
 
 std::string Importer::tensor_name(const Scope& scope, const OpInfo& op, size_t output) const {
   return std::string(scope.info.tensors[static_cast<size_t>(op.outputs[output])].substr(0, 500));

@@ -50,7 +50,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   }
   int64_t end = 0;
   for (const auto& [name, tensor] : tensors) {
-    const auto code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& each) { return each.dtype == tensor.dtype(); });
+    const auto code =
+        std::find_if(std::begin(kCodes), std::end(kCodes), [dtype = tensor.dtype()](const Code& each) { return each.dtype == dtype; });
     if (name == "__metadata__") throw InvalidArgument("\"__metadata__\" is the place of metadata in a safetensors file, not of a tensor");
     if (code == std::end(kCodes)) throw Unsupported("\"{}\" is {}, which safetensors files do not have", name, tensor.dtype());
     const int64_t begin = end;

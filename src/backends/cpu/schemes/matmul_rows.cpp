@@ -40,7 +40,7 @@ class RowsKernel final : public Kernel {
   }
 
   void run(RunContext& context) noexcept override {
-    const auto [m, k, n, transpose_a, transpose_b] = product_.shape;
+    const size_t m = product_.shape.m, k = product_.shape.k;
     const float *a = context.in<float>(0), *b = context.in<float>(1);
     float* y = context.out<float>(0);
     const auto part_of = [&](size_t row, size_t part) {
