@@ -31,7 +31,8 @@ class ComparingStore final : public WeightStore {
     }
     return memory;
   }
-  size_t compared = 0, keys() const { return all_.size(); }
+  size_t keys() const { return all_.size(); }
+  size_t compared = 0;
 
  private:
   std::unordered_map<std::string, std::shared_ptr<void>> all_;
