@@ -159,6 +159,17 @@ class Sources(unittest.TestCase):
                 wrong.append(f"{path.relative_to(ROOT)}: {match[0]}: make tensors of SharedBytes (base/shared_bytes.h)")
         self.assertEqual(wrong, [])
 
+    def test_types_have_names_of_their_own(self):
+        """Two types of one name share the functions of templates such as std::optional, and the linker keeps those of one of them."""
+        found = {}
+        for path in files("src", "include", "tests", "python", suffixes={".h", ".cpp"}):
+            for namespace, body in re.findall(r"^namespace ([\w:]+) \{\n(.*?)^\}  // namespace \1$", path.read_text(), re.MULTILINE | re.DOTALL):
+                body = re.sub(r"^namespace \{$.*?^\}  // namespace$", "", body, flags=re.MULTILINE | re.DOTALL)
+                for name in re.findall(r"^(?:struct|class|union)(?: MINNOW_API)? (\w+)(?: final)?(?: :[^:;][^;{]*)? \{", body, re.MULTILINE):
+                    found.setdefault(f"{namespace}::{name}", []).append(path.relative_to(ROOT).as_posix())
+        self.assertEqual({name: paths for name, paths in found.items() if len(set(paths)) > 1}, {})
+        self.assertGreater(len(found), 500)
+
     def test_traits_stand_in_definitions(self):
         """Properties of operators are traits of their definitions (src/ops/operator.h), not lists of names elsewhere."""
         wrong = []

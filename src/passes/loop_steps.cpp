@@ -20,13 +20,13 @@ std::optional<int64_t> checked(int64_t a, int64_t b, bool times) {
   if (times ? __builtin_mul_overflow(a, b, &result) : __builtin_add_overflow(a, b, &result)) return {};
   return result;
 }
-std::optional<Linear> sum_of(const Linear& a, const Linear& b, int64_t factor) {  // a + factor * b
+std::optional<LinearInSteps> sum_of(const LinearInSteps& a, const LinearInSteps& b, int64_t factor) {  // a + factor * b
   const auto term = [&](int64_t x, int64_t y) {
     const auto scaled = checked(y, factor, true);
     return scaled ? checked(x, *scaled, false) : std::nullopt;
   };
   const auto step = term(a.step, b.step), trips = term(a.trips, b.trips), constant = term(a.constant, b.constant);
-  return step && trips && constant ? std::optional(Linear{*step, *trips, *constant}) : std::nullopt;
+  return step && trips && constant ? std::optional(LinearInSteps{*step, *trips, *constant}) : std::nullopt;
 }
 
 Ints dims_of(const Value& value) {
@@ -191,27 +191,28 @@ std::optional<Dim> LoopSteps::steps_while(const Value* condition, int depth) con
   return next->constant == 1 ? bound : std::nullopt;
 }
 
-std::optional<Linear> LoopSteps::element(const Value* value, size_t place, int depth) const {
+std::optional<LinearInSteps> LoopSteps::element(const Value* value, size_t place, int depth) const {
   if (!value || depth > kDeepest) return {};
   if (value->constant()) {
     const auto numbers = ints_of(value);
     if (!numbers || numbers->empty() || (numbers->size() > 1 && numbers->size() <= place)) return {};
-    return Linear{0, 0, (*numbers)[numbers->size() == 1 ? 0 : place]};
+    return LinearInSteps{0, 0, (*numbers)[numbers->size() == 1 ? 0 : place]};
   }
-  if (value == body_->inputs()[0].get()) return Linear{1, 0, 0};
+  if (value == body_->inputs()[0].get()) return LinearInSteps{1, 0, 0};
   if (const auto i = carried_as(value)) {
     const Carried& each = carried_[*i];
     if (each.next == value) return element(each.begin, place, depth + 1);
     const Node* add = made_by(stripped(each.next), "Add");
     for (size_t k = 0; add && k < 2; ++k) {
       const auto begin = scalar_of(each.begin);
-      if (stripped(add->input(k)) == value && is_scalar(add->input(1 - k), 1) && begin) return Linear{1, 0, static_cast<int64_t>(*begin)};
+      if (stripped(add->input(k)) == value && is_scalar(add->input(1 - k), 1) && begin)
+        return LinearInSteps{1, 0, static_cast<int64_t>(*begin)};
     }
     return {};
   }
   if (const auto size = size_in(value)) {
-    if (size->known()) return Linear{0, 0, size->size};
-    return steps_ && is_steps(*size) ? std::optional(Linear{0, 1, 0}) : std::nullopt;
+    if (size->known()) return LinearInSteps{0, 0, size->size};
+    return steps_ && is_steps(*size) ? std::optional(LinearInSteps{0, 1, 0}) : std::nullopt;
   }
   const Node* node = value->producer();
   if (!node) return {};
@@ -264,10 +265,10 @@ bool LoopSteps::is_false(const Value* value, size_t place, int depth) const {
 }
 
 /// t * batch, or (T - 1 - t) * batch.
-bool LoopSteps::is_at(const std::optional<Linear>& value, int64_t batch, bool& backward) const {
+bool LoopSteps::is_at(const std::optional<LinearInSteps>& value, int64_t batch, bool& backward) const {
   if (!value) return false;
   backward = value->step < 0;
-  if (!backward) return *value == Linear{batch, 0, 0};
+  if (!backward) return *value == LinearInSteps{batch, 0, 0};
   if (value->step != -batch) return false;
   if (steps_->known()) return value->trips * steps_->size + value->constant == (steps_->size - 1) * batch;
   return value->trips == batch && value->constant == -batch;
@@ -292,7 +293,7 @@ std::optional<TakenStep> LoopSteps::taken_by_slice(const Node& slice) const {
   if (!count || *count < 1 || *count > static_cast<int64_t>(dims.size())) return {};
   for (size_t i = 1; i < static_cast<size_t>(*count); ++i) {
     const auto begin = element(slice.input(1), i), end = element(slice.input(2), i);
-    if (begin != Linear{} || !end || end->step != 0 || end->trips != 0 || dims[i] < 0 || end->constant < dims[i]) return {};
+    if (begin != LinearInSteps{} || !end || end->step != 0 || end->trips != 0 || dims[i] < 0 || end->constant < dims[i]) return {};
   }
   const auto begin = element(slice.input(1)), end = element(slice.input(2));
   const auto length = begin && end ? sum_of(*end, *begin, -1) : std::nullopt;

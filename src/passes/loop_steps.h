@@ -10,9 +10,9 @@
 namespace minnow {
 
 /// step * t + trips * T + constant, with the number t of the step, from 0, and the number T of steps.
-struct Linear {
+struct LinearInSteps {
   int64_t step = 0, trips = 0, constant = 0;
-  friend bool operator==(const Linear&, const Linear&) = default;
+  friend bool operator==(const LinearInSteps&, const LinearInSteps&) = default;
 };
 
 /// How a tensor holds rows of `width` features, a row an element of the batch: at which places, counted from the last dimension. All other
@@ -56,9 +56,9 @@ class LoopSteps {
   std::optional<size_t> carried_as(const Value* value) const;
   /// The outer value that `value` of the body equals in every step.
   Value* outside(const Value* value) const;
-  /// Element `place` of an integer tensor of rank 0 or 1 (or reshaped from one), if it is a Linear function of the step.
-  std::optional<Linear> element(const Value* value, size_t place = 0, int depth = 0) const;
-  bool is_step(const Value* value) const { return element(value) == Linear{1, 0, 0}; }
+  /// Element `place` of an integer tensor of rank 0 or 1 (or reshaped from one), if it is a LinearInSteps function of the step.
+  std::optional<LinearInSteps> element(const Value* value, size_t place = 0, int depth = 0) const;
+  bool is_step(const Value* value) const { return element(value) == LinearInSteps{1, 0, 0}; }
   std::optional<TakenStep> taken(const Value* value) const;
   /// The rows of a value of the body, derived from those of carried values in `known`.
   std::optional<Rows> rows_of(const Value* value, std::unordered_map<const Value*, std::optional<Rows>>& known, int depth = 0) const;
@@ -72,7 +72,7 @@ class LoopSteps {
   bool begins(const Value* condition, int depth) const;
   bool is_false(const Value* value, size_t place, int depth) const;
   bool is_count(const Value* value) const;
-  bool is_at(const std::optional<Linear>& value, int64_t batch, bool& backward) const;
+  bool is_at(const std::optional<LinearInSteps>& value, int64_t batch, bool& backward) const;
   std::optional<TakenStep> taken_by_slice(const Node& slice) const;
 
   const Graph& graph_;
