@@ -154,18 +154,18 @@ Numbers<T> evaluate_sums(const Equation& equation, const KernelArgs& args, const
   }
   if (!sums.empty()) sums.erase(sums.rank() - 1);
   Numbers<T> y(static_cast<size_t>(result.elements()));
-  std::vector<const T*> base(operands), at(operands);
+  std::vector<int64_t> base(operands), at(operands);
   size_t place = 0;
   Pace pace;
   for_each_index(result, [&](std::span<const int64_t> index) {
-    for (size_t i = 0; i < operands; ++i) base[i] = x[i].data() + offset_of(index, outer[i]);
+    for (size_t i = 0; i < operands; ++i) base[i] = offset_of(index, outer[i]);
     T total = 0;
     for_each_index(sums, [&](std::span<const int64_t> sum_index) {
       for (size_t i = 0; i < operands; ++i) at[i] = base[i] + offset_of(sum_index, inner[i]);
       pace.step(static_cast<size_t>(length));
       for (int64_t k = 0; k < length; ++k) {
         T product = 1;
-        for (size_t i = 0; i < operands; ++i) product *= at[i][inner[i].empty() ? 0 : k * inner[i].back()];
+        for (size_t i = 0; i < operands; ++i) product *= x[i][static_cast<size_t>(at[i] + (inner[i].empty() ? 0 : k * inner[i].back()))];
         total += product;
       }
     });
