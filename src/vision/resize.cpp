@@ -264,7 +264,8 @@ void resize_floats(const ImageView& from, const MutableImageView& to, const Axis
       [&](int64_t row, float* out) {
         const float* rows[8];
         std::vector<float> room(is_float ? 0 : source_size * static_cast<size_t>(count));
-        for (int k = 0; k < count; ++k) rows[k] = as_floats(from, task.source(row, k), room.data() + static_cast<size_t>(k) * source_size);
+        for (int k = 0; k < count; ++k)
+          rows[k] = as_floats(from, task.source(row, k), is_float ? nullptr : room.data() + static_cast<size_t>(k) * source_size);
         loops.down32(rows, weights(row), count, source_size, out);
       },
       [&](const float* const* rows, int64_t row) {
@@ -512,11 +513,11 @@ Tensor resize(const ImageView& image, Size size, Interpolation interpolation, do
   }
   const bool area = kind == Interpolation::area && !halved;
   const int count = kind == Interpolation::cubic ? 4 : kind == Interpolation::lanczos4 ? 8 : 2;
-  if (halved && count == 2 && dtype == DType::u8 && image.channels() == 1 && image.width() == 2 * width && image.height() == 2 * height)
-    for_rows(height, 3 * width, [&](int64_t first, int64_t last) {
+  if (halved && count == 2 && dtype == DType::u8 && image.width() == 2 * width && image.height() == 2 * height)
+    for_rows(height, 3 * width * image.channels(), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row)
-        resize_loops().halve8(image.row<uint8_t>(2 * row), image.row<uint8_t>(2 * row + 1), static_cast<size_t>(width),
-                              to.row<uint8_t>(row));
+        resize_loops().halve8(image.row<uint8_t>(2 * row), image.row<uint8_t>(2 * row + 1), static_cast<size_t>(image.channels()),
+                              static_cast<size_t>(width * image.channels()), to.row<uint8_t>(row));
     });
   else if (doubles)
     resize_doubles(image, to, spans_of(x, count, area), spans_of(y, count, area));

@@ -2,6 +2,7 @@
 #include "vision/loops/arithmetic.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -430,9 +431,12 @@ void masked_triples(const T* in, const uint8_t* mask, T* out, size_t pixels, boo
   const hn::Rebind<uint8_t, decltype(d)> marks;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
-  alignas(16) uint8_t places[3][16];
-  for (size_t k = 0; k < 3 * 16; ++k) places[k / 16][k % 16] = static_cast<uint8_t>(k / sizeof(T) / 3 * sizeof(T) + k % sizeof(T));
-  const auto p = hn::Load(bytes, places[0]), q = hn::Load(bytes, places[1]), r = hn::Load(bytes, places[2]);
+  static constexpr auto kPlaces = [] {
+    std::array<uint8_t, 3 * 16> places{};
+    for (size_t k = 0; k < places.size(); ++k) places[k] = static_cast<uint8_t>(k / sizeof(T) / 3 * sizeof(T) + k % sizeof(T));
+    return places;
+  }();
+  const auto p = hn::LoadU(bytes, &kPlaces[0]), q = hn::LoadU(bytes, &kPlaces[16]), r = hn::LoadU(bytes, &kPlaces[32]);
   size_t i = 0;
   for (; i + lanes <= pixels; i += lanes) {
     V chosen;
@@ -469,6 +473,28 @@ void masked(const void* in, const uint8_t* mask, void* out, size_t pixels, size_
     masked_words<uint32_t>(in, mask, out, pixels, pixel_bytes / 4, clear);
   else
     masked_words<uint8_t>(in, mask, out, pixels, pixel_bytes, clear);
+}
+
+void row_moments_u8(const uint8_t* HWY_RESTRICT row, size_t n, int32_t sums[4]) {
+  const hn::ScalableTag<int16_t> d;
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  const hn::Repartition<int32_t, decltype(d)> wide;
+  using V = hn::Vec<decltype(d)>;
+  using W = hn::Vec<decltype(wide)>;
+  // Two accumulators each, because the products of a vector's lanes come in two vectors in any order.
+  W total[4][2];
+  for (auto& pair : total) pair[0] = pair[1] = hn::Zero(wide);
+  const auto add = [&](W* to, V a, V b) HWY_ATTR { to[0] = hn::ReorderWidenMulAccumulate(wide, a, b, to[0], to[1]); };
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    const V p = hn::PromoteTo(d, hn::LoadU(bytes, row + i)), x = hn::Iota(d, static_cast<int16_t>(i)), px = hn::Mul(p, x);
+    add(total[0], p, hn::Set(d, int16_t{1})), add(total[1], p, x), add(total[2], px, x), add(total[3], px, hn::Mul(x, x));
+  }
+  for (int k = 0; k < 4; ++k) sums[k] = hn::GetLane(hn::SumOfLanes(wide, hn::Add(total[k][0], total[k][1])));
+  for (; i < n; ++i) {
+    const int32_t p = row[i], x = static_cast<int32_t>(i), px = p * x;
+    sums[0] += p, sums[1] += px, sums[2] += px * x, sums[3] += px * x * x;
+  }
 }
 
 template <class T>
@@ -854,6 +880,7 @@ const ArithmeticLoops kArithmeticLoops{
     distance_u8<false>,
     distance_u8<true>,
     channel_sums_u8,
+    row_moments_u8,
     MINNOW_ELEMENTS(least_and_most),
     MINNOW_ELEMENTS(nonzero),
     split<uint8_t>,

@@ -59,6 +59,8 @@ struct ArithmeticLoops {
   double (*distance_u8)(const uint8_t* a, const uint8_t* b, size_t n);
   double (*squared_distance_u8)(const uint8_t* a, const uint8_t* b, size_t n);
   void (*channel_sums_u8)(const uint8_t* in, size_t pixels, int channels, double* sums);  // of 1, 3 or 4 channels; added
+  /// The sums of p, p x, p x^2 and p x^3 of a row of at most 32 pixels.
+  void (*row_moments_u8)(const uint8_t* row, size_t n, int32_t sums[4]);
   void (*least_and_most[7])(const void* in, size_t n, double* least, double* most);
   size_t (*nonzero[7])(const void* in, size_t n);
   void (*split_u8)(const uint8_t* in, uint8_t* const* planes, int channels, size_t pixels);  // 2, 3 or 4 channels

@@ -53,6 +53,42 @@ void bayer_bytes(const uint8_t* up, const uint8_t* here, const uint8_t* down, un
   if (i < n) vector(n - lanes);
 }
 
+/// The weighted sums of pixels' colours in whole vectors, with neighbours of one colour added first. Returns the number of pixels made.
+size_t gray_bytes(Plane<uint8_t> up, Plane<uint8_t> here, Plane<uint8_t> down, unsigned odd, int own_weight, int other_weight, size_t n,
+                  Made<uint8_t> out) {
+  constexpr int kGreen = 9617;
+  const Shorts d;
+  const hn::Repartition<int32_t, Shorts> wide;
+  const hn::Rebind<uint8_t, Shorts> bytes;
+  using V = hn::Vec<Shorts>;
+  using W = hn::Vec<decltype(wide)>;
+  const W own = hn::Set(wide, own_weight), other = hn::Set(wide, other_weight), green = hn::Set(wide, kGreen);
+  const auto at = [&](const uint8_t* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(bytes, from)); };
+  // Every second pixel.
+  const auto half = [&](V x, bool upper) HWY_ATTR {
+    const W lanes = hn::BitCast(wide, x);
+    return upper ? hn::ShiftRight<16>(lanes) : hn::And(lanes, hn::Set(wide, 0xffff));
+  };
+  size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    const V center = at(here + i), beside = hn::Add(at(here + i - 1), at(here + i + 1)), along = hn::Add(at(up + i), at(down + i));
+    const V corners = hn::Add(hn::Add(at(up + i - 1), at(up + i + 1)), hn::Add(at(down + i - 1), at(down + i + 1)));
+    const auto colored = [&](bool upper) HWY_ATTR {
+      const W sum = hn::Add(hn::Add(hn::Mul(half(corners, upper), other), hn::Mul(half(hn::Add(beside, along), upper), green)),
+                            hn::Mul(half(hn::ShiftLeft<2>(center), upper), own));
+      return hn::ShiftRight<16>(hn::Add(sum, hn::Set(wide, 1 << 15)));
+    };
+    const auto plain = [&](bool upper) HWY_ATTR {
+      const W sum = hn::Add(hn::Add(hn::Mul(half(along, upper), other), hn::Mul(half(beside, upper), own)),
+                            hn::Mul(half(hn::Add(center, center), upper), green));
+      return hn::ShiftRight<15>(hn::Add(sum, hn::Set(wide, 1 << 14)));
+    };
+    const W even = odd ? plain(false) : colored(false), uneven = odd ? colored(true) : plain(true);
+    hn::StoreU(hn::DemoteTo(bytes, hn::BitCast(d, hn::Or(even, hn::ShiftLeft<16>(uneven)))), bytes, out + i);
+  }
+  return i;
+}
+
 template <class T>
 void bayer(const BayerRow& row, BayerStep step, size_t n) {
   alignas(64) T own[kTile], green[kTile], other[kTile];
@@ -66,7 +102,9 @@ void bayer(const BayerRow& row, BayerStep step, size_t n) {
     const unsigned odd = row.green_first ? 1 : 0;  // pixels of this parity have the row's own colour; start is even
     if (step == BayerStep::gray) {
       Made<T> out = static_cast<T*>(row.out) + start;
-      for (size_t i = 0; i < count; ++i) {
+      size_t i = 0;
+      if constexpr (sizeof(T) == 1) i = gray_bytes(up, here, down, odd, own_weight, other_weight, count, out);
+      for (; i < count; ++i) {
         const int center = here[i], beside = here[i - 1] + here[i + 1], above = up[i] + down[i];
         const int corners = up[i - 1] + up[i + 1] + down[i - 1] + down[i + 1];
         const unsigned colored =

@@ -66,7 +66,7 @@ struct FilterLoops {
   // as many.
   void (*window_u16)(uint16_t* sums, uint16_t* spare, int64_t step, int64_t taps, int64_t n);
   void (*window_f64)(double* sums, double* spare, int64_t step, int64_t taps, int64_t n);
-  void (*window_i32)(int32_t* sums, int32_t* spare, int64_t step, int64_t taps, int64_t n);
+  void (*window_i32)(int32_t* sums, int64_t step, int64_t taps, int64_t n);
 };
 
 const FilterLoops& filter_loops();

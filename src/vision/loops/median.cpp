@@ -339,20 +339,19 @@ void fixed_f32(const uint32_t* HWY_RESTRICT in, float scale, float* HWY_RESTRICT
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
 }
 
-/// 2^x for x <= 0, to some 1e-7.
+/// 2^x for x <= 0, to some 3e-6; no less than 2^-125.
 template <class D, class V>
 HWY_INLINE V power_of_two(D d, V x) {
   const hn::RebindToSigned<D> whole;
-  x = hn::Max(x, hn::Set(d, -126.0f));
-  const V rounded = hn::Round(x), f = hn::Sub(x, rounded);
-  V p = hn::Set(d, 1.3333558e-3f);
-  p = hn::MulAdd(p, f, hn::Set(d, 9.6181291e-3f));
-  p = hn::MulAdd(p, f, hn::Set(d, 5.5504109e-2f));
-  p = hn::MulAdd(p, f, hn::Set(d, 2.4022651e-1f));
-  p = hn::MulAdd(p, f, hn::Set(d, 6.9314718e-1f));
+  x = hn::Max(x, hn::Set(d, -125.0f));
+  // Adding this number leaves the nearest integer in the last bits.
+  const V magic = hn::Set(d, 12582912.0f), rounded = hn::Add(x, magic), f = hn::Sub(x, hn::Sub(rounded, magic));
+  V p = hn::Set(d, 0.0095828529f);
+  p = hn::MulAdd(p, f, hn::Set(d, 0.05590643f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.240240991f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.693124175f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(whole, rounded), hn::Set(whole, 127)));
-  return hn::Mul(p, hn::BitCast(d, exponent));
+  return hn::BitCast(d, hn::Add(hn::BitCast(whole, p), hn::ShiftLeft<23>(hn::BitCast(whole, rounded))));
 }
 
 template <int kChannels>

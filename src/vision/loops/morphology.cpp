@@ -69,6 +69,7 @@ HWY_INLINE void extreme_of(const Rows& rows, int64_t count, T* HWY_RESTRICT out,
   };
   int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) vectors(std::integral_constant<int, 4>(), i);
+  if (i > 0 && i + lanes < n) return vectors(std::integral_constant<int, 4>(), n - 4 * lanes);  // overlaps those before
   for (; i + lanes <= n; i += lanes) vectors(std::integral_constant<int, 1>(), i);
   if (i < n && n >= lanes) return vectors(std::integral_constant<int, 1>(), n - lanes);
   for (; i < n; ++i) {

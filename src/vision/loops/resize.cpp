@@ -2,6 +2,7 @@
 #include "vision/loops/resize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -135,7 +136,15 @@ void down16(const int16_t* const* rows, const int16_t* weights, int count, size_
   count == 2 ? down16_of<2>(rows, weights, n, out) : count == 4 ? down16_of<4>(rows, weights, n, out) : down16_of<8>(rows, weights, n, out);
 }
 
-void halve8(const uint8_t* HWY_RESTRICT a, const uint8_t* HWY_RESTRICT b, size_t n, uint8_t* HWY_RESTRICT out) {
+/// Single elements: out[i] for i >= first.
+HWY_INLINE void halve_rest(const uint8_t* a, const uint8_t* b, size_t channels, size_t first, size_t n, uint8_t* out) {
+  for (size_t i = first; i < n; ++i) {
+    const size_t left = i / channels * 2 * channels + i % channels, right = left + channels;
+    out[i] = static_cast<uint8_t>((a[left] + a[right] + b[left] + b[right] + 2) >> 2);
+  }
+}
+
+void halve_gray(const uint8_t* HWY_RESTRICT a, const uint8_t* HWY_RESTRICT b, size_t n, uint8_t* HWY_RESTRICT out) {
   const D16 d;
   const hn::Repartition<uint8_t, D16> bytes;
   const hn::RebindToUnsigned<D16> du;
@@ -150,7 +159,52 @@ void halve8(const uint8_t* HWY_RESTRICT a, const uint8_t* HWY_RESTRICT b, size_t
         const V16 sum = hn::Add(hn::Add(pairs(a + 2 * i), pairs(b + 2 * i)), two);
         hn::StoreU(hn::DemoteTo(D8(), hn::ShiftRight<2>(sum)), D8(), out + i);
       },
-      [&](size_t i) { out[i] = static_cast<uint8_t>((a[2 * i] + a[2 * i + 1] + b[2 * i] + b[2 * i + 1] + 2) >> 2); });
+      [&](size_t i) { halve_rest(a, b, 1, i, i + 1, out); });
+}
+
+/// 16 bytes hold both neighbours of 6 or 8 results, which two permutations bring to lanes of 16 bits.
+template <size_t kChannels>
+void halve_color(const uint8_t* HWY_RESTRICT a, const uint8_t* HWY_RESTRICT b, size_t n, uint8_t* HWY_RESTRICT out) {
+  constexpr size_t kMade = 8 / kChannels * kChannels;  // of whole pixels
+  const hn::CappedTag<uint8_t, 16> d;
+  const hn::Repartition<int16_t, decltype(d)> d16;
+  const hn::Rebind<uint8_t, decltype(d16)> halves;
+  static constexpr auto kPlaces = [] {
+    std::array<uint8_t, 2 * 16> places{};
+    for (size_t side = 0; side < 2; ++side)
+      for (size_t i = 0; i < 8; ++i) {
+        places[16 * side + 2 * i] = static_cast<uint8_t>(i < kMade ? (i / kChannels * 2 + side) * kChannels + i % kChannels : 0x80);
+        places[16 * side + 2 * i + 1] = 0x80;
+      }
+    return places;
+  }();
+  const auto left = hn::LoadU(d, &kPlaces[0]), right = hn::LoadU(d, &kPlaces[16]);
+  const auto two = hn::Set(d16, int16_t{2});
+  const auto pairs = [&](const uint8_t* from) HWY_ATTR {
+    const auto both = hn::LoadU(d, from);
+    return hn::Add(hn::BitCast(d16, hn::TableLookupBytesOr0(both, left)), hn::BitCast(d16, hn::TableLookupBytesOr0(both, right)));
+  };
+  size_t i = 0;
+  for (; i + 8 <= n; i += kMade) {
+    const auto sum = hn::Add(hn::Add(pairs(a + 2 * i), pairs(b + 2 * i)), two);
+    hn::StoreU(hn::DemoteTo(halves, hn::ShiftRight<2>(sum)), halves, out + i);
+  }
+  halve_rest(a, b, kChannels, i, n, out);
+}
+
+void halve8(const uint8_t* a, const uint8_t* b, size_t channels, size_t n, uint8_t* out) {
+  switch (channels) {
+    case 1:
+      return halve_gray(a, b, n, out);
+    case 2:
+      return halve_color<2>(a, b, n, out);
+    case 3:
+      return halve_color<3>(a, b, n, out);
+    case 4:
+      return halve_color<4>(a, b, n, out);
+    default:
+      return halve_rest(a, b, channels, 0, n, out);
+  }
 }
 
 template <int kCount, int64_t kChannels>
@@ -235,10 +289,10 @@ void across32_steps(const float* HWY_RESTRICT in, const Across32& table, int64_t
   }
 }
 #else
-// Elsewhere steps have 16 bytes, which are looked up in 32: u8 becomes up to six times as fast (AVX2), floats not faster.
+// Elsewhere steps of i16 have 16 bytes, which are looked up in 32: u8 becomes up to six times as fast (AVX2).
 using Bytes = hn::CappedTag<uint8_t, 16>;
 using Lanes16 = hn::Repartition<int16_t, Bytes>;
-constexpr int64_t kLanes16 = 8, kLanes32 = 0;
+constexpr int64_t kLanes16 = 8;
 
 /// Elements of `low` and `high`; places[i]: of a byte, 0 to 31.
 HWY_INLINE hn::Vec<Bytes> looked_up(hn::Vec<Bytes> low, hn::Vec<Bytes> high, hn::Vec<Bytes> places) {
@@ -277,8 +331,37 @@ void across16_steps(const int16_t* HWY_RESTRICT in, const Across16& table, int64
   }
 }
 
+#if HWY_TARGET == HWY_AVX2
+constexpr int64_t kLanes32 = 8;
+
+template <int kCount>
+void across32_steps(const float* HWY_RESTRICT in, const Across32& table, int64_t channels, float* HWY_RESTRICT out) {
+  const __m256i next = _mm256_set1_epi32(static_cast<int32_t>(channels));
+  for (size_t s = 0; s < table.base.size(); ++s) {
+    const float* const from = in + table.base[s];
+    const __m256 low = _mm256_loadu_ps(from), high = _mm256_loadu_ps(from + kLanes32);
+    __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table.indices.data() + s * kLanes32));
+    const float* const w = table.lane_weights.data() + s * kLanes32 * kCount;
+    // The lowest three bits choose the lane, and the fourth, as a sign, the vector.
+    const auto chosen = [&] {
+      return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, index), _mm256_permutevar8x32_ps(high, index),
+                              _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
+    };
+    __m256 sum = _mm256_mul_ps(chosen(), _mm256_loadu_ps(w));
+    MINNOW_UNROLL
+    for (int k = 1; k < kCount; ++k) {
+      index = _mm256_add_epi32(index, next);
+      sum = _mm256_fmadd_ps(chosen(), _mm256_loadu_ps(w + k * kLanes32), sum);
+    }
+    _mm256_storeu_ps(out + table.to[s], sum);
+  }
+}
+#else
+constexpr int64_t kLanes32 = 0;
+
 template <int kCount>
 void across32_steps(const float*, const Across32&, int64_t, float*) {}
+#endif
 #endif
 
 template <int kCount>

@@ -75,9 +75,9 @@ void sums_of_bytes(const ImageView& from, const MutableImageView& to, const Wind
         }
         std::copy(sums, sums + n, static_cast<int32_t*>(mid));
       },
-      [&](void* mid, void* spare, int64_t step, void* out, int64_t n) {
+      [&](void* mid, void*, int64_t step, void* out, int64_t n) {
         auto* const sums = static_cast<int32_t*>(mid);
-        loops.window_i32(sums, static_cast<int32_t*>(spare), step, width, n);
+        loops.window_i32(sums, step, width, n);
         if (to.dtype() == DType::u8) return loops.scaled_u8(sums, static_cast<float>(scale), static_cast<uint8_t*>(out), n);
         if (to.dtype() == DType::f32) return loops.scaled_f32(sums, static_cast<float>(scale), static_cast<float*>(out), n);
         with_element("boxFilter", to.dtype(), [&](auto element) {

@@ -2,6 +2,7 @@
 #include <cfloat>
 
 #include "base/no_memory.h"
+#include "vision/loops/arithmetic.h"
 #include "vision/points/points.h"
 
 namespace minnow::vision {
@@ -66,9 +67,15 @@ void tile(const ImageView& image, int64_t x0, int64_t y0, int64_t width, int64_t
   for (int64_t y = 0; y < height; ++y) {
     const T* const row = image.row<T>(y0 + y) + x0;
     Sum s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    for (int64_t x = 0; x < width; ++x) {
-      const Sum p = binary ? Sum(row[x] != 0) : Sum(row[x]), px = p * Sum(x), pxx = px * Sum(x);
-      s0 += p, s1 += px, s2 += pxx, s3 += pxx * Sum(x);
+    if (std::is_same_v<T, uint8_t> && !binary) {
+      int32_t s[4];
+      arithmetic_loops().row_moments_u8(reinterpret_cast<const uint8_t*>(row), static_cast<size_t>(width), s);
+      s0 = Sum(s[0]), s1 = Sum(s[1]), s2 = Sum(s[2]), s3 = Sum(s[3]);
+    } else {
+      for (int64_t x = 0; x < width; ++x) {
+        const Sum p = binary ? Sum(row[x] != 0) : Sum(row[x]), px = p * Sum(x), pxx = px * Sum(x);
+        s0 += p, s1 += px, s2 += pxx, s3 += pxx * Sum(x);
+      }
     }
     const Sum v = Sum(y), vv = v * v;
     sums[m00] += s0, sums[m10] += s1, sums[m01] += s0 * v, sums[m20] += s2, sums[m11] += s1 * v, sums[m02] += s0 * vv;

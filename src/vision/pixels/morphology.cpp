@@ -34,9 +34,12 @@ void once(const ImageView& from, const MutableImageView& to, bool largest, const
     }
     const int64_t channels = from.channels();
     padded_rows(from, to, window, [&](const void* const* rows, int64_t, void* out, int64_t n) {
-      std::vector<const T*> taps;
-      for (const Point& place : element.places) taps.push_back(static_cast<const T*>(rows[place.y]) + place.x * channels);
-      loops.of_rows(taps.data(), static_cast<int64_t>(taps.size()), static_cast<T*>(out), n);
+      const T* few[64];
+      std::vector<const T*> many(element.places.size() > std::size(few) ? element.places.size() : 0);
+      const T** const taps = many.empty() ? few : many.data();
+      for (size_t t = 0; t < element.places.size(); ++t)
+        taps[t] = static_cast<const T*>(rows[element.places[t].y]) + element.places[t].x * channels;
+      loops.of_rows(taps, static_cast<int64_t>(element.places.size()), static_cast<T*>(out), n);
     });
   });
 }
