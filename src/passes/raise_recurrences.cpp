@@ -48,13 +48,13 @@ class LayerBuilder {
 // Outputs.
 
 /// The index at which the body replaces an element of a list by h: the number of the step, or 0 in a list of one element.
-std::optional<Linear> place_in_list(const LoopSteps& steps, const LoopSteps::Carried& list, const Value& h) {
+std::optional<LinearInSteps> place_in_list(const LoopSteps& steps, const LoopSteps::Carried& list, const Value& h) {
   const Node* insert = made_by(list.next, "SequenceInsert");
   const Node* erase = insert && insert->input(1) == &h ? made_by(insert->input(0), "SequenceErase") : nullptr;
   if (!erase || erase->input(0) != list.in || !insert->input(2) || !erase->input(1)) return {};
   const auto place = steps.element(insert->input(2));
   if (!place || place != steps.element(erase->input(1))) return {};
-  if (*place == Linear{1, 0, 0}) return place;
+  if (*place == LinearInSteps{1, 0, 0}) return place;
   // Something put in and taken out again leaves a list as it was.
   const Value* begin = list.begin;
   if (const Node* taken = made_by(begin, "SequenceErase"))
@@ -62,7 +62,7 @@ std::optional<Linear> place_in_list(const LoopSteps& steps, const LoopSteps::Car
       begin = put->input(0);
   const Node* split = made_by(begin, "SplitToSequence");
   const bool of_one = split && !split->input(1) && int_attribute(*split, "axis", 0) == 0 && dim_of(*split->input(0), 0) == 1;
-  return of_one && *place == Linear{} ? place : std::nullopt;
+  return of_one && *place == LinearInSteps{} ? place : std::nullopt;
 }
 
 /// The number of the step and `more`, as the first of several numbers; ends that mean "all" are chosen by a Where.
@@ -76,7 +76,7 @@ bool is_step(const LoopSteps& steps, const Value* value, int64_t more) {
     else
       break;
   }
-  return steps.element(value) == Linear{1, 0, more};
+  return steps.element(value) == LinearInSteps{1, 0, more};
 }
 
 /// True for a tensor whose row of this step is replaced by h: a Concat of the rows before it, h, and the rows after it.
@@ -102,7 +102,7 @@ struct Sequence {
 };
 
 /// The sequences in a list of the hidden states of all steps, if output i of the loop is one: its readers concatenate the list.
-std::optional<std::vector<Sequence>> sequences_of_list(const Value& list, const Linear& place, const Rows& rows) {
+std::optional<std::vector<Sequence>> sequences_of_list(const Value& list, const LinearInSteps& place, const Rows& rows) {
   std::vector<Sequence> sequences;
   if (list.is_graph_output()) return {};
   for (const Use& use : list.uses()) {
@@ -110,8 +110,8 @@ std::optional<std::vector<Sequence>> sequences_of_list(const Value& list, const 
         int_attribute(*use.node, "axis", 0) != 0 || int_attribute(*use.node, "new_axis", 0) != 1)
       return {};
     Rows joined = rows;
-    joined.rank += place == Linear{} ? 1 : 0;
-    sequences.push_back({use.node->output(0), joined, false, place == Linear{}});
+    joined.rank += place == LinearInSteps{} ? 1 : 0;
+    sequences.push_back({use.node->output(0), joined, false, place == LinearInSteps{}});
   }
   return sequences;
 }
