@@ -4,6 +4,7 @@
 #   Minnow::shared   the core as a shared library, exporting the public API alone
 #   Minnow::convert  importers, passes and exporters, a static archive over Minnow::minnow
 #   Minnow::compress quantization of trained models, a static archive over Minnow::convert (MINNOW_COMPRESS)
+#   Minnow::data     samples for training, a static archive over Minnow::convert, and Minnow::vision where that is built
 #   Minnow::numerics factorizations, Fourier transforms and random streams, a static archive over Minnow::minnow (64-bit machines)
 #   Minnow::train    optimizers and schedules, a static archive over Minnow::minnow (MINNOW_TRAIN)
 #   Minnow::vision   pictures, a static archive over Minnow::minnow, libjpeg, libpng, libwebp and zlib (MINNOW_VISION)
@@ -15,7 +16,8 @@ if(TARGET minnow_shared)
   install(TARGETS minnow_shared EXPORT MinnowTargets)
 endif()
 set_target_properties(minnow_convert PROPERTIES EXPORT_NAME convert)
-install(TARGETS minnow minnow_convert EXPORT MinnowTargets)
+set_target_properties(minnow_data PROPERTIES EXPORT_NAME data)
+install(TARGETS minnow minnow_convert minnow_data EXPORT MinnowTargets)
 if(TARGET minnow_compress)
   set_target_properties(minnow_compress PROPERTIES EXPORT_NAME compress)
   install(TARGETS minnow_compress EXPORT MinnowTargets)

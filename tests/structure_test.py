@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "express": RUNTIME,
     "train": EXPRESS | {"backends/cpu"},  # whose instruction sets its loops are compiled for
     "compress": TRAIN | {"passes", "exporters", "numerics"},  # quantizes graphs in the operators that ONNX files are written in
+    "data": {"base", "importers"},  # which unpack zip files
     "numerics": {"base", "backends/cpu"},  # whose instruction sets its loops are compiled for
     "vision": {"base", "backends/cpu", "numerics"},
     "cli": None,  # anything

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "cli/commands.h"
-#include "cli/npy.h"
+#include "data/npy.h"
 #include "graph/graph.h"
 #include "passes/difference.h"
 #include "runtime/backends.h"
@@ -230,7 +230,7 @@ int compare_command(const Arguments& arguments) {
   const Model model = load(arguments.model, arguments);
   const bool folder = std::filesystem::is_directory(arguments.other) && !os::file_exists(arguments.other + "/saved_model.pb");
   std::vector<std::string> inputs = arguments.inputs;
-  const auto file_of = [&](const std::string& name) { return arguments.other + "/" + npy_name(name) + ".npy"; };
+  const auto file_of = [&](const std::string& name) { return arguments.other + "/" + data::npy_name(name) + ".npy"; };
   if (folder)
     for (const ValueDescription& input : model.inputs()) {
       const bool given =
@@ -271,7 +271,7 @@ int compare_command(const Arguments& arguments) {
     Progress progress("running " + arguments.other);
     others = run(*other, other_names, other_inputs, arguments.other_run.over(arguments.run).session(*other));
   } else {
-    for (const std::string& name : other_names) others.emplace(name, read_npy(file_of(name)));
+    for (const std::string& name : other_names) others.emplace(name, data::read_npy(file_of(name)));
   }
   const Comparison result = compare_tensors(pairs, tensors, others, arguments.tolerance);
 

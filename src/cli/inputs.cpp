@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs of a model: from files, or random.
+#include <minnow/data.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -11,8 +13,7 @@
 #include "base/os.h"
 #include "base/placeholder.h"
 #include "cli/commands.h"
-#include "cli/npy.h"
-#include "cli/npz.h"
+#include "data/npy.h"
 
 namespace minnow::cli {
 
@@ -132,7 +133,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
         return read_picture(argument.file, model, i, wanted == given.end() ? std::span<const int64_t>() : wanted->second, pictures);
       });
     } else if (is_zip(file->bytes())) {
-      const auto arrays = read_npz(argument.file);
+      const auto arrays = data::read_npz(argument.file);
       if (arrays.empty()) throw InvalidArgument("{}: holds no arrays", argument.file);
       const bool named = std::any_of(arrays.begin(), arrays.end(), [&](const auto& array) {
         return std::any_of(inputs.begin(), inputs.end(), [&](const ValueDescription& input) { return input.name == array.first; });
@@ -145,7 +146,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
     } else {
       if (placeholder(file->bytes()).empty() && !is_npy(file->bytes()))
         throw InvalidArgument("{}: is none of .npy, .npz, JPEG and PNG, which inputs come from", argument.file);
-      put(argument.name, argument.file, take(parse_npy(file->bytes(), argument.file)));
+      put(argument.name, argument.file, take(data::parse_npy(file->bytes(), argument.file)));
     }
   }
   if (!has_picture) pictures.check_not_given("applies to pictures, and no input is one: pass a picture file to --input");

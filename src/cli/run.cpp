@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/npy.h"
+#include "data/npy.h"
 
 namespace minnow::cli {
 namespace {
@@ -32,7 +32,7 @@ void make_folder(const std::string& path) {
 }
 
 std::string file_name(const std::string& output, std::set<std::string>& taken) {
-  const std::string name = npy_name(output.empty() ? "output" : output);
+  const std::string name = data::npy_name(output.empty() ? "output" : output);
   std::string unique = name;
   for (int i = 2; !taken.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
   return unique + ".npy";
@@ -45,7 +45,7 @@ void write_output(const Datum& value, const std::string& name, const Arguments& 
   }
   if (value.kind == Datum::Kind::none) return;
   const std::string path = arguments.output_dir + "/" + file_name(name, taken);
-  write_npy(path, value.tensor);
+  data::write_npy(path, value.tensor);
   const Shape& shape = value.tensor.shape();
   list.push_back({{"name", name},
                   {"file", path},

@@ -2,6 +2,8 @@
 #if MINNOW_COMPRESS
 #include "cli/samples.h"
 
+#include <minnow/data.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -11,8 +13,7 @@
 #include "base/nearest.h"
 #include "base/numeric.h"
 #include "base/os.h"
-#include "cli/npy.h"
-#include "cli/npz.h"
+#include "data/npy.h"
 
 namespace minnow::cli {
 namespace {
@@ -159,8 +160,8 @@ Arrays arrays_of_text(const Model& model, const std::string& folder) {
 Arrays arrays_in(const Model& model, const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return arrays_of_text(model, path);
-  if (ends_with(path, ".npz")) return read_npz(path);
-  return {{std::string(), read_npy(path)}};
+  if (ends_with(path, ".npz")) return data::read_npz(path);
+  return {{std::string(), data::read_npy(path)}};
 }
 
 }  // namespace

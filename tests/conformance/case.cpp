@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/case.h"
 
+#include <minnow/data.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -8,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/os.h"
-#include "cli/npz.h"
 #include "importers/onnx/data.h"
 #include "importers/onnx/wire.h"
 #include "support/paths.h"
@@ -115,7 +116,7 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
 }
 
 std::map<std::string, Tensor> read_arrays(const fs::path& path) {
-  const auto found = cli::read_npz(path.string());
+  const auto found = data::read_npz(path.string());
   return {found.begin(), found.end()};
 }
 

@@ -46,6 +46,7 @@ class Package(unittest.TestCase):
         for program in ("with_archive", "with_shared", "with_convert"):
             self.assertEqual(run(out / program).strip(), version)
         run(out / "with_numerics")
+        run(out / "with_data")
         for program in ("with_train", "with_vision"):
             if (out / program).exists():
                 run(out / program)

@@ -46,7 +46,7 @@ class ZipWriter {
 
  private:
   void add(const std::string& name, const std::string& contents, const std::string& packed, uint64_t method) {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_.empty() ? name : folder_ + "/" + name;
     const std::string sizes = number(method, 2) + number(0, 4) + number(crc32(contents), 4) + number(packed.size(), 4) +
                               number(contents.size(), 4) + number(path.size(), 2);
     directory_ +=

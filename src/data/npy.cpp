@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/npy.h"
+#include "data/npy.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,7 +11,7 @@
 #include "base/os.h"
 #include "base/placeholder.h"
 
-namespace minnow::cli {
+namespace minnow::data {
 namespace {
 
 std::string description(DType dtype) {
@@ -172,4 +172,4 @@ std::string npy_name(std::string_view tensor) {
   return name.substr(0, kKept) + digits;
 }
 
-}  // namespace minnow::cli
+}  // namespace minnow::data

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npy files (format 1.0 to 3.0, numpy.lib.format). Outside the core libraries: for the command and the tests.
+// NumPy's .npy files (format 1.0 to 3.0, numpy.lib.format).
 #pragma once
 #include <minnow/tensor.h>
 
 #include <string>
 #include <vector>
 
-namespace minnow::cli {
+namespace minnow::data {
 
 /// Reads the array of a .npy file and converts Fortran order and big-endian elements. A void type of two bytes ("|V2", NumPy's form of
 /// bfloat16) is read as bf16, one of one byte as u8. Throws IoError, and InvalidArgument beginning with `what` (the path).
@@ -22,4 +22,4 @@ void write_npy(const std::string& path, const TensorView& tensor);
 /// longer than a file's may be loses its end to a number made from all of it.
 std::string npy_name(std::string_view tensor);
 
-}  // namespace minnow::cli
+}  // namespace minnow::data

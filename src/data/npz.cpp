@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/npz.h"
+// NumPy's .npz files: zip archives of .npy files, stored or deflated.
+#include <minnow/data.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "base/error.h"
+#include "base/nearest.h"
+#include "base/no_memory.h"
 #include "base/os.h"
-#include "cli/npy.h"
+#include "data/npy.h"
 #include "importers/torchscript/inflate.h"
 
-namespace minnow::cli {
+namespace minnow::data {
 
-std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
+std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) try {
   const auto file = os::MappedFile::open(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   const auto number = [&](size_t at, size_t size) {
@@ -45,6 +49,27 @@ std::vector<std::pair<std::string, Tensor>> read_npz(const std::string& path) {
     at += 46 + name_size + number(at + 30, 2) + number(at + 32, 2);
   }
   return arrays;
+} catch (...) {
+  throw_as_error();
 }
 
-}  // namespace minnow::cli
+DatasetPtr npz(const std::string& path, const std::string& inputs, const std::string& targets) try {
+  const auto arrays = read_npz(path);
+  std::vector<std::string> names;
+  for (const auto& [name, array] : arrays) names.push_back(name);
+  const auto chosen = [&](const std::string& given, std::initializer_list<std::string_view> usual) {
+    for (const auto& [name, array] : arrays)
+      if (given.empty() ? std::find(usual.begin(), usual.end(), name) != usual.end() : name == given) return array;
+    throw InvalidArgument("{}: there is no array \"{}\"{}", path, given.empty() ? *usual.begin() : given, nearest(given, names));
+  };
+  const Tensor x = chosen(inputs, {"x", "data", "images", "inputs", "X"}),
+               y = chosen(targets, {"y", "targets", "labels", "target", "label"});
+  if (x.shape().empty() || y.shape().empty() || x.shape()[0] != y.shape()[0])
+    throw InvalidArgument("{}: there is a target for each sample; the samples have the shape {}, the targets {}", path, x.shape(),
+                          y.shape());
+  return tensors({x, y});
+} catch (...) {
+  throw_as_error();
+}
+
+}  // namespace minnow::data
