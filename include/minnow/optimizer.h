@@ -63,8 +63,12 @@ class MINNOW_API Optimizer {
     double sharpness =
         0;  // rho of SAM (Foret et al. 2021, arXiv:2010.01412): every other call moves uphill by rho g / |g|, the next returns and steps
 
-    Device device = Device::automatic;  // where the update runs; Unsupported for a device that this build has no updates for
-    int threads = 0;                    // at most so many; 0: all cores where the tensors are worth it
+    // Where updates are computed. The state stays in memory; clipping, accumulation and averages are the processor's. Not for rules that
+    // look at whole tensors, nor for 8-bit state: Unsupported. Device::gpu: the first GPU that can be used, or Unsupported; Device::other:
+    // by `backend`.
+    Device device = Device::automatic;
+    std::string backend = {};  // of a session ("opencl"), which then computes in place of the loops that the processor has for it
+    int threads = 0;           // at most so many; 0: all cores where the tensors are worth it
   };
 
   /// The cost of one step.

@@ -87,19 +87,20 @@ class Optimizer:
     several patterns the first counts. schedule: factors on every lr. Gradients are changed in this order: accumulate (calls whose mean makes one
     step), clip_value (each element), clip_norm (all together), clip_adaptive (each row to a share of the norm of its weights). average: decay of
     an average of the weights, see averages(). sharpness: rho of SAM, where every other step() only moves uphill. threads: 0 for all cores.
+    backend: computes the updates instead of the processor's own loops, such as "cuda" or "opencl"; the state stays in memory.
 
-    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, and InvalidType (a TypeError) for arrays that
-    cannot be updated.
+    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, Unsupported (a NotImplementedError) for an
+    optimizer that looks at whole tensors with a backend, and InvalidType (a TypeError) for arrays that cannot be updated.
     """
     _name = "adamw"
 
     def __init__(self, parameters: Parameters, *, groups: Mapping[str, Mapping[str, Setting]] | None = None, schedule: Schedule | None = None,
                  accumulate: int = 1, clip_value: float = 0, clip_norm: float = 0, clip_adaptive: float = 0, average: float = 0,
-                 sharpness: float = 0, threads: int = 0, **settings: Setting) -> None:
+                 sharpness: float = 0, threads: int = 0, backend: str = "", **settings: Setting) -> None:
         self._parameters = _named(parameters)
         self._schedule = schedule or Schedule()
         options = {"accumulate": accumulate, "clip_value": clip_value, "clip_norm": clip_norm, "clip_adaptive": clip_adaptive,
-                   "average": average, "sharpness": sharpness, "threads": threads}
+                   "average": average, "sharpness": sharpness, "threads": threads, "backend": backend}
         self._core: Any = _core.Optimizer(self._name, settings, {key: dict(value) for key, value in (groups or {}).items()}, options,
                                           self._schedule._made)
 

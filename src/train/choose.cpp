@@ -17,11 +17,14 @@ constexpr double kOperations = 8e9;      // of a core, each second
 constexpr double kCoreBandwidth = 12e9;  // bytes, of a core
 constexpr double kBandwidth = 30e9;      // of all cores together
 constexpr double kWake = 5e-6;           // seconds until a further thread has begun
+constexpr double kTransfer = 10e9;       // bytes to a device and back, each second
+constexpr double kLaunch = 50e-6;        // seconds until a device has begun
 
 double seconds_of(const Optimizer::Config& config, const Optimizer::Cost& cost, double values, double bytes) {
   const int cores = os::available_cores();
   const int threads = config.threads > 0 ? std::min(config.threads, cores) : values < static_cast<double>(train::kWorthThreads) ? 1 : cores;
   const double moved = 3 * bytes + 2 * cost.memory * 1e6;  // weights are read and written, gradients read, states read and written
+  if (config.device == Optimizer::Device::gpu || config.device == Optimizer::Device::other) return kLaunch + moved / kTransfer;
   return std::max(cost.compute * 1e6 / (kOperations * threads), moved / std::min(kCoreBandwidth * threads, kBandwidth)) +
          kWake * (threads - 1);
 }

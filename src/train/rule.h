@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "train/tape.h"
+
 struct minnow_custom_optimizer;
 
 namespace minnow::train {
@@ -38,7 +40,7 @@ struct Loop {
   std::string_view name;
   void (*f32)(const Chunk&);
   void (*f64)(const Chunk&);
-  int (*operations)();  // for one element
+  Tape (*tape)();  // for one element
 };
 
 /// The inputs of a rule's coefficients, computed once for each tensor, step and phase.

@@ -72,8 +72,7 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, const Config& config) : rule_(rul
   at_least("average", config.average, 0, 1);
   at_least("sharpness", config.sharpness, 0, kInfinity);
   at_least("threads", config.threads, 0, kInfinity);
-  if (config.device != Device::automatic && config.device != Device::cpu)
-    throw Unsupported("{}: this build updates parameters on the CPU alone; set device to cpu or automatic", where());
+  device_ = DeviceUpdates::make(rule, config);
   if (config.sharpness > 0 && config.accumulate > 1)
     throw Unsupported("{}: sharpness and accumulate cannot be combined; give on_execute the mean gradient", where());
   const auto check = [&](const Settings& settings, const std::string& place) {
@@ -208,6 +207,10 @@ std::vector<Need> RuleOptimizer::needs(std::vector<Slot>& slots) const {
 
 void RuleOptimizer::make_state(std::span<const Trainable> tensors) {
   std::vector<Slot> slots = slots_for(tensors);
+  for (const Slot& slot : slots)
+    for (const Loop* loop : slot.loops)
+      if (device_ && loop && !loop->tape().is_whole)
+        throw Unsupported("{}: updates of 8-bit state are the processor's alone; leave device and backend away", where());
   std::vector<Need> needs = this->needs(slots);
   int64_t floats = 0;
   for (const Need& need : needs)
@@ -284,15 +287,15 @@ Optimizer::Cost RuleOptimizer::on_measure(std::span<const Trainable> tensors) co
   for (const Slot& slot : slots) {
     double each = 0;
     for (const Loop* loop : slot.loops)
-      if (loop) each += loop->operations();
+      if (loop) each += loop->tape().operations;
     const auto more = [&](bool used, std::string_view loop) {
-      if (used) each += loop_named(loop).operations();
+      if (used) each += loop_named(loop).tape().operations;
     };
     more(config_.clip_norm > 0, "square_sum");
     more(config_.average > 0, "average");
     more(config_.sharpness > 0, "square_sum");
     more(config_.sharpness > 0, "climb");
-    if (config_.accumulate > 1) each += config_.accumulate * loop_named("accumulate").operations();
+    if (config_.accumulate > 1) each += config_.accumulate * loop_named("accumulate").tape().operations;
     if (config_.clip_adaptive > 0) each += 5;
     if (rule_.table) each += custom_operations(*rule_.table);
     cost.compute += each * static_cast<double>(slot.count);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "train/device_updates.h"
 #include "train/rule.h"
 
 namespace minnow::train {
@@ -98,6 +99,7 @@ class RuleOptimizer final : public Optimizer {
 
   void prelude(Slot& slot, double scale) const;
   void run(const Loop* loop, size_t phase, void* Slot::*state);
+  void run_on_device(size_t phase);
   double norm();
   bool accumulate();
   void execute(std::span<const Trainable> tensors);
@@ -135,6 +137,7 @@ class RuleOptimizer final : public Optimizer {
   const Loop *square_sum_ = &loop_named("square_sum"), *accumulate_ = &loop_named("accumulate"), *average_ = &loop_named("average"),
              *climb_ = &loop_named("climb");
   const WholeLoop* whole_ = nullptr;
+  std::unique_ptr<DeviceUpdates> device_;  // where another backend than these loops computes the rule
 };
 
 }  // namespace minnow::train

@@ -64,6 +64,22 @@ void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
       for (size_t k = 0; k < kMostSums; ++k) slots_[task.slot].sums[k] += task.sums[k], all_sums_[k] += task.sums[k];
 }
 
+void RuleOptimizer::run_on_device(size_t phase) {
+  std::fill_n(all_sums_, kMostSums, 0.0);
+  for (Slot& slot : now_) {
+    if (!slot.active) continue;
+    MutableTensorView state_views[kMostStates];
+    for (size_t k = 0; k < slot.states.size(); ++k) {
+      const Slot::Place& place = slot.states[k];
+      void* memory = place.multiply == 0 ? const_cast<void*>(slot.curvature ? slot.curvature : slot.g) : place.memory;
+      state_views[k] = MutableTensorView(slot.dtype, slot.shape, memory);
+    }
+    device_->run(*slot.loops[phase], {slot.dtype, slot.shape, slot.w}, {slot.dtype, slot.shape, slot.g},
+                 std::span(state_views, slot.states.size()), slot.c, slot.sums);
+    for (size_t k = 0; k < kMostSums; ++k) all_sums_[k] += slot.sums[k];
+  }
+}
+
 /// The norm of all gradients, clipped by value.
 double RuleOptimizer::norm() {
   for (Slot& slot : now_) {
@@ -186,7 +202,10 @@ void RuleOptimizer::update_now() {
       prelude(slot, scale_);
       rule_.phases[phase].coefficients(slot.step);
     }
-    run(nullptr, phase, nullptr);
+    if (device_)
+      run_on_device(phase);
+    else
+      run(nullptr, phase, nullptr);
   }
 }
 

@@ -2,9 +2,12 @@
 // 100 steps of each optimizer, against torch and optax.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
+#include "runtime/backends.h"
 #include "train/cases.h"
 
 namespace minnow::train {
@@ -45,6 +48,31 @@ class OptimizerAnswers : public testing::TestWithParam<size_t> {
   }
   static std::string dtype_name(DType dtype) { return std::string(name_of(dtype)); }
 };
+
+/// The rules on the backend of a session, but those that look at whole tensors and those with 8-bit state.
+void on_backend(const Case& c, const std::string& backend, const std::function<void(const Case&)>& compare) {
+  Case other = c;
+  other.config.backend = backend;
+  try {
+    compare(other);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    const std::string what = error.what();
+    EXPECT_TRUE(what.find("whole tensors") != what.npos || what.find("8-bit state") != what.npos) << c.name << ": " << what;
+    GTEST_SKIP() << what;
+  }
+}
+TEST_P(OptimizerAnswers, on_the_reference_backend) {
+  on_backend(cases()[GetParam()], "reference", [](const Case& c) { expect_answers(c, DType::f64, 1e-12); });
+}
+TEST_P(OptimizerAnswers, on_the_processors_backend) {
+  on_backend(cases()[GetParam()], "cpu", [](const Case& c) { expect_answers(c, DType::f32, 4 * c.f32); });
+}
+TEST_P(OptimizerAnswers, on_opencl) {
+  const std::vector<std::string> usable = usable_backend_names();
+  if (std::find(usable.begin(), usable.end(), "opencl") == usable.end()) GTEST_SKIP() << "no OpenCL here";
+  on_backend(cases()[GetParam()], "opencl", [](const Case& c) { expect_answers(c, DType::f32, 4 * c.f32); });
+}
 
 TEST_P(OptimizerAnswers, f64_within_1e_12) { expect_answers(cases()[GetParam()], DType::f64, 1e-12); }
 TEST_P(OptimizerAnswers, f32_within_1e_6) { expect_answers(cases()[GetParam()], DType::f32, cases()[GetParam()].f32); }

@@ -60,7 +60,8 @@ TEST(Optimizer, choose_takes_the_cheapest_that_fits_and_can_run) {
     EXPECT_EQ(Optimizer::choose(std::vector{sgd, two}, of(many)), 1u);
   }
   EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{adam}, of(many), 1); }), HasSubstr("no configuration fits 1 MB of state"));
-  EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{on_gpu}, of(many)); }), HasSubstr("on the CPU alone"));
+  const Optimizer::Config elsewhere{.name = "muon", .backend = "reference"};
+  EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{elsewhere}, of(many)); }), HasSubstr("the processor alone computes"));
   EXPECT_THAT(sentence_of([&] { Optimizer::choose({}, of(many)); }), HasSubstr("no configurations"));
   EXPECT_THAT(sentence_of([&] { Optimizer::choose(std::vector{Optimizer::Config{.name = "adamm"}}, of(many)); }), HasSubstr("adamm"));
 }
@@ -80,6 +81,18 @@ TEST(Optimizer, errors_suggest_what_there_is) {
   EXPECT_EQ(creation({.name = "sgd", .clip_norm = -1}), "optimizer \"sgd\": clip_norm takes a number of at least 0, not -1");
   EXPECT_THAT(creation({.name = "lamb", .settings = {{"decoupled_weight_decay", false}}}), HasSubstr("leave decoupled_weight_decay away"));
   EXPECT_THAT(creation({.name = "sgd", .device = Optimizer::Device::gpu}), HasSubstr("on the CPU alone"));
+}
+
+TEST(Optimizer, devices_without_a_backend_are_errors) {
+  using Device = Optimizer::Device;
+  EXPECT_THAT(sentence_of([] { Optimizer::create({.name = "sgd", .device = Device::other}); }), HasSubstr("name its backend, too"));
+  EXPECT_THAT(sentence_of([] { Optimizer::create({.name = "sgd", .backend = "abacus"}); }), HasSubstr("there is no backend \"abacus\""));
+  Tensor w(DType::f32, {4}), g(DType::f32, {4});
+  const Trainable tensors[] = {{"w", w.writable(), g}};
+  const auto bytes = Optimizer::create({.name = "adam", .settings = {{"bytes", true}}, .backend = "reference"});
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(sentence_of([&] { bytes->on_execute(tensors); }), HasSubstr("8-bit state are the processor's alone"));
+  EXPECT_NE(Optimizer::create({.name = "sgd", .device = Device::cpu}), nullptr);
 }
 
 TEST(Optimizer, tensors_stay_the_same) {

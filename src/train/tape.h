@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of a loop on one element as a list, found by calling the loop's rule with numbers that write down what is done with them.
+// It gives the cost of a rule, and what other backends than the processor's loops compute.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace minnow::train {
+
+struct Tape {
+  enum class Op : uint8_t { input, add, subtract, multiply, divide, root, size, larger, smaller, clamped, by_sign };
+  static constexpr int16_t kZero = -1;  // the number 0, with which sums begin
+  struct Entry {
+    Op op;
+    int16_t of[4];
+  };
+  std::vector<Entry> entries;  // entry i makes value i; first the inputs: weight, gradient, states, coefficients
+  int16_t states = 0, coefficients = 0;
+  int16_t weight = 0;                     // the new one
+  std::vector<int16_t> new_states, sums;  // values to be summed over elements
+  int operations = 0;
+  bool is_whole = true;  // false: of a loop that does more
+};
+
+/// A value of the tape that is being written.
+struct Noted {
+  int16_t at = Tape::kZero;
+  static inline thread_local Tape* tape = nullptr;
+  static Noted input();
+  static Noted once(Tape::Op op, int16_t a = Tape::kZero, int16_t b = Tape::kZero, int16_t c = Tape::kZero, int16_t d = Tape::kZero);
+
+  friend Noted operator+(Noted a, Noted b) { return a.at == Tape::kZero ? b : once(Tape::Op::add, a.at, b.at); }
+  friend Noted operator-(Noted a, Noted b) { return once(Tape::Op::subtract, a.at, b.at); }
+  friend Noted operator*(Noted a, Noted b) { return once(Tape::Op::multiply, a.at, b.at); }
+  friend Noted operator/(Noted a, Noted b) { return once(Tape::Op::divide, a.at, b.at); }
+  friend Noted root(Noted a) { return once(Tape::Op::root, a.at); }
+  friend Noted size(Noted a) { return once(Tape::Op::size, a.at); }
+  friend Noted larger(Noted a, Noted b) { return once(Tape::Op::larger, a.at, b.at); }
+  friend Noted smaller(Noted a, Noted b) { return once(Tape::Op::smaller, a.at, b.at); }
+  friend Noted clamped(Noted low, Noted high, Noted x) { return once(Tape::Op::clamped, low.at, high.at, x.at); }
+  friend Noted by_sign(Noted x, Noted a, Noted b, Noted c) { return once(Tape::Op::by_sign, x.at, a.at, b.at, c.at); }
+};
+
+}  // namespace minnow::train
