@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps of five networks in Minnow and in torch, side by side: time and peak memory.
+"""Training steps of five networks in Minnow, in torch and in MNN, side by side: time and peak memory.
 
     PYTHONPATH=build/release/python python bench/training.py --torch-python PYTHON_WITH_TORCH [--threads 1 2] [--seconds 10] [network...]
+    PYTHONPATH=build/release/python python bench/training.py --mnn-python PYTHON_WITH_MNN [--threads 1] lenet mobilenet_v2 resnet18
+    PYTHONPATH=build/release/python python bench/training.py --torch-python PYTHON_WITH_TORCH --shares 0.5 0.25 [--threads 1] [network...]
     PYTHONPATH=build/release/python python bench/training.py --memory 0.5 0.35 [--threads 1] [network...]
     PYTHONPATH=build/release/python python bench/training.py --save-graph resnet18.minnow resnet18      # loss and gradients, to be profiled
 
 A step is forward, backward and an update by SGD with momentum, on a batch that is in memory. Each engine runs in a process of its own; the
 processes take turns, step by step, so that both see the same machine. Memory is the peak resident set less that of the process after its
 imports: parameters, the optimizer's state, activations and gradients. Without --torch-python only Minnow runs. --memory compares steps of
-Minnow that may take a part of the memory for activations and gradients, and compute activations again.
+Minnow that may take a part of the memory for activations and gradients, and compute activations again; --shares steps that may take, in all,
+a share of torch's memory.
 """
 import argparse
 import json
@@ -143,10 +146,6 @@ def recorded_step(network, threads, memory=0, head=False):
     return step, run
 
 
-def minnow_step(network, threads):
-    return recorded_step(network, threads)[1]
-
-
 def head_table(networks, threads, seconds):
     print("| network | threads | whole min ms | head alone min ms | head / whole |")
     print("|---|---|---|---|---|")
@@ -278,21 +277,113 @@ def torch_step(network, threads):
     return run
 
 
+def mnn_step(network, threads):
+    import MNN
+    nn, F = MNN.nn, MNN.expr
+    F.lazy_eval(True)
+    F.set_global_executor_config(0, 2, threads)  # backend 0: the processor; 2: much power, so that it takes no other number of threads
+
+    class Network(nn.Module):
+        """The same layers as torch_network()'s. Lists of modules are not looked through, so each layer is an attribute."""
+
+        def __init__(self):
+            super().__init__()
+            self.layers, self.at = [], None
+
+        def layer(self, make, *arguments, **keywords):
+            if self.at is None:
+                self.layers.append(make(*arguments, **keywords))
+                setattr(self, f"layer{len(self.layers)}", self.layers[-1])
+                return self.layers[-1]
+            self.at += 1
+            return self.layers[self.at - 1]
+
+        def conv(self, x, inputs, outputs, size, stride=1, groups=1):
+            pad = size // 2
+            x = self.layer(nn.conv, inputs, outputs, [size, size], [stride, stride], [pad, pad], depthwise=groups > 1, bias=False, padding_mode=F.Padding_Mode.CAFFE)(x)
+            return self.layer(nn.batch_norm, outputs)(x)
+
+        def lenet(self, x):
+            for inputs, outputs in ((1, 20), (20, 50)):
+                x = F.max_pool(self.layer(nn.conv, inputs, outputs, [5, 5])(x), [2, 2], [2, 2])
+            x = F.reshape(F.convert(x, F.NCHW), [0, -1])
+            return self.layer(nn.linear, 500, 10)(F.relu(self.layer(nn.linear, 800, 500)(x)))
+
+        def resnet18(self, x):
+            x, channels = F.max_pool(F.relu(self.conv(x, 3, 64, 7, 2)), [3, 3], [2, 2], F.SAME), 64
+            for stage, wide in enumerate((64, 128, 256, 512)):
+                for block in range(2):
+                    stride = 2 if stage and not block else 1
+                    y = self.conv(F.relu(self.conv(x, channels, wide, 3, stride)), wide, wide, 3)
+                    x = F.relu(y + (self.conv(x, channels, wide, 1, stride) if stride > 1 else x))
+                    channels = wide
+            return self.head(x, 512)
+
+        def mobilenet_v2(self, x):
+            x, channels = F.relu6(self.conv(x, 3, 32, 3, 2)), 32
+            for expansion, wide, blocks, first_stride in STAGES:
+                for i in range(blocks):
+                    before, stride, inner = x, first_stride if i == 0 else 1, expansion * channels
+                    if expansion > 1:
+                        x = F.relu6(self.conv(x, channels, inner, 1))
+                    x = self.conv(F.relu6(self.conv(x, inner, inner, 3, stride, inner)), inner, wide, 1)
+                    x = x + before if stride == 1 and channels == wide else x
+                    channels = wide
+            return self.head(F.relu6(self.conv(x, channels, 1280, 1)), 1280)
+
+        def head(self, x, channels):
+            x = F.reshape(F.convert(F.avg_pool(x, [7, 7], [7, 7]), F.NCHW), [0, -1])
+            return self.layer(nn.linear, channels, 1000)(x)
+
+        def forward(self, x):
+            self.at = self.at if self.at is None else 0
+            y = F.softmax(getattr(self, network)(x), 1)
+            self.at = 0
+            return y
+
+    x, labels = batch_of(network)
+    net = Network()
+    data = F.placeholder(list(x.shape), F.NCHW)
+    data.write(x)
+    net.forward(F.convert(data, F.NC4HW4))  # makes the layers
+    net.train(True)
+    optimizer = MNN.optim.SGD(net, 1e-3, 0.9)
+
+    def run():
+        data = F.placeholder(list(x.shape), F.NCHW)
+        data.write(x)
+        target = F.one_hot(F.const(labels.astype("int32").tolist(), [len(labels)], F.NCHW, F.int), CLASSES[network], 1.0, 0.0)
+        loss = nn.loss.cross_entropy(net.forward(F.convert(data, F.NC4HW4)), target)
+        value = float(np.array(loss.read()).reshape(-1)[0])
+        optimizer.step(loss)
+        return value
+    return run
+
+
 def status_kb(key):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith(key + ":"))
 
 
-def work(engine, network, threads):
-    """A step for each line that comes in; its time goes out. The last line has the memory."""
+def work(engine, network, threads, memory):
+    """A step for each line that comes in; its time goes out. The last line has the memory. `memory`: bytes that Minnow may take for
+    activations and gradients; 0 for any number."""
     if engine == "torch":
         import torch
         torch.set_num_threads(threads)
         torch.ones(64, 64) @ torch.ones(64, 64)
     base = status_kb("VmRSS")
-    run = {"minnow": minnow_step, "torch": torch_step}[engine](network, threads)
-    for _ in range(2):
-        run()
+    step = None
+    if engine == "minnow":
+        step, run = recorded_step(network, threads, memory)
+    else:
+        run = {"torch": torch_step, "mnn": mnn_step}[engine](network, threads)
+    try:
+        for _ in range(2):
+            run()
+    except MemoryError as error:
+        print(json.dumps({"error": str(error)}), flush=True)
+        return
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         if line.strip() == "end":
@@ -300,22 +391,22 @@ def work(engine, network, threads):
         begin = time.perf_counter()
         loss = run()
         print(json.dumps({"seconds": time.perf_counter() - begin, "loss": loss}), flush=True)
-    print(json.dumps({"base": base * 1024, "peak": status_kb("VmHWM") * 1024}), flush=True)
+    print(json.dumps({"base": base * 1024, "peak": status_kb("VmHWM") * 1024, "arena": step.arena_bytes if step else 0}), flush=True)
 
 
 class Worker:
-    def __init__(self, python, engine, network, threads):
+    def __init__(self, python, engine, network, threads, memory=0):
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        self.process = subprocess.Popen([python, __file__, "--work", engine, network, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment)
+        self.process = subprocess.Popen([python, __file__, "--work", engine, network, str(threads), str(memory)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=environment)
         self.times = []
-        self.read()
+        self.error = self.read().get("error")
 
     def read(self):
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit("a process ended early")
-        return json.loads(line)
+        while line := self.process.stdout.readline():
+            if line.startswith("{"):  # MNN prints about the processor
+                return json.loads(line)
+        sys.exit("a process ended early")
 
     def step(self):
         self.process.stdin.write("step\n")
@@ -327,7 +418,44 @@ class Worker:
         self.process.stdin.flush()
         memory = self.read()
         self.process.wait()
+        self.arena = memory["arena"]
         return memory["peak"] - memory["base"]
+
+
+def take_turns(workers, seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(workers[0].times) < 5:
+        for worker in workers:
+            worker.step()
+
+
+def shares_table(options):
+    """Steps that take a share of torch's memory in all, by keeping fewer activations."""
+    print("| network | threads | share of torch's memory | MB | min ms | times the whole | torch MB | torch / Minnow |")
+    print("|---|---|---|---|---|---|---|---|")
+    for network in options.networks:
+        for threads in options.threads:
+            probes = [Worker(sys.executable, "minnow", network, threads), Worker(options.torch_python, "torch", network, threads)]
+            whole, theirs = (probe.end() for probe in probes)
+            workers = [Worker(sys.executable, "minnow", network, threads), Worker(options.torch_python, "torch", network, threads)]
+            parts = [None]
+            for share in options.shares:
+                limit = int(share * theirs - (whole - probes[0].arena)) if whole > share * theirs else 0
+                one = Worker(sys.executable, "minnow", network, threads, limit) if limit >= 0 else None
+                if one is None or one.error:
+                    need = f"{(whole - probes[0].arena) / 1e6:.0f} MB beside activations" if one is None else one.error
+                    print(f"| {network} b{BATCH[network]} | {threads} | {share} | not reached: {need} | | | {theirs / 1e6:.0f} | |")
+                else:
+                    workers.append(one)
+                    parts.append(share)
+            take_turns(workers, options.seconds)
+            used = [worker.end() for worker in workers]
+            times = [min(worker.times) * 1e3 for worker in workers]
+            for i, worker in enumerate(workers):
+                if i != 1:
+                    share = f"{used[i] / theirs:.2f}" if i == 0 else f"{used[i] / theirs:.2f} (asked {parts[i - 1]})"
+                    print(f"| {network} b{BATCH[network]} | {threads} | {share} | {used[i] / 1e6:.0f} | {times[i]:.1f} | {times[i] / times[0]:.2f} | "
+                          f"{theirs / 1e6:.0f} | {times[1] / times[i]:.2f} |", flush=True)
 
 
 def main():
@@ -336,6 +464,8 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=10, help="for each network and number of threads")
     parser.add_argument("--torch-python", help="a Python that has torch and numpy")
+    parser.add_argument("--mnn-python", help="a Python that has MNN and numpy, for lenet, mobilenet_v2 and resnet18")
+    parser.add_argument("--shares", type=float, nargs="+", metavar="SHARE", help="compare steps within these shares of torch's memory")
     parser.add_argument("--memory", type=float, nargs="+", metavar="PART", help="compare steps within parts of the memory")
     parser.add_argument("--head", action="store_true", help="compare steps of all parameters with those of the last layer alone")
     parser.add_argument("--save-graph", metavar="FILE", help="write the loss and the gradients of one network as a model instead")
@@ -346,24 +476,24 @@ def main():
         return head_table(options.networks, options.threads, options.seconds)
     if options.memory:
         return memory_table(options.networks, options.memory, options.threads, options.seconds)
+    if options.shares:
+        return shares_table(options)
+    peer, python = ("MNN", options.mnn_python) if options.mnn_python else ("torch", options.torch_python)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}\n")
-    print("| network | threads | Minnow min / median ms | torch min / median ms | torch / Minnow | Minnow MB | torch MB |")
+    print(f"| network | threads | Minnow min / median ms | {peer} min / median ms | {peer} / Minnow | Minnow MB | {peer} MB |")
     print("|---|---|---|---|---|---|---|")
     ratios = []
     for network in options.networks:
         for threads in options.threads:
             workers = {"minnow": Worker(sys.executable, "minnow", network, threads)}
-            if options.torch_python:
-                workers["torch"] = Worker(options.torch_python, "torch", network, threads)
-            end = time.perf_counter() + options.seconds
-            while time.perf_counter() < end or len(workers["minnow"].times) < 5:
-                for worker in workers.values():
-                    worker.step()
+            if python:
+                workers[peer] = Worker(python, peer.lower(), network, threads)
+            take_turns(list(workers.values()), options.seconds)
             row = {}
             for engine, worker in workers.items():
                 times = sorted(worker.times)
                 row[engine] = (times[0] * 1e3, times[len(times) // 2] * 1e3, worker.end() / 1e6)
-            ours, theirs = row["minnow"], row.get("torch")
+            ours, theirs = row["minnow"], row.get(peer)
             text = f"| {network} b{BATCH[network]} | {threads} | {ours[0]:.2f} / {ours[1]:.2f} | "
             if theirs:
                 ratios.append(theirs[0] / ours[0])
@@ -372,14 +502,14 @@ def main():
                 text += f"- | - | {ours[2]:.0f} | - |"
             print(text, flush=True)
     if ratios:
-        print(f"geometric mean of torch / Minnow: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}, least {min(ratios):.2f}")
+        print(f"geometric mean of {peer} / Minnow: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}, least {min(ratios):.2f}")
 
 
 if len(sys.argv) > 3 and sys.argv[1] == "--work":
     if sys.argv[2] == "minnow":
         import minnow
         from minnow import expr, optim
-    work(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    work(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
 elif __name__ == "__main__":
     import minnow
     from minnow import expr, optim
