@@ -80,7 +80,6 @@ TEST(Optimizer, errors_suggest_what_there_is) {
               HasSubstr("group \"*.bias\": there is no setting \"rate\""));
   EXPECT_EQ(creation({.name = "sgd", .clip_norm = -1}), "optimizer \"sgd\": clip_norm takes a number of at least 0, not -1");
   EXPECT_THAT(creation({.name = "lamb", .settings = {{"decoupled_weight_decay", false}}}), HasSubstr("leave decoupled_weight_decay away"));
-  EXPECT_THAT(creation({.name = "sgd", .device = Optimizer::Device::gpu}), HasSubstr("on the CPU alone"));
 }
 
 TEST(Optimizer, devices_without_a_backend_are_errors) {
