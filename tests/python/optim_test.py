@@ -151,6 +151,21 @@ class Optimizers(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "no factor"):
             optim.SGD([w], schedule=optim.lambda_schedule(wrong)).step([[1.0]])
 
+    def test_another_backend_computes_the_same(self):
+        made = []
+        for backend in ("", "reference", "cpu"):
+            w, g = np.linspace(-1, 1, 7, dtype="float32"), np.float32([1, -1, 0, 2, -3, 0.5, 0])
+            optimizer = optim.AdamW([w], lr=0.1, weight_decay=0.1, clip_norm=1.0, backend=backend)
+            for _ in range(5):
+                optimizer.step([g])
+            made.append(w)
+        for other in made[1:]:
+            np.testing.assert_allclose(made[0], other, rtol=1e-6, atol=1e-7)
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no backend "abacus"'):
+            optim.SGD([np.zeros(1)], lr=0.1, backend="abacus")
+        with self.assertRaisesRegex(NotImplementedError, "looks at whole tensors"):
+            optim.create("muon", [np.zeros((2, 2))], backend="reference")
+
     def test_settings_change(self):
         w = np.zeros(1)
         optimizer = optim.SGD([w], lr=1.0)
