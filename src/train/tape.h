@@ -2,6 +2,7 @@
 // The arithmetic of a loop on one element as a list, found by calling the loop's rule with numbers that write down what is done with them.
 // It gives the cost of a rule, and what other backends than the processor's loops compute.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,16 +30,20 @@ struct Noted {
   static Noted input();
   static Noted once(Tape::Op op, int16_t a = Tape::kZero, int16_t b = Tape::kZero, int16_t c = Tape::kZero, int16_t d = Tape::kZero);
 
-  friend Noted operator+(Noted a, Noted b) { return a.at == Tape::kZero ? b : once(Tape::Op::add, a.at, b.at); }
-  friend Noted operator-(Noted a, Noted b) { return once(Tape::Op::subtract, a.at, b.at); }
-  friend Noted operator*(Noted a, Noted b) { return once(Tape::Op::multiply, a.at, b.at); }
-  friend Noted operator/(Noted a, Noted b) { return once(Tape::Op::divide, a.at, b.at); }
-  friend Noted root(Noted a) { return once(Tape::Op::root, a.at); }
-  friend Noted size(Noted a) { return once(Tape::Op::size, a.at); }
-  friend Noted larger(Noted a, Noted b) { return once(Tape::Op::larger, a.at, b.at); }
-  friend Noted smaller(Noted a, Noted b) { return once(Tape::Op::smaller, a.at, b.at); }
-  friend Noted clamped(Noted low, Noted high, Noted x) { return once(Tape::Op::clamped, low.at, high.at, x.at); }
-  friend Noted by_sign(Noted x, Noted a, Noted b, Noted c) { return once(Tape::Op::by_sign, x.at, a.at, b.at, c.at); }
+  // Not inline: rules are compiled for each instruction set.
+  friend Noted operator+(Noted a, Noted b);
+  friend Noted operator-(Noted a, Noted b);
+  friend Noted operator*(Noted a, Noted b);
+  friend Noted operator/(Noted a, Noted b);
+  friend Noted root(Noted a);
+  friend Noted size(Noted a);
+  friend Noted larger(Noted a, Noted b);
+  friend Noted smaller(Noted a, Noted b);
+  friend Noted clamped(Noted low, Noted high, Noted x);
+  friend Noted by_sign(Noted x, Noted a, Noted b, Noted c);
 };
+
+/// The tape of a rule: weight, gradient, states, coefficients, sums.
+Tape recorded(size_t states, size_t coefficients, size_t sums, void (*update)(Noted& w, Noted g, Noted* s, const Noted* c, Noted* sums));
 
 }  // namespace minnow::train
