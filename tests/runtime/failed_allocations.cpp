@@ -86,8 +86,11 @@ extern "C" void* aligned_alloc(size_t alignment, size_t bytes) noexcept { return
 
 // Threads are refused while this is set.
 static std::atomic<bool> g_no_threads{false};
+// Clang links the sanitizer's function, which watches the thread's stack, into the program: it does not come next.
+extern "C" [[gnu::weak]] int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) noexcept;
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) noexcept {
   if (g_no_threads) return EAGAIN;
+  if (__interceptor_pthread_create) return __interceptor_pthread_create(thread, attributes, start, argument);
   static const auto real = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
   return real(thread, attributes, start, argument);
 }

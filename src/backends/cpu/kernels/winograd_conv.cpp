@@ -339,8 +339,10 @@ void WinogradConv::finish(const Place& place, float* y) const noexcept {
 void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, float* scratch) const noexcept {
   const size_t chunk = unit % chunks_;
   const Block& b = blocks_[unit / chunks_];
-  const float* v = shared + unit / chunks_ * block_floats_;
-  if (!shared_) {
+  const float* v;
+  if (shared_) {
+    v = shared + unit / chunks_ * block_floats_;
+  } else {
     float* own = scratch + product_floats_;
     for (size_t vector = 0; vector < in_vectors_; ++vector) transform_vector(b, a.x, vector, own);
     v = own;

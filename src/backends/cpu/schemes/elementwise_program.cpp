@@ -424,6 +424,7 @@ size_t ElementwiseProgram::scratch() const noexcept {
 }
 
 ElementwiseProgram::Scratch ElementwiseProgram::parts_of(float* scratch) const noexcept {
+  if (steps_.empty()) return {scratch, nullptr, nullptr, nullptr};
   float* const vectors = scratch + registers_ * kBlock;
   ChainStep* const steps = reinterpret_cast<ChainStep*>(vectors + inputs_ * kernels_->lanes);
   return {scratch, vectors, steps, reinterpret_cast<const float**>(steps + steps_.size())};
