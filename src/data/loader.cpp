@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches, prepared ahead by threads in an order that can be resumed.
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/no_memory.h"
@@ -25,16 +27,18 @@ struct DataLoader::Impl {
   int64_t samples = 0, batches = 0;  // of a pass
   // The position: all that the next batch depends on.
   int64_t pass = 0, given = 0;
-  // The pass under way. `next`: the first batch that no worker took.
+  // The pass under way. `next`: the first batch that no worker took; `made`: a ring of those that are prepared ahead.
   bool is_open = false, is_closing = false;
   std::vector<int64_t> order;
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable may_work, is_made;
-  std::map<int64_t, Made> made;
+  std::vector<std::optional<Made>> made;
   int64_t next = 0;
 
   ~Impl() { close(); }
+
+  std::optional<Made>& place_of(int64_t batch) { return made[static_cast<size_t>(batch) % made.size()]; }
 
   Sample make(int64_t batch) const {
     const int64_t begin = batch * options.batch_size, end = std::min(begin + options.batch_size, samples);
@@ -50,7 +54,7 @@ struct DataLoader::Impl {
 
   void work() {
     std::unique_lock lock(mutex);
-    const int64_t ahead = int64_t{options.workers} * options.prefetch;
+    const int64_t ahead = static_cast<int64_t>(made.size());
     while (true) {
       may_work.wait(lock, [&] { return is_closing || next == batches || next < given + ahead; });
       if (is_closing || next == batches) return;
@@ -63,7 +67,7 @@ struct DataLoader::Impl {
         result.error = std::current_exception();
       }
       lock.lock();
-      made[batch] = std::move(result);
+      place_of(batch) = std::move(result);
       is_made.notify_all();
     }
   }
@@ -74,6 +78,7 @@ struct DataLoader::Impl {
       throw InvalidArgument("the order of pass {} has {} samples, the sampler's size() is {}", pass, order.size(), samples);
     next = given;
     is_open = true;
+    made.resize(static_cast<size_t>(std::min(int64_t{options.workers} * options.prefetch, batches)));
     try {
       for (int i = 0; i < options.workers; ++i) workers.emplace_back([this] { work(); });
     } catch (...) {  // the system refused a thread
@@ -97,8 +102,9 @@ struct DataLoader::Impl {
   Sample take() {
     if (!options.workers) return make(given);
     std::unique_lock lock(mutex);
-    is_made.wait(lock, [&] { return made.count(given) != 0; });
-    Made result = std::move(made.extract(given).mapped());
+    is_made.wait(lock, [&] { return place_of(given).has_value(); });
+    Made result = std::move(*place_of(given));
+    place_of(given).reset();
     if (result.error) std::rethrow_exception(result.error);
     return std::move(result.batch);
   }
