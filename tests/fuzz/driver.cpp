@@ -18,6 +18,7 @@
 #include <iterator>
 
 #include "fuzz/complete_path.h"
+#include "support/sanitizers.h"
 
 using namespace minnow::fuzz;
 
@@ -91,8 +92,8 @@ int main(int argc, char** argv) {
   action.sa_flags = SA_ONSTACK;
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF}) sigaction(signal, &action, nullptr);
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which map terabytes
-  const rlimit memory{size_t{4} << 30, size_t{4} << 30};             // outputs are not part of a session's limit
+#if !MINNOW_SANITIZED
+  const rlimit memory{size_t{4} << 30, size_t{4} << 30};  // outputs are not part of a session's limit
   setrlimit(RLIMIT_AS, &memory);
 #endif
   const bool tell = std::getenv("FUZZ_TELL") != nullptr;  // why each file came no further

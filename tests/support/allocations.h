@@ -3,16 +3,9 @@
 #pragma once
 #include <atomic>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MINNOW_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MINNOW_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef MINNOW_COUNTS_ALLOCATIONS
-#define MINNOW_COUNTS_ALLOCATIONS 1
-#endif
+#include "support/sanitizers.h"
+
+#define MINNOW_COUNTS_ALLOCATIONS (!MINNOW_SANITIZED)
 
 namespace minnow::test {
 
