@@ -513,7 +513,7 @@ Tensor resize(const ImageView& image, Size size, Interpolation interpolation, do
   }
   const bool area = kind == Interpolation::area && !halved;
   const int count = kind == Interpolation::cubic ? 4 : kind == Interpolation::lanczos4 ? 8 : 2;
-  if (halved && count == 2 && dtype == DType::u8 && image.width() == 2 * width && image.height() == 2 * height)
+  if (halved && count == 2 && dtype == DType::u8 && image.channels() <= 4 && image.width() == 2 * width && image.height() == 2 * height)
     for_rows(height, 3 * width * image.channels(), [&](int64_t first, int64_t last) {
       for (int64_t row = first; row < last; ++row)
         resize_loops().halve8(image.row<uint8_t>(2 * row), image.row<uint8_t>(2 * row + 1), static_cast<size_t>(image.channels()),

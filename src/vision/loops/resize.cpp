@@ -200,10 +200,8 @@ void halve8(const uint8_t* a, const uint8_t* b, size_t channels, size_t n, uint8
       return halve_color<2>(a, b, n, out);
     case 3:
       return halve_color<3>(a, b, n, out);
-    case 4:
-      return halve_color<4>(a, b, n, out);
     default:
-      return halve_rest(a, b, channels, 0, n, out);
+      return halve_color<4>(a, b, n, out);
   }
 }
 

@@ -38,7 +38,7 @@ struct ResizeLoops {
   void (*down16)(const int16_t* const* rows, const int16_t* weights, int count, size_t n, uint8_t* out);
   /// in: the row's first pixel, with its border around it, and room for two vectors behind. out: room for a vector behind.
   void (*across16)(const int16_t* in, const Across16& table, int64_t channels, int16_t* out);
-  /// Means of blocks of 2 x 2 pixels, halves rounded up; n elements of the result.
+  /// Means of blocks of 2 x 2 pixels, halves rounded up; 1 to 4 channels, n elements of the result.
   void (*halve8)(const uint8_t* a, const uint8_t* b, size_t channels, size_t n, uint8_t* out);
   void (*down32)(const float* const* rows, const float* weights, int count, size_t n, float* out);
   void (*across32)(const float* in, const Across32& table, int64_t channels, float* out);
