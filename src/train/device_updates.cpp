@@ -18,13 +18,12 @@ std::string first_gpu() {
   return name == "cpu" ? std::string() : name;
 }
 
-/// The new weights and states that are not the old ones.
-std::vector<int16_t> changed_of(const Tape& tape) {
-  std::vector<int16_t> changed;
-  if (tape.weight != 0) changed.push_back(tape.weight);
+/// Calls f(value, input) for the weights and states that are not the old ones: the new value, and the number of the input that it replaces.
+template <class F>
+void for_each_change(const Tape& tape, F f) {
+  if (tape.weight != 0) f(tape.weight, 0);
   for (int16_t k = 0; k < tape.states; ++k)
-    if (const int16_t at = tape.new_states[static_cast<size_t>(k)]; at != 2 + k) changed.push_back(at);
-  return changed;
+    if (const int16_t at = tape.new_states[static_cast<size_t>(k)]; at != 2 + k) f(at, 2 + k);
 }
 
 /// The values of a tape for tensors of `count` elements: what changes, and sums.
@@ -75,7 +74,7 @@ Vars outputs_of(const Tape& tape, Vars& inputs, DType dtype, int64_t count) {
   }
   const auto value = [&](int16_t at) { return values[static_cast<size_t>(at)]; };
   Vars outputs;
-  for (const int16_t at : changed_of(tape)) outputs.push_back(value(at));
+  for_each_change(tape, [&](int16_t at, int) { outputs.push_back(value(at)); });
   for (const int16_t sum : tape.sums) outputs.push_back(expr::op("ReduceSum", {value(sum)}, {{"keepdims", int64_t{0}}}));
   return outputs;
 }
@@ -135,16 +134,10 @@ void DeviceUpdates::run(const Loop& loop, const MutableTensorView& weights, cons
   }
   const std::vector<Tensor> outputs = plan.session->run(inputs);
   size_t next = 0;
-  const auto put = [&](bool is_changed, void* to) {
-    if (!is_changed) return;
+  for_each_change(plan.tape, [&](int16_t, int input) {
     const Tensor& from = outputs[next++];
-    std::memcpy(to, from.data(), from.bytes());
-  };
-  put(plan.tape.weight != 0, weights.data());
-  for (int16_t k = 0; k < plan.tape.states; ++k) {
-    const size_t place = static_cast<size_t>(k);
-    put(plan.tape.new_states[place] != 2 + k, states[place].data());
-  }
+    std::memcpy(input ? states[static_cast<size_t>(input - 2)].data() : weights.data(), from.data(), from.bytes());
+  });
   for (size_t k = 0; k < plan.tape.sums.size(); ++k) {
     const Tensor& sum = outputs[next + k];
     sums[k] = dtype == DType::f32 ? static_cast<double>(sum.data<float>()[0]) : sum.data<double>()[0];
