@@ -212,6 +212,12 @@ class Sources(unittest.TestCase):
                     wrong.append(f"{path.relative_to(ROOT)}: includes {included}; a public header includes <minnow/...> and the standard library")
         self.assertEqual(wrong, [])
 
+    def test_the_reference_has_every_header_and_page(self):
+        headers = re.findall(r"doxygenfile:: (\S+)", (ROOT / "docs/reference/cpp.rst").read_text())
+        self.assertEqual(sorted(headers), sorted(path.name for path in (ROOT / "include/minnow").rglob("*.h")))
+        pages = re.findall(r"^ +\.\./([\w-]+)$", (ROOT / "docs/reference/index.rst").read_text(), re.MULTILINE)
+        self.assertEqual(sorted(pages), sorted(path.stem for path in (ROOT / "docs").glob("*.md")))
+
     def test_marks(self):
         wrong = []
         for path in files("src", "include", "tests", "bench", "python", "examples", "scripts", "cmake",
