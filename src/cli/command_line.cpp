@@ -72,7 +72,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-std::string quoted(const std::vector<std::string>& words) {
+std::string in_quotes(const std::vector<std::string>& words) {
   std::string list;
   for (const std::string& word : words) list += (list.empty() ? "\"" : ", \"") + word + "\"";
   return list;
@@ -82,9 +82,9 @@ std::string quoted(const std::vector<std::string>& words) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> given = app.get_subcommands();
   if (const std::vector<std::string> rest = app.remaining(); !rest.empty() && given.empty())
-    return format("there is no option {}", quoted(rest));
+    return format("there is no option {}", in_quotes(rest));
   else if (!rest.empty())
-    return format("{} stands before the command; write minnow {}, then the options", quoted(rest), given.back()->get_name());
+    return format("{} stands before the command; write minnow {}, then the options", in_quotes(rest), given.back()->get_name());
   if (given.empty()) return "a command is missing";
   const CLI::App& command = *given.back();
   const std::string& name = command.get_name();
@@ -104,7 +104,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     for (const CLI::Option* option : command.get_options())
       if (option->get_positional()) places += (places.empty() ? "" : " ") + option->get_name(true, false);
     const bool has_inputs = std::find(options.begin(), options.end(), "--input") != options.end();
-    return format("{} takes {}; {} {} too many{}", name, places.empty() ? "options alone" : places, quoted(rest),
+    return format("{} takes {}; {} {} too many{}", name, places.empty() ? "options alone" : places, in_quotes(rest),
                   rest.size() == 1 ? "is" : "are", has_inputs ? " (files with inputs are given by --input)" : "");
   }
   for (const CLI::Option* option : command.get_options()) {

@@ -3,6 +3,7 @@
 #include <minnow/data.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <random>
@@ -66,16 +67,20 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal;
   char* out = static_cast<char*>(tensor.writable().data());
-  const size_t count = static_cast<size_t>(tensor.elements());
-  for (size_t i = 0; i < count; ++i) {
-    if (is_float(dtype)) {
-      const double value = normal(generator);
-      narrow(dtype, &value, 1, out + i * size_of(dtype));
-    } else {
-      const int64_t value = static_cast<int64_t>(generator() & 1);
-      narrow(dtype, &value, 1, out + i * size_of(dtype));
+  const auto fill = [&](auto next) {
+    std::array<decltype(next()), 1024> values;
+    for (size_t count = static_cast<size_t>(tensor.elements()); count != 0;) {
+      const size_t some = std::min(count, values.size());
+      std::generate_n(values.begin(), some, next);
+      narrow(dtype, values.data(), some, out);
+      out += some * size_of(dtype);
+      count -= some;
     }
-  }
+  };
+  if (is_float(dtype))
+    fill([&] { return normal(generator); });
+  else
+    fill([&] { return static_cast<int64_t>(generator() & 1); });
   return tensor;
 }
 

@@ -29,7 +29,7 @@ namespace text_form {
 
 bool is_word(std::string_view text) { return !text.empty() && text[0] != '#' && std::all_of(text.begin(), text.end(), is_word_character); }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   const bool as_it_is = is_printable(text);  // else bytes beyond ASCII are escaped, too
   for (char c : text) {
@@ -50,7 +50,7 @@ std::string quoted(std::string_view text) {
 
 namespace {
 
-std::string word_or_quoted(std::string_view text) { return is_word(text) && text != "_" ? std::string(text) : quoted(text); }
+std::string word_or_quoted(std::string_view text) { return is_word(text) && text != "_" ? std::string(text) : in_quotes(text); }
 
 template <class T>
 std::string shortest(T value) {
@@ -74,7 +74,7 @@ std::string type_text(const ValueType& type) {
     const Dim& dim = (*type.dims)[i];
     if (i) text += ", ";
     const bool plain = is_word(dim.symbol) && dim.symbol.find_first_not_of("0123456789+-") != std::string::npos;
-    text += dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : plain ? dim.symbol : quoted(dim.symbol);
+    text += dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : plain ? dim.symbol : in_quotes(dim.symbol);
   }
   return text + ']';
 }
@@ -122,7 +122,7 @@ class Writer {
  private:
   void write(const Graph& graph, int depth) {
     text_ += "graph ";
-    if (!graph.name.empty()) text_ += quoted(graph.name) + ' ';
+    if (!graph.name.empty()) text_ += in_quotes(graph.name) + ' ';
     text_ += "{\n";
     write_statements(graph, depth + 1);
     text_.append(static_cast<size_t>(2 * depth), ' ');
@@ -136,20 +136,20 @@ class Writer {
   }
 
   void write_statements(const Graph& graph, int depth) {
-    if (!graph.source.empty() && !graph.outer) line(depth, "source " + quoted(graph.source));
+    if (!graph.source.empty() && !graph.outer) line(depth, "source " + in_quotes(graph.source));
     const Metadata& metadata = graph.metadata;
-    if (!metadata.producer.empty()) line(depth, "metadata producer " + quoted(metadata.producer));
-    if (!metadata.source_format.empty()) line(depth, "metadata source_format " + quoted(metadata.source_format));
-    if (!metadata.source_hash.empty()) line(depth, "metadata source_hash " + quoted(metadata.source_hash));
-    for (const std::string& label : metadata.labels) line(depth, "metadata label " + quoted(label));
-    for (const auto& [key, value] : metadata.properties) line(depth, "metadata property " + quoted(key) + " = " + quoted(value));
+    if (!metadata.producer.empty()) line(depth, "metadata producer " + in_quotes(metadata.producer));
+    if (!metadata.source_format.empty()) line(depth, "metadata source_format " + in_quotes(metadata.source_format));
+    if (!metadata.source_hash.empty()) line(depth, "metadata source_hash " + in_quotes(metadata.source_hash));
+    for (const std::string& label : metadata.labels) line(depth, "metadata label " + in_quotes(label));
+    for (const auto& [key, value] : metadata.properties) line(depth, "metadata property " + in_quotes(key) + " = " + in_quotes(value));
     for (const auto& input : graph.inputs()) line(depth, "input " + declared(*input));
     for (const auto& constant : graph.constants())
       line(depth, "const " + name_of_value(constant.get()) + " = " + tensor_text(*constant->constant(), inline_elements_));
     for (const State& state : graph.states()) {
       std::string content = "state " + declared(*state.current) + " = " + tensor_text(state.initial, inline_elements_);
       if (state.next) content += " next " + name_of_value(state.next);
-      if (state.name != state.current->name()) content += " as " + quoted(state.name);
+      if (state.name != state.current->name()) content += " as " + in_quotes(state.name);
       line(depth, content);
     }
     for (const Node& node : graph.nodes()) write_node(node, depth);
@@ -177,7 +177,7 @@ class Writer {
       }
       text_ += '}';
     }
-    if (!node.name().empty()) text_ += " @" + quoted(node.name());
+    if (!node.name().empty()) text_ += " @" + in_quotes(node.name());
     text_ += '\n';
   }
 
@@ -189,12 +189,12 @@ class Writer {
     };
     if (const auto* integer = std::get_if<int64_t>(&value)) text_ += shortest(*integer);
     if (const auto* number = std::get_if<float>(&value)) text_ += real(*number);
-    if (const auto* string = std::get_if<std::string>(&value)) text_ += quoted(*string);
+    if (const auto* string = std::get_if<std::string>(&value)) text_ += in_quotes(*string);
     if (const auto* tensor = std::get_if<Tensor>(&value)) text_ += tensor_text(*tensor, inline_elements_);
     if (const auto* graph = std::get_if<Subgraph>(&value)) write(**graph, depth);
     if (const auto* ints = std::get_if<Ints>(&value)) list(*ints, "ints", shortest<int64_t>);
     if (const auto* floats = std::get_if<Floats>(&value)) list(*floats, "floats", real);
-    if (const auto* strings = std::get_if<Strings>(&value)) list(*strings, "strings", [](const std::string& s) { return quoted(s); });
+    if (const auto* strings = std::get_if<Strings>(&value)) list(*strings, "strings", [](const std::string& s) { return in_quotes(s); });
     if (const auto* type = std::get_if<ValueType>(&value)) text_ += "type(" + type_text(*type) + ")";
   }
 

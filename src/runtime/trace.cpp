@@ -27,7 +27,7 @@ size_t utf8_length(std::string_view text) {
 }
 
 /// A JSON string; names may hold any bytes, and those that are no UTF-8 become "?".
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
   while (!text.empty()) {
@@ -69,14 +69,14 @@ std::string chrome_trace(const PlanReport& report) try {
       if (known == devices.end()) {
         devices.push_back(row.backend);
         events += format("{}\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":{}}}}}",
-                         events.empty() ? "" : ",", track, quoted(row.backend));
+                         events.empty() ? "" : ",", track, in_quotes(row.backend));
       }
     }
     events += format(
         "{}\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":1,\"tid\":{},"
         "\"args\":{{\"scheme\":{},\"backend\":{},\"shape\":{},\"layout\":{},\"owner\":{},\"calls\":{}}}}}",
-        events.empty() ? "" : ",", quoted(row.op + " " + row.node), quoted(row.op), start * 1e6, row.measured_seconds * 1e6, track,
-        quoted(row.scheme), quoted(row.backend), quoted(row.shape), quoted(row.layout), quoted(row.owner), row.calls);
+        events.empty() ? "" : ",", in_quotes(row.op + " " + row.node), in_quotes(row.op), start * 1e6, row.measured_seconds * 1e6, track,
+        in_quotes(row.scheme), in_quotes(row.backend), in_quotes(row.shape), in_quotes(row.layout), in_quotes(row.owner), row.calls);
   }
   return "{\"traceEvents\":[" + events + "\n],\"displayTimeUnit\":\"ms\"}\n";
 } catch (...) {

@@ -49,7 +49,7 @@ std::string identifier(std::string_view name) {
   return kKeywords.contains(result) ? result + "_" : result;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -107,7 +107,7 @@ Form form_of(const Operator& op, const AttributeSpec& attribute) {
       if (has) return {"float", number(attribute.default_number, true), true};
       return {attribute.required ? "float" : "std::optional<float>", ""};
     case AttributeKind::text:
-      return {"std::string", has && !attribute.default_text.empty() ? quoted(attribute.default_text) : "", true};
+      return {"std::string", has && !attribute.default_text.empty() ? in_quotes(attribute.default_text) : "", true};
     case AttributeKind::tensor:
       return {"Tensor", ""};
     case AttributeKind::integers:
@@ -156,7 +156,7 @@ std::pair<std::string, std::string> python_form(const Operator& op, const Attrib
       return {"float", text.substr(0, text.size() - 1)};
     }
     case AttributeKind::text:
-      if (has) return {"str", quoted(attribute.default_text)};
+      if (has) return {"str", in_quotes(attribute.default_text)};
       return {"str | None", "None"};
     case AttributeKind::tensor:
       return {"VarLike | None", "None"};
@@ -333,7 +333,7 @@ std::string python_function(const Operator& op, const std::string& name, bool ma
     auto [type, fallback] = python_form(op, attribute);
     if (attribute.required && type.ends_with(" | None")) type.resize(type.size() - 7);
     (attribute.required ? parameters : options).push_back(id + ": " + type + (attribute.required ? "" : " = " + fallback));
-    attributes += (attributes.empty() ? "" : ", ") + quoted(attribute.name) + ": " + id;
+    attributes += (attributes.empty() ? "" : ", ") + in_quotes(attribute.name) + ": " + id;
     if (!attribute.doc.empty()) described += python_text(id + ": " + std::string(attribute.doc), "    ");
   }
   for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
@@ -369,7 +369,7 @@ std::string python_function(const Operator& op, const std::string& name, bool ma
     }
   }
   text += "    r\"\"\"" + doc.substr(4) + "    \"\"\"\n";
-  text += std::string("    return ") + (many ? "_ops(" : "_op(") + quoted(op.name) + ", (" + inputs + ")" +
+  text += std::string("    return ") + (many ? "_ops(" : "_op(") + in_quotes(op.name) + ", (" + inputs + ")" +
           (many ? ", " + (counted ? std::string("outputs") : std::to_string(outputs)) : "") +
           (attributes.empty() ? "" : ", {" + attributes + "}") + ")\n";
   return text;
@@ -421,14 +421,14 @@ class Writer {
         id = fresh(id);
         const bool plain = form.type == "int64_t" || form.type == "float" || form.type == "DType";
         parameters.push_back({plain ? form.type : "const " + form.type + "&", id, ""});
-        set += "  call.set(" + quoted(attribute.name) + ", " + id + ");\n";
+        set += "  call.set(" + in_quotes(attribute.name) + ", " + id + ");\n";
         continue;
       }
       std::string doc = comment(attribute.doc, 136);
       for (size_t at = 0; (at = doc.find("///", at)) != std::string::npos; at += 5) doc.insert(at, "  ");
       members += doc + "  " + form.type + " " + id + (form.fallback.empty() ? "" : " = " + form.fallback) +
                  (form.type.starts_with("std::optional") || !form.fallback.empty() ? "" : " = {}") + ";\n";
-      set += "  call.option(" + quoted(attribute.name) + ", " + as_option(form, "options." + id) + ");\n";
+      set += "  call.option(" + in_quotes(attribute.name) + ", " + as_option(form, "options." + id) + ");\n";
     }
     for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
     if (!members.empty()) {
@@ -455,12 +455,13 @@ class Writer {
       }
       return text + ")";
     };
-    std::string body = "  static constinit express::Site site{nullptr};\n  express::Call call(site, " + quoted(op.name) + ");\n" + set;
+    std::string body = "  static constinit express::Site site{nullptr};\n  express::Call call(site, " + in_quotes(op.name) + ");\n" + set;
     for (const std::string& input : inputs) body += "  call.add(std::move(" + input + "));\n";
     const std::string doc = comment(std::string(op.doc) + " (" + std::string(op.name) + ")");
     bool plain = set.empty();  // nothing but tensors
     for (const InputSpec& input : op.inputs) plain &= input.arity != Arity::variadic;
-    std::string plain_body = "  static constinit express::Site site{nullptr};\n  return express::call_of(site, " + quoted(op.name) + ", {";
+    std::string plain_body =
+        "  static constinit express::Site site{nullptr};\n  return express::call_of(site, " + in_quotes(op.name) + ", {";
     for (const std::string& input : inputs) plain_body += (&input == inputs.data() ? "&" : ", &") + input;
     plain_body += "});";
     const auto write = [&](const std::string& result, const std::string& function, bool count, const std::string& end) {

@@ -29,7 +29,7 @@ Exprs import_assign_variable(TfliteNode& node, TypedBuilder&) {
 Exprs import_random(TfliteNode& node, TypedBuilder& p) {
   const Expr like = p.fill(node.input(0), 0, DType::f32);
   Attributes attributes;
-  const auto seed = [&](size_t field) { return node.options().number<int64_t>(field, 0); };
+  const auto seed = [&](size_t field) { return static_cast<uint64_t>(node.options().number<int64_t>(field, 0)); };
   if (seed(0) != 0 || seed(1) != 0) attributes.set("seed", static_cast<float>((seed(0) * 1000003 + seed(1)) & 0xffffff));
   return {p.op(node.rule->target, {like}, std::move(attributes))};
 }

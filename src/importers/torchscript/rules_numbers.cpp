@@ -341,7 +341,7 @@ Item import_number_min_max(Call& call, TypedBuilder&) {
 
 Item import_int(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
-  if (x.is_known()) return Item::integer(x.is(Kind::real) ? static_cast<int64_t>(std::clamp(x.real(), -9.2e18, 9.2e18)) : x.integer());
+  if (x.is_known()) return Item::integer(x.integer());
   if (x.is(Kind::real)) call.host.expect_integers(p.wrap(x.symbol()));
   if (x.is_number()) return x.is(Kind::integer) ? x : Item::symbol(Kind::integer, vector_of(call, x, DType::i64));
   if (x.is(Kind::text)) call.refuse("a text is converted to a number");

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numeric.h"
 #include "graph/expr.h"
 #include "importers/torchscript/script.h"
 
@@ -81,7 +82,7 @@ class Item {
   bool is_number() const noexcept { return kind_ == Kind::boolean || kind_ == Kind::integer || kind_ == Kind::real; }
   /// A number whose value the importer knows.
   bool is_known() const noexcept { return is_number() && !symbol_; }
-  int64_t integer() const noexcept { return kind_ == Kind::real ? static_cast<int64_t>(real_) : integer_; }
+  int64_t integer() const noexcept { return kind_ == Kind::real ? truncate(real_) : integer_; }
   double real() const noexcept { return kind_ == Kind::real ? real_ : static_cast<double>(integer_); }
   bool truth() const noexcept { return kind_ == Kind::real ? real_ != 0 : integer_ != 0; }
   Value* symbol() const noexcept { return symbol_; }

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <random>
 
 #include "base/error.h"
@@ -225,6 +226,14 @@ TEST(TorchscriptImporter, all_missing_operators_are_named) {
   EXPECT_THAT(five,
               HasSubstr("operators are not supported: aten::one (nodes \"a\", \"e\"); aten::three (node \"c\"); my::four (node \"d\"); "
                         "my::two (node \"b\"); their::five (node \"f\")"));
+}
+
+TEST(TorchscriptImporter, integers_of_numbers_beyond_all_integers_are_the_nearest) {
+  using torchscript::Item;
+  EXPECT_EQ(Item::real(1e20).integer(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(Item::real(-std::numeric_limits<double>::infinity()).integer(), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(Item::real(std::numeric_limits<double>::quiet_NaN()).integer(), 0);
+  EXPECT_EQ(Item::real(-2.75).integer(), -2);
 }
 
 TEST(TorchscriptImporter, quantized_convolutions_that_are_none_are_errors) {
