@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ops/halves.h"
 #include "passes/rewrite.h"
 
 namespace minnow {
@@ -44,6 +45,33 @@ bool may_compute_in_f32(const Node& node, const PassContext& context) {
   return narrow;
 }
 
+/// The dtype of 16 bits in which all of a graph's nodes compute; undefined: some compute in f32 or f64, or have subgraphs. Casts from inputs
+/// and to outputs do not count.
+DType only_half(const Graph& graph) {
+  DType half = DType::undefined;
+  if (graph.outer) return half;
+  for (const Node& node : graph.nodes()) {
+    for (const auto& [name, attribute] : node.attributes)
+      if (std::holds_alternative<Subgraph>(attribute)) return DType::undefined;
+    for (size_t i = 0; i < node.output_count(); ++i) {
+      const Value* output = node.output(i);
+      if (!output) continue;
+      const ValueType& type = output->type;
+      if (type.kind != ValueType::Kind::tensor || type.dtype == DType::undefined) return DType::undefined;
+      if (is_16_bit_float(type.dtype)) {
+        if (half != DType::undefined && type.dtype != half) return DType::undefined;
+        half = type.dtype;
+      } else if (is_float(type.dtype) && !(is_widening(node) && output->uses().empty())) {
+        return DType::undefined;
+      }
+    }
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (const Value* input = node.input(i); input && input->is_input() && node.op() != "Cast" && is_float(input->type.dtype) && !is_16_bit_float(input))
+        return DType::undefined;
+  }
+  return half;
+}
+
 class Widening {
  public:
   Widening(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
@@ -56,6 +84,7 @@ class Widening {
       worthwhile = worthwhile || context_.find(node)->operations;
     }
     if (!worthwhile) return;
+    if (const DType half = only_half(graph_); half != DType::undefined) note_halves(graph_, half);
     for (Node* node = graph_.first(); node;) {
       Node* next = node->next();
       if (nodes_.contains(node)) widen(*node);

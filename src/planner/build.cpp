@@ -92,6 +92,15 @@ void StepInfos::add_derived(const Step& step, const DerivedConstants& derived) {
   }
 }
 
+void StepInfos::widen(DType half) {
+  for (const ValueInfo*& input : inputs) {
+    if (!input || input->dtype != half) continue;
+    own_.push_back(*input);
+    own_.back().dtype = DType::f32, own_.back().contents = {};
+    input = &own_.back();
+  }
+}
+
 void remove_unneeded_steps(Draft& draft) {
   PlanParts& plan = draft.plan;
   std::vector<bool> needed(plan.values.size(), false);

@@ -33,6 +33,8 @@ struct StepInfos {
   StepInfos(const Step& step, const std::vector<PlanValue>& values);
   /// Adds the contents of derived constants, which `this` then owns.
   void add_derived(const Step& step, const DerivedConstants& derived);
+  /// Lets inputs of `half` look like f32, without contents.
+  void widen(DType half);
   std::vector<const ValueInfo*> inputs, outputs;
 
  private:

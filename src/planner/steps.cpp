@@ -2,6 +2,7 @@
 // From nodes to steps: inference, folding, decompositions and the cut, node after node.
 #include <algorithm>
 
+#include "ops/halves.h"
 #include "ops/infer.h"
 #include "planner/draft.h"
 
@@ -10,9 +11,22 @@ namespace {
 
 // Derived constants of so many bytes are kept from the time that schemes are asked until kernels are prepared; more are computed again.
 constexpr size_t kKeptBytes = size_t{4} << 20;
+constexpr std::string_view kFusedElementwise = "minnow.FusedElementwise";
 
 bool is_fallback(const Candidate& candidate) { return candidate.scheme->op == kAnyOperator; }
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+// The dtype of 16 bits that f32 values of the graph are to have; undefined: they stay. That of a file of f16 or bf16, where a device
+// with tensor cores computes alone.
+DType halves_for(const PlanEnvironment& environment, const PlanRequest& request) {
+  if (!kHasDevices || request.nodes.empty() || environment.wanted_backends != 1) return DType::undefined;
+  const Backend& backend = *environment.backends.front();
+  if (backend.uses_host_memory() || backend.device().pack == 1 || backend.device().precision == Precision::high) return DType::undefined;
+  return noted_halves(request.nodes.front()->graph());
+}
+
+// Whether the node computes the same with inputs of 16 bits in place of f32.
+bool takes_halves(const Operator& op) { return !op.custom && !op.infer && op.pure && op.name != "CastLike"; }
 
 std::string text_of(const std::vector<SchemeChoice::Refusal>& refusals) {
   std::string text;
@@ -30,7 +44,7 @@ void for_each_captured(const Node& node, F f) {
 class StepMaker {
  public:
   StepMaker(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft)
-      : environment_(environment), request_(request), draft_(draft), plan_(draft.plan) {
+      : environment_(environment), request_(request), draft_(draft), plan_(draft.plan), half_(halves_for(environment, request)) {
     plan_.aliases = request.aliases ? std::make_shared<ValueAliases>(*request.aliases) : std::make_shared<ValueAliases>();
     plan_.handed_over = request.handed_over;
     plan_.output_memory = request.output_memory;
@@ -95,7 +109,18 @@ class StepMaker {
     if (!step.definition)
       throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
     std::vector<ValueInfo> outputs(node.output_count());
-    if (!find_inputs(step) || !infer(step, outputs)) {
+    if (!find_inputs(step)) {
+      plan_.remaining.push_back(&node);
+      return;
+    }
+    if (half_ != DType::undefined) {
+      if (is_rounding(step)) {
+        (*plan_.aliases)[node.output(0)] = canonical(node.input(0));
+        return;
+      }
+      find_halves(step);
+    }
+    if (!infer(step, outputs)) {
       plan_.remaining.push_back(&node);
       return;
     }
@@ -113,6 +138,7 @@ class StepMaker {
     std::vector<Candidate> candidates =
         find_candidates(environment_, step, plan_.values, draft_.derived, earlier == earlier_.end() ? nullptr : earlier->second, choice);
     if (candidates.empty() || is_fallback(candidates[0]) || candidates[0].spare) {
+      if (half_ != DType::undefined && has_halves(step)) return compute_in_f32(step, first_output);
       if (step.definition->decompose && (candidates.empty() || environment_.backends.size() > 1) && decompose(step, first_output)) return;
       if (candidates.empty()) throw Unsupported("{}: no backend can compute it{}", node.where(), text_of(choice.refusals));
     }
@@ -138,15 +164,94 @@ class StepMaker {
     return known;
   }
 
+  // ---- Values that have 16 bits where the graph has f32
+
+  DType dtype_of(uint32_t v) const { return v == kNone ? DType::undefined : plan_.values[v].info.dtype; }
+  bool has_halves(const Step& step) const {
+    return std::any_of(step.inputs.begin(), step.inputs.end(), [&](uint32_t v) { return dtype_of(v) == half_; });
+  }
+  // A Cast between f32 and the 16 bits whose input has 16 bits already.
+  bool is_rounding(const Step& step) const {
+    if (step.node->op() != "Cast" || dtype_of(step.inputs[0]) != half_ || !step.node->output(0)) return false;
+    const int64_t* to = step.node->attributes.get<int64_t>("to");
+    return to && (*to == static_cast<int64_t>(DType::f32) || *to == static_cast<int64_t>(half_));
+  }
+  // Gives the step inputs of the dtypes that it takes: 16 bits if it may, else what the graph says.
+  void find_halves(Step& step) {
+    const Operator& op = *step.definition;
+    if (step.node->op() == "Cast") return;
+    const bool any = has_halves(step), fused = op.name == kFusedElementwise;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const uint32_t v = step.inputs[i];
+      const bool constant = v != kNone && plan_.values[v].place == PlanValue::Place::constant;
+      if (fused || takes_halves(op)) {
+        const InputSpec& spec = op.inputs[std::min(i, op.inputs.size() - 1)];
+        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, half_) && (constant ? any && !fused : true)) step.inputs[i] = converted(v, half_);
+      } else if (dtype_of(v) == half_ && step.node->input(i)->type.dtype == DType::f32) {
+        step.inputs[i] = converted(v, DType::f32);
+      }
+    }
+  }
+  // The value in another dtype, by a Cast.
+  uint32_t converted(uint32_t v, DType to) {
+    const auto [found, is_new] = converted_.try_emplace({v, to}, kNone);
+    if (!is_new) return found->second;
+    auto graph = std::make_unique<Graph>();
+    const PlanValue& value = plan_.values[v];
+    Value& input = graph->add_input(value.value->name(), ValueType::tensor(value.info.dtype, value.info.shape));
+    const Node& node = graph->add_node("Cast", {&input}, 1, {{"to", static_cast<int64_t>(to)}}, value.value->name());
+    (*plan_.aliases)[&input] = value.value;
+    add_as_written(std::move(graph));
+    return converted_[{v, to}] = lookup(node.output(0));
+  }
+  void add_as_written(std::unique_ptr<Graph> graph) {
+    const Graph& nodes = *graph;
+    plan_.graphs.push_back(std::move(graph));
+    const DType half = std::exchange(half_, DType::undefined);
+    for (const Node& node : nodes.nodes()) add_node(node);
+    half_ = half;
+  }
+  // Puts the node in f32, between Casts, in the place of the step.
+  void compute_in_f32(const Step& step, size_t first_output) {
+    auto graph = std::make_unique<Graph>();
+    GraphBuilder builder(*graph);
+    builder.set_stem(step.node->name().empty() ? step.node->op() : step.node->name());
+    Exprs inputs;
+    for (const uint32_t v : step.inputs) {
+      if (v == kNone) {
+        inputs.emplace_back();
+        continue;
+      }
+      const PlanValue& value = plan_.values[v];
+      Value& input = graph->add_input(value.value->name(), ValueType::tensor(value.info.dtype, value.info.shape));
+      (*plan_.aliases)[&input] = value.value;
+      inputs.push_back(builder.wrap(&input));
+      if (value.info.dtype == half_) inputs.back() = cast(inputs.back(), DType::f32);
+    }
+    Exprs results = builder.ops(step.node->op(), inputs, step.node->output_count(), step.node->attributes);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Value* output = step.node->output(i);
+      if (!output) continue;
+      if (dtype_of(step.outputs[i]) == half_) results[i] = cast(results[i], half_);
+      index_.erase(output);
+      (*plan_.aliases)[output] = results[i].value();
+    }
+    plan_.values.resize(first_output);
+    add_as_written(std::move(graph));
+  }
+
   // False if the shapes depend on values known only during a run.
   bool infer(const Step& step, std::vector<ValueInfo>& outputs) {
     const Node& node = *step.node;
     for (;;) {
-      const StepInfos infos(step, plan_.values);
+      StepInfos infos(step, plan_.values);
+      const bool fused = half_ != DType::undefined && node.op() == kFusedElementwise && has_halves(step);
+      if (fused) infos.widen(half_);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
         infer_branches(
             *environment_.operators, node, [&](const Value& value) { return plan_.values[lookup(&value)].info; }, outputs);
+        if (fused && outputs[0].dtype == DType::f32) outputs[0].dtype = half_;
         return true;
       } catch (const NeedsContents& needs) {
         const uint32_t v = step.inputs[needs.input];
@@ -258,7 +363,11 @@ class StepMaker {
 
   void find_outputs() {
     plan_.wanted = request_.outputs;
-    for (const Value* output : plan_.wanted) plan_.outputs.push_back(lookup(output));
+    for (const Value* output : plan_.wanted) {
+      uint32_t v = lookup(output);
+      if (half_ != DType::undefined && dtype_of(v) == half_ && output->type.dtype == DType::f32) v = converted(v, DType::f32);
+      plan_.outputs.push_back(v);
+    }
   }
 
   // Finds the values that the plan after the cut reads.
@@ -284,6 +393,8 @@ class StepMaker {
   std::unordered_map<const Value*, uint32_t> index_;
   std::unordered_map<const Node*, const Scheme*> earlier_;  // the schemes of PlanRequest::like
   size_t kept_bytes_ = 0;                                   // of derived constants
+  DType half_;                                              // halves_for
+  std::map<std::pair<uint32_t, DType>, uint32_t> converted_;
 };
 
 }  // namespace

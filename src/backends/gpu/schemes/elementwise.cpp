@@ -312,8 +312,70 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return result;
 }
 
+// Large tensors of 16 bits, alike or scalars: an item computes 4 pairs of neighbours, which it loads and stores as words.
+bool is_of_pairs(const NodeView& node) {
+  const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
+  const int64_t count = node.output_shape(0).elements();
+  bool any = is_half(node.output(0).dtype);
+  if (count < kMany || count % 2 != 0 || !is_real(node.output(0).dtype)) return false;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i) || ignores_input(node, i)) continue;
+    if (!is_real(node.input_dtype(i))) return false;
+    const int64_t elements = node.input_shape(i).elements();
+    if (elements != 1 && node.input_shape(i) != node.output_shape(0)) return false;
+    any = any || (elements != 1 && is_half(node.input_dtype(i)));
+  }
+  return any;
+}
+
+std::unique_ptr<Kernel> prepare_pairs(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Body body = *body_of(node, operand_names(node));
+  std::string parameters, pointers, loads, names;
+  std::vector<Given> given;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i) || ignores_input(node, i)) continue;
+    const std::string_view dtype = dialect_name(node.input_dtype(i));
+    const bool scalar = node.input_shape(i).elements() == 1, words = !scalar && node.input_dtype(i) != DType::f32;
+    const std::string memory = words ? std::string("u32") : format("MEM({})", dtype);
+    parameters += format("UPDATE({}, x{}), ", memory, i);
+    pointers += format("  USE_READ({}, x{});\n", memory, i);
+    if (scalar) {
+      names += format("        const float v{} = LOAD({}, x{}, 0);\n", i, dtype, i);
+    } else if (words) {
+      pointers += format("  u32 all{}[4];\n", i);
+      loads += format("      all{}[k] = x{}[i];\n", i, i);
+      names += format("        const float v{} = {}_to_f32((u16)(all{}[k] >> (16 * h)));\n", i, dtype, i);
+    } else {
+      pointers += format("  float all{}[8];\n", i);
+      loads += format("      all{}[2 * k] = x{}[2 * i];\n      all{}[2 * k + 1] = x{}[2 * i + 1];\n", i, i, i, i);
+      names += format("        const float v{} = all{}[2 * k + h];\n", i, i);
+    }
+    given.push_back(Given::input(i));
+  }
+  const std::string_view dtype = dialect_name(node.output(0).dtype);
+  const bool words = node.output(0).dtype != DType::f32;
+  const int64_t count = node.output_shape(0).elements() / 2;
+  given.push_back(Given::output(0));
+  given.emplace_back(count);
+  const std::string loop =
+      "  UNROLL for (int k = 0; k < 4; ++k) {\n    const int i = (GROUP(0) * 4 + k) * ITEMS(0) + ITEM(0);\n    if (i < n) {\n";
+  const std::string source =
+      format("KERNEL(elementwise)({}WRITE({}, y), const int n) {{\n{}  USE_WRITE({}, y);\n", parameters, words ? "u32" : "f32", pointers,
+             words ? "u32" : "f32") +
+      loop + loads + "    }\n  }\n" + loop + "      float both[2];\n      UNROLL for (int h = 0; h < 2; ++h) {\n" + names + body.statements +
+      format("        both[h] = {};\n      }}\n", body.result) +
+      (words ? format("      y[i] = (u32)f32_to_{}(both[0]) | (u32)f32_to_{}(both[1]) << 16;\n", dtype, dtype)
+             : std::string("      y[2 * i] = both[0];\n      y[2 * i + 1] = both[1];\n")) +
+      "    }\n  }\n}\n";
+  auto kernel = std::make_unique<Launches>(context);
+  kernel->add_1d(source, "elementwise", (count + 3) / 4, std::move(given));
+  return kernel;
+}
+
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const NodeView& node = context.node();
+  if (is_of_pairs(node)) return prepare_pairs(context);
   const Body body = *body_of(node, operand_names(node));
   Broadcast broadcast(node.output_shape(0));
   const int64_t count = node.output_shape(0).elements();

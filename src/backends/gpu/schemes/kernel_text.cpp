@@ -24,6 +24,16 @@ void KernelText::output(size_t i, std::string_view name, bool raw) {
   given_.push_back(Given::output(i));
 }
 
+void KernelText::input_words(size_t i, std::string_view name) {
+  tensor(name, DType::u32, true, static_cast<int>(i) == overwrites_ ? "UPDATE" : "READ");
+  given_.push_back(Given::input(i));
+}
+
+void KernelText::output_words(size_t i, std::string_view name) {
+  tensor(name, DType::u32, true, "WRITE");
+  given_.push_back(Given::output(i));
+}
+
 void KernelText::scratch(size_t offset, std::string_view name, std::string_view type, bool writes) {
   definitions_ += format("#define T_{} {}\n#define C_{} {}\n", name, type, name, type);
   parameters_ += format("{}{}({}, {})", parameters_.empty() ? "" : ", ", writes ? "WRITE" : "READ", type, name);

@@ -15,6 +15,9 @@ class KernelText {
   KernelText(Launches& kernel, const NodeView& node, int overwrites = -1) : kernel_(kernel), node_(node), overwrites_(overwrites) {}
   void input(size_t i, std::string_view name, bool raw = false);
   void output(size_t i, std::string_view name, bool raw = false);
+  /// Of tensors of 16-bit elements: words of two neighbours, the first one in the low half.
+  void input_words(size_t i, std::string_view name);
+  void output_words(size_t i, std::string_view name);
   /// Memory of the kernel's own; `type` is the dialect's.
   void scratch(size_t offset, std::string_view name, std::string_view type, bool writes);
   /// Numbers that the scheme made.

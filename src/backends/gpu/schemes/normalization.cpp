@@ -51,6 +51,60 @@ constexpr std::string_view kLines = R"(
   }
 )";
 
+// Each item keeps its elements of the line: WIDE neighbours, ITEMS(0) * WIDE further the next, EACH of them.
+constexpr std::string_view kHeldLines = R"(
+  LOCAL float shared[256];
+  const int row = GROUP(0), first = row * length;
+  float held[EACH];
+  float sum = 0, mean = 0;
+  UNROLL for (int j = 0; j < EACH / WIDE; ++j) {
+    const int k = (j * ITEMS(0) + ITEM(0)) * WIDE;
+#if WIDE == 2
+    const u32 word = k < length ? x[(first + k) / 2] : 0;
+    held[2 * j] = WIDENED((u16)word);
+    held[2 * j + 1] = WIDENED((u16)(word >> 16));
+    sum += held[2 * j] + held[2 * j + 1];
+#else
+    held[j] = k < length ? GET(x, first + k) : 0;
+    sum += held[j];
+#endif
+  }
+  if (CENTERED) mean = group_sum(sum, shared) / (float)length;
+  sum = 0;
+  UNROLL for (int j = 0; j < EACH / WIDE; ++j)
+    if ((j * ITEMS(0) + ITEM(0)) * WIDE < length)
+      UNROLL for (int h = 0; h < WIDE; ++h) { const float v = held[j * WIDE + h] - mean; sum += v * v; }
+  sum = group_sum(sum, shared);
+  const float root = ROOT, inverse = 1.0f / root;
+#if HAS_mean_out
+  if (ITEM(0) == 0) PUT(mean_out, row, mean);
+#endif
+#if HAS_inverse_out
+  if (ITEM(0) == 0) PUT(inverse_out, row, inverse);
+#endif
+  UNROLL for (int j = 0; j < EACH / WIDE; ++j) {
+    const int begin = (j * ITEMS(0) + ITEM(0)) * WIDE;
+    if (begin < length) {
+      UNROLL for (int h = 0; h < WIDE; ++h) {
+        const int k = begin + h, at = first + k;
+        float v = (held[j * WIDE + h] - mean) * inverse;
+#if HAS_scale
+        { PLACE_scale v *= GET(scale, AT_scale0); }
+#endif
+#if HAS_bias
+        { PLACE_bias v += GET(bias, AT_bias0); }
+#endif
+        held[j * WIDE + h] = v;
+      }
+#if WIDE == 2
+      y[(first + begin) / 2] = (u32)NARROWED(held[2 * j]) | (u32)NARROWED(held[2 * j + 1]) << 16;
+#else
+      PUT(y, first + begin, held[j]);
+#endif
+    }
+  }
+)";
+
 std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
   const NodeView& node = context.node();
   const Shape& x = node.input_shape(0);
@@ -64,10 +118,25 @@ std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
     length = by_norm ? x[axis] : x.product(axis, x.rank());
     if (by_norm) inner = x.product(axis + 1, x.rank());
   }
+  const uint32_t items = items_for(length);
+  // Lines that fit into the registers of a group are read once. Compilers but CUDA's unroll no more than 8 rounds.
+  const bool halves = node.input_dtype(0) != DType::f32 && node.output(0).dtype == node.input_dtype(0) && length % 2 == 0;
+  const int64_t wide = halves ? 2 : 1, rounds = (length + items * wide - 1) / (items * wide);
+  const bool held = !by_norm && rounds * wide <= (queue_of(context).tensor_cores() > 0 ? 32 : 8);
   auto kernel = std::make_unique<Launches>(context);
   KernelText text(*kernel, node, node.input_dtype(0) == node.output(0).dtype ? 0 : -1);
-  text.input(0, "x");
-  text.output(0, "y");
+  if (held && halves) {
+    const std::string_view dtype = dialect_name(node.input_dtype(0));
+    text.input_words(0, "x");
+    text.output_words(0, "y");
+    text.define("WIDENED(v)", format("{}_to_f32(v)", dtype));
+    text.define("NARROWED(v)", format("f32_to_{}(v)", dtype));
+  } else {
+    text.input(0, "x");
+    text.output(0, "y");
+  }
+  text.define("WIDE", wide);
+  text.define("EACH", rounds * wide);
   text.output(1, "mean_out");
   text.output(2, "inverse_out");
   text.number("length", length);
@@ -77,6 +146,11 @@ std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
     const std::string_view name = i == 1 ? "scale" : "bias";
     text.input(i, name);
     if (!node.has_input(i)) continue;
+    if (held && !by_channel && node.input_shape(i).elements() == length) {
+      text.define(format("PLACE_{}", name), "");
+      text.define(format("AT_{}0", name), "k");
+      continue;
+    }
     Broadcast places(x, i == 1 ? "s" : "b", "at");
     if (by_channel) {
       Ints strides(x.rank(), 0);
@@ -93,7 +167,8 @@ std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
   text.define("SCALED", by_norm ? 1 : 0);  // so that squares do not overflow
   text.define("SIZE(v)", magnitudes ? "fabs(v)" : "v * v");
   text.define("ROOT", magnitudes ? "sum" : by_norm ? "sqrt(sum)" : "sqrt(sum / (float)length + epsilon)");
-  text.add_groups("standardize", x.elements() / length, items_for(length), kLines, "REDUCE(group_sum, SUM)\nREDUCE(group_most, MOST)\n");
+  text.add_groups("standardize", x.elements() / length, items, held ? kHeldLines : kLines,
+                  "REDUCE(group_sum, SUM)\nREDUCE(group_most, MOST)\n");
   return kernel;
 }
 
