@@ -15,7 +15,8 @@ namespace {
 // Tiles of BM x BN sums, by warps of WM x WN; steps of 8 units along the sums, STAGES of them on their way. A unit is 16 bytes: a chunk of
 // the packed layout, or half of one of TF32. In shared memory a tile is [unit][row][16 bytes], as operands are in the device's memory: rows
 // are neighbours there and here, without conflicts between banks, and the core matrices of wgmma lie as it wants them. wgmma (compute
-// capability 9.0) multiplies from there, mma.sync from registers. Where sums are split, the last group of a tile to arrive adds the parts,
+// capability 9.0) multiplies from there while the next step is prepared, so that one stage fewer is on its way; mma.sync multiplies from
+// registers. Where sums are split, the last group of a tile to arrive adds the parts,
 // in their order.
 constexpr std::string_view kSource = R"(
 #define CH 8
@@ -23,6 +24,7 @@ constexpr std::string_view kSource = R"(
 #define THREADS ((BM / WM) * (BN / WN) * 32)
 #define MT (WM / 16)
 #define NT (WN / 8)
+#define AHEAD (STAGES - 1 - WGMMA)
 INLINE u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 INLINE void copy_16(u32 to, const void* from, bool inside) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(inside ? 16 : 0));
@@ -52,7 +54,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   const int m0 = blockIdx.y * BM, n0 = blockIdx.x * BN;
   const int group = blockIdx.z / splits, split = blockIdx.z % splits;
   const int q_begin = split * q_each, q_end = min(q_begin + q_each, Q);
-  constexpr int kPerA = BM * CH / THREADS, kPerB = BN * CH / THREADS, kStepA = THREADS / BM, kStepB = THREADS / BN;
+  constexpr int kStepA = THREADS / BM, kStepB = THREADS / BN, kPerA = CH / kStepA, kPerB = CH / kStepB;
+  const bool loads_b = THREADS % BN == 0 || item < THREADS / BN * BN;
   static_assert(!TF32 || kStepA % 2 == 0, "steps of whole chunks");
   // Each item copies chunks of one row of A and of B. Rows and columns behind the end repeat the last ones, and are not stored.
   const int a_row = item % BM, a_chunk = item / BM, b_row = item % BN, b_chunk = item / BN;
@@ -91,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
       kx = ix, ky += DH;
       if (ky == column_end) ky = iy, cb += CH;
     }
-    UNROLL for (int t = 0; t < kPerB; ++t) copy_16(b_to + stage * kStage + t * kStepB * BN * 16, wb + t * kStepB * OC, true);
+    if (loads_b) UNROLL for (int t = 0; t < kPerB; ++t) copy_16(b_to + stage * kStage + t * kStepB * BN * 16, wb + t * kStepB * OC, true);
 #else
     UNROLL for (int t = 0; t < kPerA; ++t) {
       const bool inside = q_load + a_chunk + t * kStepA < q_end && (unsigned)ky[t] < (unsigned)IH && (unsigned)kx[t] < (unsigned)IW;
@@ -103,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
         if (kx[t] == row_end) kx[t] = ix, ky[t] += DH;
       }
     }
-    UNROLL for (int t = 0; t < kPerB; ++t) {
+    if (loads_b) UNROLL for (int t = 0; t < kPerB; ++t) {
       const bool inside = q_load + b_chunk + t * kStepB < q_end;
       copy_16(b_to + stage * kStage + t * kStepB * BN * 16, inside ? wb + t * kStepB * OC : w, inside);
     }
@@ -112,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     wb += CH * OC;
   };
   const int steps = (q_end - q_begin + CH - 1) / CH;
-  _Pragma("unroll 1") for (int s = 0; s < STAGES - 1; ++s) {
+  _Pragma("unroll 1") for (int s = 0; s < AHEAD; ++s) {
     if (s < steps) load_stage(s);
     asm volatile("cp.async.commit_group;");
   }
@@ -124,12 +127,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   const u32 a_at = ((matrix / 2) * BM + wm + matrix % 2 * 8 + line) * 16;
   const u32 b_at = (BM * CH + (matrix % 2) * BN + wn + matrix / 2 * 8 + line) * 16;
 #endif
-  int stage = 0, next = STAGES - 1;
+  int stage = 0, next = AHEAD;
   _Pragma("unroll 1") for (int s = 0; s < steps; ++s) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2));
+    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1));
 #if WGMMA
     asm volatile("fence.proxy.async.shared::cta;");
-    asm volatile("wgmma.wait_group.sync.aligned 0;");
+    asm volatile("wgmma.wait_group.sync.aligned 1;");
     __syncthreads();
     asm volatile("wgmma.fence.sync.aligned;");
     UNROLL for (int k = 0; k < CH / 2; ++k) {
@@ -137,11 +140,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
       WGMMA_ASM(c, a, b)
     }
     asm volatile("wgmma.commit_group.sync.aligned;");
-    if (s + STAGES - 1 < steps) load_stage(next);
+    if (s + AHEAD < steps) load_stage(next);
     asm volatile("cp.async.commit_group;");
 #else
     __syncthreads();
-    if (s + STAGES - 1 < steps) load_stage(next);
+    if (s + AHEAD < steps) load_stage(next);
     asm volatile("cp.async.commit_group;");
     UNROLL for (int k = 0; k < CH / 2; ++k) {
       u32 a[MT][4], b[NT / 2][4];
@@ -201,8 +204,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
       if (valid && n < OC) v0 += LOAD(PLAIN_TYPE, residual, place);
       if (valid && both) v1 += LOAD(PLAIN_TYPE, residual, place + 1);
 #endif
+#if PAIRS
+      if (valid && both) ((u32*)y)[place / 2] = (u32)FROM_F32(ACT(v0)) | (u32)FROM_F32(ACT(v1)) << 16;
+#else
       if (valid && n < OC) STORE(PLAIN_TYPE, y, place, ACT(v0));
       if (valid && both) STORE(PLAIN_TYPE, y, place + 1, ACT(v1));
+#endif
 #else
       const int place = at[i][half] + j * OHW * 4;
 #if RESIDUAL && TF32
@@ -232,7 +239,7 @@ struct Tile {
   static constexpr int64_t kStepUnits = 8;
 };
 constexpr Tile kTiles[] = {
-    {64, 32, 32, 16, 4, false}, {128, 64, 32, 32, 3, false}, {128, 128, 64, 32, 3, false}, {256, 128, 16, 128, 3, true}};
+    {64, 32, 32, 16, 4, false}, {128, 64, 32, 32, 3, false}, {128, 128, 64, 32, 3, false}, {256, 128, 16, 128, 4, true}, {192, 256, 16, 256, 4, true}};
 
 struct Choice {
   Tile tile;
@@ -329,8 +336,9 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           "{}\n#define "
           "WGMMA {}\n",
           gemm.type, 2 * gemm.unit_lanes(), tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
-      format("#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define ACT(v) ({})\n",
-             is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, plain ? gemm.plain_result : gemm.type,
+      format("#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PAIRS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define ACT(v) ({})\n",
+             is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0,
+             gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0, plain ? gemm.plain_result : gemm.type,
              plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
              expression_of(gemm.activation, "(v)")) +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +

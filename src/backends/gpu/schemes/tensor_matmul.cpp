@@ -41,6 +41,18 @@ KERNEL(to_chunks)(READ(MEM(T), x), WRITE(CHUNK, y), const int M, const int K) {
 }
 )";
 
+// The same where rows are whole units of the packed type. A group brings 32 rows of 8 units through shared memory, so that neighbouring items
+// read neighbouring units and write neighbouring rows.
+constexpr std::string_view kUnits = R"(
+KERNEL(to_chunks)(READ(uint4, x), WRITE(uint4, y), const int M, const int units) {
+  __shared__ uint4 tile[8][33];
+  const int m = GROUP(0) * 32, unit = GROUP(1) * 8, item = ITEM(0);
+  if (m + item / 8 < M && unit + item % 8 < units) tile[item % 8][item / 8] = x[(m + item / 8) * units + unit + item % 8];
+  BARRIER();
+  if (m + item % 32 < M && unit + item / 32 < units) y[(unit + item / 32) * M + m + item % 32] = tile[item / 32][item % 32];
+}
+)";
+
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const NodeView& node = context.node();
   const MatMulGeometry p = MatMulGeometry::of(node);
@@ -57,8 +69,14 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   auto kernel = std::make_unique<Launches>(context);
   const int64_t count = gemm.rows * ((p.k + kPack - 1) / kPack);
   const size_t rows = context.reserve_scratch(static_cast<size_t>(count * kPack) * packed_size(gemm.type));
-  kernel->add_1d(format("#define T {}\n{}{}", dialect_name(node.input_dtype(kLeft)), chunk_definitions(gemm.type), kRows), "to_chunks",
-                 count, {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
+  const std::string_view left = dialect_name(node.input_dtype(kLeft));
+  if (left == gemm.type && p.k % kPack == 0)
+    kernel->add(std::string(kUnits), "to_chunks",
+                {static_cast<uint32_t>((gemm.rows + 31) / 32), static_cast<uint32_t>((p.k / kPack + 7) / 8), 1}, {256, 1, 1},
+                {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k / kPack});
+  else
+    kernel->add_1d(format("#define T {}\n{}{}", left, chunk_definitions(gemm.type), kRows), "to_chunks", count,
+                   {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
   gemm.a = Given::scratch(rows);
   const size_t padded = static_cast<size_t>((p.n + kPack - 1) / kPack * kPack);
   if (node.op() != "MatMul" && node.has_input(kBias)) {
