@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single kernels on an NVIDIA GPU beside cuBLASLt, cuDNN and PyTorch's own kernels, by the device's time stamps.
 
-usage: bench/device_kernels.py MINNOW [--backend cuda vulkan opencl] [--seconds 0.3] [--rounds 2]
+usage: bench/device_kernels.py MINNOW [--backend cuda vulkan opencl] [--seconds 0.3] [--rounds 2] [--dtype f16] [--only product sum]
 
 MINNOW is the command. Needs torch and onnx. Each case is a model of one node; `minnow profile` gives the time of its steps on the device, without
-copies. torch replays a CUDA graph of the same call (cuBLASLt for products, cuDNN with its search for convolutions). Minima of interleaved rounds.
+copies; where there are several, each one's microseconds stand behind its scheme. torch replays a CUDA graph of the same call (cuBLASLt for products, cuDNN with its search for convolutions). Minima of interleaved rounds.
 Cases of f16 run in f16 with f32 sums on both sides; f32 runs without TF32. Rates count a product's and a convolution's 2 m n k operations, and the
 bytes that a kernel must read and write.
 """
@@ -75,7 +75,10 @@ def minnow_seconds(command, model, backend, seconds):
     if out.returncode:
         return float("inf"), out.stdout.strip()[-200:]
     steps = [node for node in json.loads(out.stdout)["nodes"] if node["op"] != "minnow.Transfer"]
-    return sum(node["best_us"] for node in steps) / 1e6, " ".join(node["scheme"] if node["backend"] == backend else f"{node['scheme']} on {node['backend']}" for node in steps)
+    names = [node["scheme"] if node["backend"] == backend else f"{node['scheme']} on {node['backend']}" for node in steps]
+    if len(steps) > 1:
+        names = [f"{name} {node['best_us']:.1f}" for name, node in zip(names, steps)]
+    return sum(node["best_us"] for node in steps) / 1e6, ", ".join(names)
 
 
 def cases():
@@ -106,11 +109,15 @@ def main():
     parser.add_argument("--backend", nargs="+", default=["cuda"])
     parser.add_argument("--seconds", type=float, default=0.3, help="of each measurement of Minnow")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--dtype", nargs="+", choices=sorted(TYPES), default=sorted(TYPES))
+    parser.add_argument("--only", nargs="+", default=[""], help="kernels whose names contain one of these")
     arguments = parser.parse_args()
     torch.backends.cudnn.benchmark = True
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     print("| kernel | dtype | backend | Minnow us | rate | torch us | rate | torch / Minnow | schemes |\n|---|---|---|---|---|---|---|---|---|")
     for case in cases():
+        if case.dtype not in arguments.dtype or not any(part in case.name for part in arguments.only):
+            continue
         with tempfile.TemporaryDirectory() as folder:
             model = str(Path(folder) / "model.onnx")
             case.save(model)

@@ -8,6 +8,9 @@
 namespace minnow {
 namespace {
 
+// Kernels of devices read words of so many bytes, whatever the dtype.
+constexpr size_t kWordsOnDevices = 16;
+
 class Sharing {
  public:
   Sharing(const std::vector<Step>& steps, std::vector<PlanValue>& values) : steps_(steps), values_(values), members_(values.size()) {
@@ -69,6 +72,7 @@ class Sharing {
     if (place < values_[part].alias_offset) return;
     const size_t shift = place - values_[part].alias_offset;  // of the part's owner in the whole's
     if (shift + values_[inner].bytes > values_[outer].bytes) return;
+    if (values_[part].memory && shift % kWordsOnDevices != 0) return;
     for (uint32_t a : members_[inner])
       for (uint32_t b : members_[outer]) {
         if (a == part && b == whole) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "ops/halves.h"
 #include "support/passes.h"
 
 namespace minnow::test {
@@ -38,6 +39,23 @@ TEST(WidenBf16F16, roundings_in_between_go) {
                             {"widen_bf16_f16", "remove_dead_code"});
   EXPECT_EQ(r.ops(), "Cast MatMul Exp MatMul");
   EXPECT_TRUE(numbers_stay(r, 5e-2));
+}
+
+// Where every node of the file computes in 16 bits, whatever its inputs and outputs are; Resize has scales of f32.
+TEST(WidenBf16F16, files_of_one_dtype_are_noted) {
+  const auto noted = [](std::string_view middle, std::string_view end = "y = Cast(m) {to = 1}") {
+    const std::string text = format("graph {{\n input x: f32[2, 4, 6, 6]\n const random_w = f16[4, 4, 1, 1] fill 0\n const scales = f32[4] "
+                                    "[1, 1, 2, 2]\n a = Cast(x) {{to = 10}}\n c = Conv(a, random_w)\n {}\n {}\n output y\n}}",
+                                    middle, end);
+    const Rewrite r = rewrite(text, {"widen_bf16_f16", "remove_dead_code"});
+    return noted_halves(*r.after);
+  };
+  EXPECT_EQ(noted("m = Relu(c)"), DType::f16);
+  EXPECT_EQ(noted("m = Resize(c, _, scales)"), DType::f16);
+  EXPECT_EQ(noted("m = Relu(c)", "y = Exp(m)"), DType::f16);
+  EXPECT_EQ(noted("e = Cast(c) {to = 1}\n f = Exp(e)\n m = Cast(f) {to = 10}"), DType::undefined);
+  EXPECT_EQ(noted("e = Cast(c) {to = 16}\n f = Exp(e)\n m = Cast(f) {to = 10}"), DType::undefined);
+  EXPECT_EQ(noted("m = Relu(c)", "d = Cast(m) {to = 1}\n y = Add(d, x)"), DType::undefined);
 }
 
 TEST(WidenBf16F16, what_has_no_products_rounds_as_it_goes) {

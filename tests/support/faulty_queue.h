@@ -25,7 +25,7 @@ struct Faults {
   }
 };
 
-class FaultyQueue final : public gpu::Queue {
+class FaultyQueue : public gpu::Queue {
  public:
   FaultyQueue(std::shared_ptr<Backend> real, Faults& state)
       : real_(std::move(real)), queue_(static_cast<gpu::GpuBackend&>(*real_).queue()), state_(state) {}

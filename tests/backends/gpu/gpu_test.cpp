@@ -121,6 +121,32 @@ TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
   }
 }
 
+// Elementwise operators and normalizations of lines that an item, a group's registers and neither hold.
+TEST_P(Gpu, reads_words_of_16_bits_and_lines_once) {
+  const auto to = [](const Expr& x, DType dtype) { return cast(x, dtype); };
+  const std::pair<DType, std::vector<int64_t>> rows_of[] = {{DType::f32, {509, 2051}}, {DType::f16, {7, 258, 2048, 4100}}, {DType::bf16, {66}}};
+  for (const auto& [dtype, lengths] : rows_of)
+    for (const int64_t length : lengths) {
+      SCOPED_TRACE(length);
+      auto graph = std::make_unique<Graph>();
+      GraphBuilder b(*graph);
+      const int64_t rows = length > 4000 ? 100 : length > 500 ? 260 : 3;
+      const Expr x = to(b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {rows, 2, length}))), dtype);
+      const auto constant = [&, dtype = dtype](const Shape& shape, unsigned seed) { return to(b.constant(random_tensor(shape, seed)), dtype); };
+      const Expr normal = b.op("LayerNormalization", {x, constant({length}, 1), constant({length}, 2)});
+      const Expr wide = b.op("LayerNormalization", {x, constant({2, 1}, 1)}, {{"axis", int64_t{1}}});
+      const Expr image = b.op("InstanceNormalization", {x, constant({2}, 3), constant({2}, 4)});
+      const Expr sizes = b.op("RMSNormalization", {x, constant({length}, 5)});
+      const Expr y = b.op("Add", {b.op("Mul", {normal, constant({}, 6)}), x});
+      for (const Expr& each : {wide, image, sizes, y, b.op("Relu", {x})}) graph->add_output(*to(each, DType::f32).value());
+      const Model model = Model::from_graph(std::move(graph));
+      const Tensor input = random_tensor({rows, 2, length}, 7);
+      const std::vector<Tensor> found = Session(model, options).run(std::vector<TensorView>{input}),
+                                expected = Session(model).run(std::vector<TensorView>{input});
+      for (size_t i = 0; i < 5; ++i) expect_close(found[i], expected[i], dtype == DType::f32 ? 1e-5 : dtype == DType::f16 ? 4e-3 : 3e-2);
+    }
+}
+
 TEST_P(Gpu, computes_with_16_bits_at_low_precision) {
   options.precision = "low";
   const Model model = network();
