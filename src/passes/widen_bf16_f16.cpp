@@ -45,8 +45,8 @@ bool may_compute_in_f32(const Node& node, const PassContext& context) {
   return narrow;
 }
 
-/// The dtype of 16 bits in which all of a graph's nodes compute; undefined: some compute in f32 or f64, or have subgraphs. Casts from inputs
-/// and to outputs do not count.
+/// The dtype of 16 bits in which all of a graph's nodes compute; undefined: some compute in f32 or f64, or have subgraphs. Casts from
+/// inputs and to outputs do not count.
 DType only_half(const Graph& graph) {
   DType half = DType::undefined;
   if (graph.outer) return half;
@@ -66,7 +66,8 @@ DType only_half(const Graph& graph) {
       }
     }
     for (size_t i = 0; i < node.input_count(); ++i)
-      if (const Value* input = node.input(i); input && input->is_input() && node.op() != "Cast" && is_float(input->type.dtype) && !is_16_bit_float(input))
+      if (const Value* input = node.input(i);
+          input && input->is_input() && node.op() != "Cast" && is_float(input->type.dtype) && !is_16_bit_float(input))
         return DType::undefined;
   }
   return half;

@@ -186,7 +186,8 @@ class StepMaker {
       const bool constant = v != kNone && plan_.values[v].place == PlanValue::Place::constant;
       if (fused || takes_halves(op)) {
         const InputSpec& spec = op.inputs[std::min(i, op.inputs.size() - 1)];
-        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, half_) && (constant ? any && !fused : true)) step.inputs[i] = converted(v, half_);
+        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, half_) && (constant ? any && !fused : true))
+          step.inputs[i] = converted(v, half_);
       } else if (dtype_of(v) == half_ && step.node->input(i)->type.dtype == DType::f32) {
         step.inputs[i] = converted(v, DType::f32);
       }

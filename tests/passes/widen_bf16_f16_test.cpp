@@ -44,9 +44,10 @@ TEST(WidenBf16F16, roundings_in_between_go) {
 // Where every node of the file computes in 16 bits, whatever its inputs and outputs are; Resize has scales of f32.
 TEST(WidenBf16F16, files_of_one_dtype_are_noted) {
   const auto noted = [](std::string_view middle, std::string_view end = "y = Cast(m) {to = 1}") {
-    const std::string text = format("graph {{\n input x: f32[2, 4, 6, 6]\n const random_w = f16[4, 4, 1, 1] fill 0\n const scales = f32[4] "
-                                    "[1, 1, 2, 2]\n a = Cast(x) {{to = 10}}\n c = Conv(a, random_w)\n {}\n {}\n output y\n}}",
-                                    middle, end);
+    const std::string text = format(
+        "graph {{\n input x: f32[2, 4, 6, 6]\n const random_w = f16[4, 4, 1, 1] fill 0\n const scales = f32[4] "
+        "[1, 1, 2, 2]\n a = Cast(x) {{to = 10}}\n c = Conv(a, random_w)\n {}\n {}\n output y\n}}",
+        middle, end);
     const Rewrite r = rewrite(text, {"widen_bf16_f16", "remove_dead_code"});
     return noted_halves(*r.after);
   };

@@ -124,7 +124,8 @@ TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
 // Elementwise operators and normalizations of lines that an item, a group's registers and neither hold.
 TEST_P(Gpu, reads_words_of_16_bits_and_lines_once) {
   const auto to = [](const Expr& x, DType dtype) { return cast(x, dtype); };
-  const std::pair<DType, std::vector<int64_t>> rows_of[] = {{DType::f32, {509, 2051}}, {DType::f16, {7, 258, 2048, 4100}}, {DType::bf16, {66}}};
+  const std::pair<DType, std::vector<int64_t>> rows_of[] = {
+      {DType::f32, {509, 2051}}, {DType::f16, {7, 258, 2048, 4100}}, {DType::bf16, {66}}};
   for (const auto& [dtype, lengths] : rows_of)
     for (const int64_t length : lengths) {
       SCOPED_TRACE(length);
@@ -132,7 +133,9 @@ TEST_P(Gpu, reads_words_of_16_bits_and_lines_once) {
       GraphBuilder b(*graph);
       const int64_t rows = length > 4000 ? 100 : length > 500 ? 260 : 3;
       const Expr x = to(b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {rows, 2, length}))), dtype);
-      const auto constant = [&, dtype = dtype](const Shape& shape, unsigned seed) { return to(b.constant(random_tensor(shape, seed)), dtype); };
+      const auto constant = [&, dtype = dtype](const Shape& shape, unsigned seed) {
+        return to(b.constant(random_tensor(shape, seed)), dtype);
+      };
       const Expr normal = b.op("LayerNormalization", {x, constant({length}, 1), constant({length}, 2)});
       const Expr wide = b.op("LayerNormalization", {x, constant({2, 1}, 1)}, {{"axis", int64_t{1}}});
       const Expr image = b.op("InstanceNormalization", {x, constant({2}, 3), constant({2}, 4)});

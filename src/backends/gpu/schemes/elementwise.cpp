@@ -360,14 +360,13 @@ std::unique_ptr<Kernel> prepare_pairs(PrepareContext& context) {
   given.emplace_back(count);
   const std::string loop =
       "  UNROLL for (int k = 0; k < 4; ++k) {\n    const int i = (GROUP(0) * 4 + k) * ITEMS(0) + ITEM(0);\n    if (i < n) {\n";
-  const std::string source =
-      format("KERNEL(elementwise)({}WRITE({}, y), const int n) {{\n{}  USE_WRITE({}, y);\n", parameters, words ? "u32" : "f32", pointers,
-             words ? "u32" : "f32") +
-      loop + loads + "    }\n  }\n" + loop + "      float both[2];\n      UNROLL for (int h = 0; h < 2; ++h) {\n" + names + body.statements +
-      format("        both[h] = {};\n      }}\n", body.result) +
-      (words ? format("      y[i] = (u32)f32_to_{}(both[0]) | (u32)f32_to_{}(both[1]) << 16;\n", dtype, dtype)
-             : std::string("      y[2 * i] = both[0];\n      y[2 * i + 1] = both[1];\n")) +
-      "    }\n  }\n}\n";
+  const std::string source = format("KERNEL(elementwise)({}WRITE({}, y), const int n) {{\n{}  USE_WRITE({}, y);\n", parameters,
+                                    words ? "u32" : "f32", pointers, words ? "u32" : "f32") +
+                             loop + loads + "    }\n  }\n" + loop + "      float both[2];\n      UNROLL for (int h = 0; h < 2; ++h) {\n" +
+                             names + body.statements + format("        both[h] = {};\n      }}\n", body.result) +
+                             (words ? format("      y[i] = (u32)f32_to_{}(both[0]) | (u32)f32_to_{}(both[1]) << 16;\n", dtype, dtype)
+                                    : std::string("      y[2 * i] = both[0];\n      y[2 * i + 1] = both[1];\n")) +
+                             "    }\n  }\n}\n";
   auto kernel = std::make_unique<Launches>(context);
   kernel->add_1d(source, "elementwise", (count + 3) / 4, std::move(given));
   return kernel;

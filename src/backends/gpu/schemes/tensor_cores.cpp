@@ -238,8 +238,11 @@ struct Tile {
   size_t shared_bytes() const { return static_cast<size_t>((rows + columns) * kStepUnits * stages * 16); }
   static constexpr int64_t kStepUnits = 8;
 };
-constexpr Tile kTiles[] = {
-    {64, 32, 32, 16, 4, false}, {128, 64, 32, 32, 3, false}, {128, 128, 64, 32, 3, false}, {256, 128, 16, 128, 4, true}, {192, 256, 16, 256, 4, true}};
+constexpr Tile kTiles[] = {{64, 32, 32, 16, 4, false},
+                           {128, 64, 32, 32, 3, false},
+                           {128, 128, 64, 32, 3, false},
+                           {256, 128, 16, 128, 4, true},
+                           {192, 256, 16, 256, 4, true}};
 
 struct Choice {
   Tile tile;
@@ -336,11 +339,13 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           "{}\n#define "
           "WGMMA {}\n",
           gemm.type, 2 * gemm.unit_lanes(), tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
-      format("#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PAIRS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define ACT(v) ({})\n",
-             is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0,
-             gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0, plain ? gemm.plain_result : gemm.type,
-             plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
-             expression_of(gemm.activation, "(v)")) +
+      format(
+          "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PAIRS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
+          "ACT(v) ({})\n",
+          is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
+          plain ? gemm.plain_result : gemm.type,
+          plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
+          expression_of(gemm.activation, "(v)")) +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read

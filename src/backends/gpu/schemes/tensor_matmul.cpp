@@ -41,8 +41,8 @@ KERNEL(to_chunks)(READ(MEM(T), x), WRITE(CHUNK, y), const int M, const int K) {
 }
 )";
 
-// The same where rows are whole units of the packed type. A group brings 32 rows of 8 units through shared memory, so that neighbouring items
-// read neighbouring units and write neighbouring rows.
+// The same where rows are whole units of the packed type. A group brings 32 rows of 8 units through shared memory, so that neighbouring
+// items read neighbouring units and write neighbouring rows.
 constexpr std::string_view kUnits = R"(
 KERNEL(to_chunks)(READ(uint4, x), WRITE(uint4, y), const int M, const int units) {
   __shared__ uint4 tile[8][33];
