@@ -5,9 +5,14 @@
 
 namespace minnow {
 
-/// Writes the note: each f32 value of the graph is of `half`, f16 or bf16, in the file.
-void note_halves(Graph& graph, DType half);
+/// The note's key among a graph's properties. Its value is the dtype, f16 or bf16, that each f32 value of the graph has in the file.
+inline constexpr const char* kHalvesKey = "minnow.dtype";
+
 /// What the note says; undefined: there is none.
-DType noted_halves(const Graph& graph);
+inline DType noted_halves(const Graph& graph) {
+  for (const auto& [key, value] : graph.metadata.properties)
+    if (key == kHalvesKey) return value == "f16" ? DType::f16 : value == "bf16" ? DType::bf16 : DType::undefined;
+  return DType::undefined;
+}
 
 }  // namespace minnow

@@ -85,7 +85,8 @@ class Widening {
       worthwhile = worthwhile || context_.find(node)->operations;
     }
     if (!worthwhile) return;
-    if (const DType half = only_half(graph_); half != DType::undefined) note_halves(graph_, half);
+    if (const DType half = only_half(graph_); half != DType::undefined)
+      graph_.metadata.properties[kHalvesKey] = half == DType::f16 ? "f16" : "bf16";
     for (Node* node = graph_.first(); node;) {
       Node* next = node->next();
       if (nodes_.contains(node)) widen(*node);

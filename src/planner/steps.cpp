@@ -195,15 +195,21 @@ class StepMaker {
   }
   // The value in another dtype, by a Cast.
   uint32_t converted(uint32_t v, DType to) {
-    const auto [found, is_new] = converted_.try_emplace({v, to}, kNone);
-    if (!is_new) return found->second;
+    const Value* from = plan_.values[v].value;
+    if (const auto found = converted_.find(from); found != converted_.end()) return found->second;
     auto graph = std::make_unique<Graph>();
-    const PlanValue& value = plan_.values[v];
-    Value& input = graph->add_input(value.value->name(), ValueType::tensor(value.info.dtype, value.info.shape));
-    const Node& node = graph->add_node("Cast", {&input}, 1, {{"to", static_cast<int64_t>(to)}}, value.value->name());
-    (*plan_.aliases)[&input] = value.value;
+    GraphBuilder builder(*graph);
+    builder.set_stem(from->name());
+    const Value* result = cast(input_of(builder, v), to).value();
     add_as_written(std::move(graph));
-    return converted_[{v, to}] = lookup(node.output(0));
+    return converted_[from] = lookup(result);
+  }
+  // Value v as an input of the builder's graph.
+  Expr input_of(GraphBuilder& builder, uint32_t v) {
+    const PlanValue& value = plan_.values[v];
+    Value& input = builder.graph().add_input(value.value->name(), ValueType::tensor(value.info.dtype, value.info.shape));
+    (*plan_.aliases)[&input] = value.value;
+    return builder.wrap(&input);
   }
   void add_as_written(std::unique_ptr<Graph> graph) {
     const Graph& nodes = *graph;
@@ -223,11 +229,8 @@ class StepMaker {
         inputs.emplace_back();
         continue;
       }
-      const PlanValue& value = plan_.values[v];
-      Value& input = graph->add_input(value.value->name(), ValueType::tensor(value.info.dtype, value.info.shape));
-      (*plan_.aliases)[&input] = value.value;
-      inputs.push_back(builder.wrap(&input));
-      if (value.info.dtype == half_) inputs.back() = cast(inputs.back(), DType::f32);
+      inputs.push_back(input_of(builder, v));
+      if (dtype_of(v) == half_) inputs.back() = cast(inputs.back(), DType::f32);
     }
     Exprs results = builder.ops(step.node->op(), inputs, step.node->output_count(), step.node->attributes);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -395,7 +398,7 @@ class StepMaker {
   std::unordered_map<const Node*, const Scheme*> earlier_;  // the schemes of PlanRequest::like
   size_t kept_bytes_ = 0;                                   // of derived constants
   DType half_;                                              // halves_for
-  std::map<std::pair<uint32_t, DType>, uint32_t> converted_;
+  std::unordered_map<const Value*, uint32_t> converted_;    // values of one dtype in the other
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ class Halves : public testing::TestWithParam<DType> {
   // and a second output, which is f32.
   static Model network(DType half, bool noted = true) {
     auto graph = std::make_unique<Graph>();
-    if (noted) note_halves(*graph, half);
+    if (noted) graph->metadata.properties[kHalvesKey] = half == DType::f16 ? "f16" : "bf16";
     GraphBuilder b(*graph);
     const auto to = [&](const Expr& x, DType dtype) { return cast(x, dtype); };
     ValueType type = ValueType::tensor(half);

@@ -312,77 +312,30 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return result;
 }
 
-// Large tensors of 16 bits, alike or scalars: an item computes 4 pairs of neighbours, which it loads and stores as words.
+// Whether all tensors are alike, of 16 bits: then items load and store words of two neighbours.
 bool is_of_pairs(const NodeView& node) {
-  const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
-  const int64_t count = node.output_shape(0).elements();
-  bool any = is_half(node.output(0).dtype);
-  if (count < kMany || count % 2 != 0 || !is_real(node.output(0).dtype)) return false;
-  for (size_t i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i) || ignores_input(node, i)) continue;
-    if (!is_real(node.input_dtype(i))) return false;
-    const int64_t elements = node.input_shape(i).elements();
-    if (elements != 1 && node.input_shape(i) != node.output_shape(0)) return false;
-    any = any || (elements != 1 && is_half(node.input_dtype(i)));
+  bool pairs = node.output_shape(0).elements() % 2 == 0;
+  for (size_t i = 0; i <= node.input_count(); ++i) {
+    if (i < node.input_count() && (!node.has_input(i) || ignores_input(node, i))) continue;
+    const ValueInfo& info = i < node.input_count() ? node.input(i) : node.output(0);
+    pairs = pairs && info.shape == node.output_shape(0) && is_real(info.dtype) && info.dtype != DType::f32;
   }
-  return any;
-}
-
-std::unique_ptr<Kernel> prepare_pairs(PrepareContext& context) {
-  const NodeView& node = context.node();
-  const Body body = *body_of(node, operand_names(node));
-  std::string parameters, pointers, loads, names;
-  std::vector<Given> given;
-  for (size_t i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i) || ignores_input(node, i)) continue;
-    const std::string_view dtype = dialect_name(node.input_dtype(i));
-    const bool scalar = node.input_shape(i).elements() == 1, words = !scalar && node.input_dtype(i) != DType::f32;
-    const std::string memory = words ? std::string("u32") : format("MEM({})", dtype);
-    parameters += format("UPDATE({}, x{}), ", memory, i);
-    pointers += format("  USE_READ({}, x{});\n", memory, i);
-    if (scalar) {
-      names += format("        const float v{} = LOAD({}, x{}, 0);\n", i, dtype, i);
-    } else if (words) {
-      pointers += format("  u32 all{}[4];\n", i);
-      loads += format("      all{}[k] = x{}[i];\n", i, i);
-      names += format("        const float v{} = {}_to_f32((u16)(all{}[k] >> (16 * h)));\n", i, dtype, i);
-    } else {
-      pointers += format("  float all{}[8];\n", i);
-      loads += format("      all{}[2 * k] = x{}[2 * i];\n      all{}[2 * k + 1] = x{}[2 * i + 1];\n", i, i, i, i);
-      names += format("        const float v{} = all{}[2 * k + h];\n", i, i);
-    }
-    given.push_back(Given::input(i));
-  }
-  const std::string_view dtype = dialect_name(node.output(0).dtype);
-  const bool words = node.output(0).dtype != DType::f32;
-  const int64_t count = node.output_shape(0).elements() / 2;
-  given.push_back(Given::output(0));
-  given.emplace_back(count);
-  const std::string loop =
-      "  UNROLL for (int k = 0; k < 4; ++k) {\n    const int i = (GROUP(0) * 4 + k) * ITEMS(0) + ITEM(0);\n    if (i < n) {\n";
-  const std::string source = format("KERNEL(elementwise)({}WRITE({}, y), const int n) {{\n{}  USE_WRITE({}, y);\n", parameters,
-                                    words ? "u32" : "f32", pointers, words ? "u32" : "f32") +
-                             loop + loads + "    }\n  }\n" + loop + "      float both[2];\n      UNROLL for (int h = 0; h < 2; ++h) {\n" +
-                             names + body.statements + format("        both[h] = {};\n      }}\n", body.result) +
-                             (words ? format("      y[i] = (u32)f32_to_{}(both[0]) | (u32)f32_to_{}(both[1]) << 16;\n", dtype, dtype)
-                                    : std::string("      y[2 * i] = both[0];\n      y[2 * i + 1] = both[1];\n")) +
-                             "    }\n  }\n}\n";
-  auto kernel = std::make_unique<Launches>(context);
-  kernel->add_1d(source, "elementwise", (count + 3) / 4, std::move(given));
-  return kernel;
+  return pairs;
 }
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const NodeView& node = context.node();
-  if (is_of_pairs(node)) return prepare_pairs(context);
   const Body body = *body_of(node, operand_names(node));
   Broadcast broadcast(node.output_shape(0));
-  const int64_t count = node.output_shape(0).elements();
+  int64_t count = node.output_shape(0).elements();
   // In large tensors an item computes several elements, whose loads are under way at the same time.
   int64_t each = count < kMany ? 1 : 16 / static_cast<int64_t>(size_of(node.output(0).dtype));
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && !is_real(node.input_dtype(i))) each = 1;
   if (!is_real(node.output(0).dtype)) each = 1;
+  const bool pairs = each > 1 && is_of_pairs(node);
+  if (pairs) each /= 2, count /= 2;
+  const auto memory = [&](std::string_view dtype) { return pairs ? std::string("u32") : format("MEM({})", dtype); };
   std::string parameters, pointers, loads, names;
   std::vector<Given> given;
   for (size_t i = 0; i < node.input_count(); ++i)
@@ -392,15 +345,16 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i) || ignores_input(node, i)) continue;
     const std::string_view dtype = dialect_name(node.input_dtype(i));
-    parameters += format("UPDATE(MEM({}), x{}), ", dtype, i);
-    pointers += format("  USE_READ(MEM({}), x{});\n", dtype, i);
-    const std::string load = format("LOAD({}, x{}, {});\n", dtype, i, broadcast.index(s++));
+    parameters += format("UPDATE({}, x{}), ", memory(dtype), i);
+    pointers += format("  USE_READ({}, x{});\n", memory(dtype), i);
+    const std::string load = pairs ? format("x{}[i];\n", i) : format("LOAD({}, x{}, {});\n", dtype, i, broadcast.index(s++));
     if (each == 1) {
       loads += format("  const {} v{} = {}", computed_as(node.input_dtype(i)), i, load);
     } else {
-      pointers += format("  float all{}[{}];\n", i, each);
+      pointers += format("  {} all{}[{}];\n", pairs ? "u32" : "float", i, each);
       loads += format("    all{}[k] = {}", i, load);
-      names += format("    const float v{} = all{}[k];\n", i, i);
+      names += pairs ? format("    const float v{} = {}_to_f32((u16)(all{}[k] >> (16 * h)));\n", i, dtype, i)
+                     : format("    const float v{} = all{}[k];\n", i, i);
     }
     given.push_back(Given::input(i));
   }
@@ -408,9 +362,13 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   given.push_back(Given::output(0));
   given.emplace_back(count);
   broadcast.append_arguments(given);
-  std::string source = format("KERNEL(elementwise)({}WRITE(MEM({}), y), const int n{}) {{\n{}  USE_WRITE(MEM({}), y);\n", parameters, dtype,
-                              broadcast.parameters(), pointers, dtype);
-  const std::string store = format("STORE({}, y, i, {});\n", dtype, body.result);
+  std::string source = format("KERNEL(elementwise)({}WRITE({}, y), const int n{}) {{\n{}  USE_WRITE({}, y);\n", parameters, memory(dtype),
+                              broadcast.parameters(), pointers, memory(dtype));
+  std::string store = format("STORE({}, y, i, {});\n", dtype, body.result);
+  if (pairs) {
+    names = "    u32 word = 0;\n    UNROLL for (int h = 0; h < 2; ++h) {\n" + names;
+    store = format("word |= (u32)f32_to_{}({}) << (16 * h);\n    }}\n    y[i] = word;\n", dtype, body.result);
+  }
   if (each == 1) {
     source += "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n" + broadcast.coordinates() + loads +
               body.statements + "  " + store;
