@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files whose nodes all compute in f16 or bf16 are f32 graphs with a note: devices with tensor cores may then compute in 16 bits again.
 #pragma once
-#include "graph/graph.h"
+#include "ops/operator.h"
 
 namespace minnow {
 
 /// The note's key among a graph's properties. Its value is the dtype, f16 or bf16, that each f32 value of the graph has in the file.
 inline constexpr const char* kHalvesKey = "minnow.dtype";
 
-/// What the note says; undefined: there is none.
+/// The dtype in the note; undefined: there is none.
 inline DType noted_halves(const Graph& graph) {
   for (const auto& [key, value] : graph.metadata.properties)
     if (key == kHalvesKey) return value == "f16" ? DType::f16 : value == "bf16" ? DType::bf16 : DType::undefined;
   return DType::undefined;
 }
+
+inline bool is_cast(const Node& node) { return node.op() == "Cast"; }
+/// A node whose body computes in f32, whatever is read and written.
+inline bool is_fused_elementwise(const Node& node) { return node.op() == "minnow.FusedElementwise"; }
+/// Whether an operator computes the same function of 16-bit inputs in place of f32, with results of 16 bits.
+inline bool takes_halves(const Operator& op) { return !op.custom && !op.infer && op.pure && op.name != "CastLike"; }
 
 }  // namespace minnow

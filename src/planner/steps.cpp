@@ -11,7 +11,6 @@ namespace {
 
 // Derived constants of so many bytes are kept from the time that schemes are asked until kernels are prepared; more are computed again.
 constexpr size_t kKeptBytes = size_t{4} << 20;
-constexpr std::string_view kFusedElementwise = "minnow.FusedElementwise";
 
 bool is_fallback(const Candidate& candidate) { return candidate.scheme->op == kAnyOperator; }
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
@@ -24,9 +23,6 @@ DType halves_for(const PlanEnvironment& environment, const PlanRequest& request)
   if (backend.uses_host_memory() || backend.device().pack == 1 || backend.device().precision == Precision::high) return DType::undefined;
   return noted_halves(request.nodes.front()->graph());
 }
-
-// Whether the node computes the same with inputs of 16 bits in place of f32.
-bool takes_halves(const Operator& op) { return !op.custom && !op.infer && op.pure && op.name != "CastLike"; }
 
 std::string text_of(const std::vector<SchemeChoice::Refusal>& refusals) {
   std::string text;
@@ -172,15 +168,15 @@ class StepMaker {
   }
   // A Cast between f32 and the 16 bits whose input has 16 bits already.
   bool is_rounding(const Step& step) const {
-    if (step.node->op() != "Cast" || dtype_of(step.inputs[0]) != half_ || !step.node->output(0)) return false;
+    if (!is_cast(*step.node) || dtype_of(step.inputs[0]) != half_ || !step.node->output(0)) return false;
     const int64_t* to = step.node->attributes.get<int64_t>("to");
     return to && (*to == static_cast<int64_t>(DType::f32) || *to == static_cast<int64_t>(half_));
   }
   // Gives the step inputs of the dtypes that it takes: 16 bits if it may, else what the graph says.
   void find_halves(Step& step) {
     const Operator& op = *step.definition;
-    if (step.node->op() == "Cast") return;
-    const bool any = has_halves(step), fused = op.name == kFusedElementwise;
+    if (is_cast(*step.node)) return;
+    const bool any = has_halves(step), fused = is_fused_elementwise(*step.node);
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const uint32_t v = step.inputs[i];
       const bool constant = v != kNone && plan_.values[v].place == PlanValue::Place::constant;
@@ -249,7 +245,7 @@ class StepMaker {
     const Node& node = *step.node;
     for (;;) {
       StepInfos infos(step, plan_.values);
-      const bool fused = half_ != DType::undefined && node.op() == kFusedElementwise && has_halves(step);
+      const bool fused = half_ != DType::undefined && is_fused_elementwise(node) && has_halves(step);
       if (fused) infos.widen(half_);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);

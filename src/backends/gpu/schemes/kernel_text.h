@@ -15,7 +15,7 @@ class KernelText {
   KernelText(Launches& kernel, const NodeView& node, int overwrites = -1) : kernel_(kernel), node_(node), overwrites_(overwrites) {}
   void input(size_t i, std::string_view name, bool raw = false);
   void output(size_t i, std::string_view name, bool raw = false);
-  /// Of tensors of 16-bit elements: words of two neighbours, the first one in the low half.
+  /// The same for 16-bit elements, as words of two neighbours, the first one in the low half.
   void input_words(size_t i, std::string_view name);
   void output_words(size_t i, std::string_view name);
   /// Memory of the kernel's own; `type` is the dialect's.
