@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ops/halves.h"
+#include "ops/storage_dtype.h"
 #include "passes/rewrite.h"
 
 namespace minnow {
@@ -47,7 +47,7 @@ bool may_compute_in_f32(const Node& node, const PassContext& context) {
 
 /// The dtype of 16 bits in which all of a graph's nodes compute; undefined: some compute in f32 or f64, or have subgraphs. Casts from
 /// inputs and to outputs do not count.
-DType only_half(const Graph& graph) {
+DType only_dtype(const Graph& graph) {
   DType half = DType::undefined;
   if (graph.outer) return half;
   for (const Node& node : graph.nodes()) {
@@ -85,8 +85,8 @@ class Widening {
       worthwhile = worthwhile || context_.find(node)->operations;
     }
     if (!worthwhile) return;
-    if (const DType half = only_half(graph_); half != DType::undefined)
-      graph_.metadata.properties[kHalvesKey] = half == DType::f16 ? "f16" : "bf16";
+    if (const DType half = only_dtype(graph_); half != DType::undefined)
+      graph_.metadata.properties[kStorageDtypeKey] = half == DType::f16 ? "f16" : "bf16";
     for (Node* node = graph_.first(); node;) {
       Node* next = node->next();
       if (nodes_.contains(node)) widen(*node);

@@ -2,8 +2,8 @@
 // From nodes to steps: inference, folding, decompositions and the cut, node after node.
 #include <algorithm>
 
-#include "ops/halves.h"
 #include "ops/infer.h"
+#include "ops/storage_dtype.h"
 #include "planner/draft.h"
 
 namespace minnow {
@@ -17,11 +17,11 @@ bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; 
 
 // The dtype of 16 bits that f32 values of the graph are to have; undefined: they stay. That of a file of f16 or bf16, where a device
 // with tensor cores computes alone.
-DType halves_for(const PlanEnvironment& environment, const PlanRequest& request) {
+DType storage_dtype_for(const PlanEnvironment& environment, const PlanRequest& request) {
   if (!kHasDevices || request.nodes.empty() || environment.wanted_backends != 1) return DType::undefined;
   const Backend& backend = *environment.backends.front();
   if (backend.uses_host_memory() || backend.device().pack == 1 || backend.device().precision == Precision::high) return DType::undefined;
-  return noted_halves(request.nodes.front()->graph());
+  return storage_dtype(request.nodes.front()->graph());
 }
 
 std::string text_of(const std::vector<SchemeChoice::Refusal>& refusals) {
@@ -40,7 +40,7 @@ void for_each_captured(const Node& node, F f) {
 class StepMaker {
  public:
   StepMaker(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft)
-      : environment_(environment), request_(request), draft_(draft), plan_(draft.plan), half_(halves_for(environment, request)) {
+      : environment_(environment), request_(request), draft_(draft), plan_(draft.plan), storage_(storage_dtype_for(environment, request)) {
     plan_.aliases = request.aliases ? std::make_shared<ValueAliases>(*request.aliases) : std::make_shared<ValueAliases>();
     plan_.handed_over = request.handed_over;
     plan_.output_memory = request.output_memory;
@@ -109,12 +109,12 @@ class StepMaker {
       plan_.remaining.push_back(&node);
       return;
     }
-    if (half_ != DType::undefined) {
+    if (storage_ != DType::undefined) {
       if (is_rounding(step)) {
         (*plan_.aliases)[node.output(0)] = canonical(node.input(0));
         return;
       }
-      find_halves(step);
+      convert_inputs(step);
     }
     if (!infer(step, outputs)) {
       plan_.remaining.push_back(&node);
@@ -134,7 +134,7 @@ class StepMaker {
     std::vector<Candidate> candidates =
         find_candidates(environment_, step, plan_.values, draft_.derived, earlier == earlier_.end() ? nullptr : earlier->second, choice);
     if (candidates.empty() || is_fallback(candidates[0]) || candidates[0].spare) {
-      if (half_ != DType::undefined && has_halves(step)) return compute_in_f32(step, first_output);
+      if (storage_ != DType::undefined && reads_16_bits(step)) return compute_in_f32(step, first_output);
       if (step.definition->decompose && (candidates.empty() || environment_.backends.size() > 1) && decompose(step, first_output)) return;
       if (candidates.empty()) throw Unsupported("{}: no backend can compute it{}", node.where(), text_of(choice.refusals));
     }
@@ -163,28 +163,28 @@ class StepMaker {
   // ---- Values that have 16 bits where the graph has f32
 
   DType dtype_of(uint32_t v) const { return v == kNone ? DType::undefined : plan_.values[v].info.dtype; }
-  bool has_halves(const Step& step) const {
-    return std::any_of(step.inputs.begin(), step.inputs.end(), [&](uint32_t v) { return dtype_of(v) == half_; });
+  bool reads_16_bits(const Step& step) const {
+    return std::any_of(step.inputs.begin(), step.inputs.end(), [&](uint32_t v) { return dtype_of(v) == storage_; });
   }
   // A Cast between f32 and the 16 bits whose input has 16 bits already.
   bool is_rounding(const Step& step) const {
-    if (!is_cast(*step.node) || dtype_of(step.inputs[0]) != half_ || !step.node->output(0)) return false;
+    if (!is_cast(*step.node) || dtype_of(step.inputs[0]) != storage_ || !step.node->output(0)) return false;
     const int64_t* to = step.node->attributes.get<int64_t>("to");
-    return to && (*to == static_cast<int64_t>(DType::f32) || *to == static_cast<int64_t>(half_));
+    return to && (*to == static_cast<int64_t>(DType::f32) || *to == static_cast<int64_t>(storage_));
   }
   // Gives the step inputs of the dtypes that it takes: 16 bits if it may, else what the graph says.
-  void find_halves(Step& step) {
+  void convert_inputs(Step& step) {
     const Operator& op = *step.definition;
     if (is_cast(*step.node)) return;
-    const bool any = has_halves(step), fused = is_fused_elementwise(*step.node);
+    const bool any = reads_16_bits(step), fused = is_fused_elementwise(*step.node);
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const uint32_t v = step.inputs[i];
       const bool constant = v != kNone && plan_.values[v].place == PlanValue::Place::constant;
-      if (fused || takes_halves(op)) {
+      if (fused || computes_in_16_bits(op)) {
         const InputSpec& spec = op.inputs[std::min(i, op.inputs.size() - 1)];
-        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, half_) && (constant ? any && !fused : true))
-          step.inputs[i] = converted(v, half_);
-      } else if (dtype_of(v) == half_ && step.node->input(i)->type.dtype == DType::f32) {
+        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, storage_) && (constant ? any && !fused : true))
+          step.inputs[i] = converted(v, storage_);
+      } else if (dtype_of(v) == storage_ && step.node->input(i)->type.dtype == DType::f32) {
         step.inputs[i] = converted(v, DType::f32);
       }
     }
@@ -210,9 +210,9 @@ class StepMaker {
   void add_as_written(std::unique_ptr<Graph> graph) {
     const Graph& nodes = *graph;
     plan_.graphs.push_back(std::move(graph));
-    const DType half = std::exchange(half_, DType::undefined);
+    const DType half = std::exchange(storage_, DType::undefined);
     for (const Node& node : nodes.nodes()) add_node(node);
-    half_ = half;
+    storage_ = half;
   }
   // Puts the node in f32, between Casts, in the place of the step.
   void compute_in_f32(const Step& step, size_t first_output) {
@@ -226,13 +226,13 @@ class StepMaker {
         continue;
       }
       inputs.push_back(input_of(builder, v));
-      if (dtype_of(v) == half_) inputs.back() = cast(inputs.back(), DType::f32);
+      if (dtype_of(v) == storage_) inputs.back() = cast(inputs.back(), DType::f32);
     }
     Exprs results = builder.ops(step.node->op(), inputs, step.node->output_count(), step.node->attributes);
     for (size_t i = 0; i < results.size(); ++i) {
       const Value* output = step.node->output(i);
       if (!output) continue;
-      if (dtype_of(step.outputs[i]) == half_) results[i] = cast(results[i], half_);
+      if (dtype_of(step.outputs[i]) == storage_) results[i] = cast(results[i], storage_);
       index_.erase(output);
       (*plan_.aliases)[output] = results[i].value();
     }
@@ -245,13 +245,13 @@ class StepMaker {
     const Node& node = *step.node;
     for (;;) {
       StepInfos infos(step, plan_.values);
-      const bool fused = half_ != DType::undefined && is_fused_elementwise(node) && has_halves(step);
-      if (fused) infos.widen(half_);
+      const bool fused = storage_ != DType::undefined && is_fused_elementwise(node) && reads_16_bits(step);
+      if (fused) infos.widen(storage_);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
         infer_branches(
             *environment_.operators, node, [&](const Value& value) { return plan_.values[lookup(&value)].info; }, outputs);
-        if (fused && outputs[0].dtype == DType::f32) outputs[0].dtype = half_;
+        if (fused && outputs[0].dtype == DType::f32) outputs[0].dtype = storage_;
         return true;
       } catch (const NeedsContents& needs) {
         const uint32_t v = step.inputs[needs.input];
@@ -365,7 +365,7 @@ class StepMaker {
     plan_.wanted = request_.outputs;
     for (const Value* output : plan_.wanted) {
       uint32_t v = lookup(output);
-      if (half_ != DType::undefined && dtype_of(v) == half_ && output->type.dtype == DType::f32) v = converted(v, DType::f32);
+      if (storage_ != DType::undefined && dtype_of(v) == storage_ && output->type.dtype == DType::f32) v = converted(v, DType::f32);
       plan_.outputs.push_back(v);
     }
   }
@@ -393,7 +393,7 @@ class StepMaker {
   std::unordered_map<const Value*, uint32_t> index_;
   std::unordered_map<const Node*, const Scheme*> earlier_;  // the schemes of PlanRequest::like
   size_t kept_bytes_ = 0;                                   // of derived constants
-  DType half_;                                              // halves_for
+  DType storage_;                                           // storage_dtype_for
   std::unordered_map<const Value*, uint32_t> converted_;    // values of one dtype in the other
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "ops/halves.h"
+#include "ops/storage_dtype.h"
 #include "support/passes.h"
 
 namespace minnow::test {
@@ -49,7 +49,7 @@ TEST(WidenBf16F16, files_of_one_dtype_are_noted) {
         "[1, 1, 2, 2]\n a = Cast(x) {{to = 10}}\n c = Conv(a, random_w)\n {}\n {}\n output y\n}}",
         middle, end);
     const Rewrite r = rewrite(text, {"widen_bf16_f16", "remove_dead_code"});
-    return noted_halves(*r.after);
+    return storage_dtype(*r.after);
   };
   EXPECT_EQ(noted("m = Relu(c)"), DType::f16);
   EXPECT_EQ(noted("m = Resize(c, _, scales)"), DType::f16);

@@ -313,14 +313,14 @@ Estimate estimate(const NodeView& node, const Device& device) {
 }
 
 // Whether all tensors are alike, of 16 bits: then items load and store words of two neighbours.
-bool is_of_pairs(const NodeView& node) {
-  bool pairs = node.output_shape(0).elements() % 2 == 0;
+bool is_of_words(const NodeView& node) {
+  bool words = node.output_shape(0).elements() % 2 == 0;
   for (size_t i = 0; i <= node.input_count(); ++i) {
     if (i < node.input_count() && (!node.has_input(i) || ignores_input(node, i))) continue;
     const ValueInfo& info = i < node.input_count() ? node.input(i) : node.output(0);
-    pairs = pairs && info.shape == node.output_shape(0) && is_real(info.dtype) && info.dtype != DType::f32;
+    words = words && info.shape == node.output_shape(0) && is_real(info.dtype) && info.dtype != DType::f32;
   }
-  return pairs;
+  return words;
 }
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
@@ -333,9 +333,9 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && !is_real(node.input_dtype(i))) each = 1;
   if (!is_real(node.output(0).dtype)) each = 1;
-  const bool pairs = each > 1 && is_of_pairs(node);
-  if (pairs) each /= 2, count /= 2;
-  const auto memory = [&](std::string_view dtype) { return pairs ? std::string("u32") : format("MEM({})", dtype); };
+  const bool words = each > 1 && is_of_words(node);
+  if (words) each /= 2, count /= 2;
+  const auto memory = [&](std::string_view dtype) { return words ? std::string("u32") : format("MEM({})", dtype); };
   std::string parameters, pointers, loads, names;
   std::vector<Given> given;
   for (size_t i = 0; i < node.input_count(); ++i)
@@ -347,13 +347,13 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
     const std::string_view dtype = dialect_name(node.input_dtype(i));
     parameters += format("UPDATE({}, x{}), ", memory(dtype), i);
     pointers += format("  USE_READ({}, x{});\n", memory(dtype), i);
-    const std::string load = pairs ? format("x{}[i];\n", i) : format("LOAD({}, x{}, {});\n", dtype, i, broadcast.index(s++));
+    const std::string load = words ? format("x{}[i];\n", i) : format("LOAD({}, x{}, {});\n", dtype, i, broadcast.index(s++));
     if (each == 1) {
       loads += format("  const {} v{} = {}", computed_as(node.input_dtype(i)), i, load);
     } else {
-      pointers += format("  {} all{}[{}];\n", pairs ? "u32" : "float", i, each);
+      pointers += format("  {} all{}[{}];\n", words ? "u32" : "float", i, each);
       loads += format("    all{}[k] = {}", i, load);
-      names += pairs ? format("    const float v{} = {}_to_f32((u16)(all{}[k] >> (16 * h)));\n", i, dtype, i)
+      names += words ? format("    const float v{} = {}_to_f32((u16)(all{}[k] >> (16 * h)));\n", i, dtype, i)
                      : format("    const float v{} = all{}[k];\n", i, i);
     }
     given.push_back(Given::input(i));
@@ -365,7 +365,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   std::string source = format("KERNEL(elementwise)({}WRITE({}, y), const int n{}) {{\n{}  USE_WRITE({}, y);\n", parameters, memory(dtype),
                               broadcast.parameters(), pointers, memory(dtype));
   std::string store = format("STORE({}, y, i, {});\n", dtype, body.result);
-  if (pairs) {
+  if (words) {
     names = "    u32 word = 0;\n    UNROLL for (int h = 0; h < 2; ++h) {\n" + names;
     store = format("word |= (u32)f32_to_{}({}) << (16 * h);\n    }}\n    y[i] = word;\n", dtype, body.result);
   }

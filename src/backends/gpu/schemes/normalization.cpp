@@ -120,12 +120,12 @@ std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
   }
   const uint32_t items = items_for(length);
   // Lines that fit into the registers of a group are read once. Compilers but CUDA's unroll no more than 8 rounds.
-  const bool halves = node.input_dtype(0) != DType::f32 && node.output(0).dtype == node.input_dtype(0) && length % 2 == 0;
-  const int64_t wide = halves ? 2 : 1, rounds = (length + items * wide - 1) / (items * wide);
+  const bool words = node.input_dtype(0) != DType::f32 && node.output(0).dtype == node.input_dtype(0) && length % 2 == 0;
+  const int64_t wide = words ? 2 : 1, rounds = (length + items * wide - 1) / (items * wide);
   const bool held = !by_norm && rounds * wide <= (queue_of(context).tensor_cores() > 0 ? 32 : 8);
   auto kernel = std::make_unique<Launches>(context);
   KernelText text(*kernel, node, node.input_dtype(0) == node.output(0).dtype ? 0 : -1);
-  if (held && halves) {
+  if (held && words) {
     const std::string_view dtype = dialect_name(node.input_dtype(0));
     text.input_words(0, "x");
     text.output_words(0, "y");

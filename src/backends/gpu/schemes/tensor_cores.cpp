@@ -204,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
       if (valid && n < OC) v0 += LOAD(PLAIN_TYPE, residual, place);
       if (valid && both) v1 += LOAD(PLAIN_TYPE, residual, place + 1);
 #endif
-#if PAIRS
+#if WORDS
       if (valid && both) ((u32*)y)[place / 2] = (u32)FROM_F32(ACT(v0)) | (u32)FROM_F32(ACT(v1)) << 16;
 #else
       if (valid && n < OC) STORE(PLAIN_TYPE, y, place, ACT(v0));
@@ -340,7 +340,7 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           "WGMMA {}\n",
           gemm.type, 2 * gemm.unit_lanes(), tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
       format(
-          "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define PAIRS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
+          "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
           "ACT(v) ({})\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,

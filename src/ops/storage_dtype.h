@@ -6,12 +6,12 @@
 namespace minnow {
 
 /// The note's key among a graph's properties. Its value is the dtype, f16 or bf16, that each f32 value of the graph has in the file.
-inline constexpr const char* kHalvesKey = "minnow.dtype";
+inline constexpr const char* kStorageDtypeKey = "minnow.dtype";
 
 /// The dtype in the note; undefined: there is none.
-inline DType noted_halves(const Graph& graph) {
+inline DType storage_dtype(const Graph& graph) {
   for (const auto& [key, value] : graph.metadata.properties)
-    if (key == kHalvesKey) return value == "f16" ? DType::f16 : value == "bf16" ? DType::bf16 : DType::undefined;
+    if (key == kStorageDtypeKey) return value == "f16" ? DType::f16 : value == "bf16" ? DType::bf16 : DType::undefined;
   return DType::undefined;
 }
 
@@ -19,6 +19,6 @@ inline bool is_cast(const Node& node) { return node.op() == "Cast"; }
 /// A node whose body computes in f32, whatever is read and written.
 inline bool is_fused_elementwise(const Node& node) { return node.op() == "minnow.FusedElementwise"; }
 /// Whether an operator computes the same function of 16-bit inputs in place of f32, with results of 16 bits.
-inline bool takes_halves(const Operator& op) { return !op.custom && !op.infer && op.pure && op.name != "CastLike"; }
+inline bool computes_in_16_bits(const Operator& op) { return !op.custom && !op.infer && op.pure && op.name != "CastLike"; }
 
 }  // namespace minnow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs of f16 on a device with tensor cores keep 16 bits in memory. The device here is OpenCL's, which says that it has such cores, but
 // not the packed layout that their kernels want; so the plain kernels compute.
-#include "ops/halves.h"
+#include "ops/storage_dtype.h"
 
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
@@ -40,7 +40,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, unsigned seed) {
   return made;
 }
 
-class Halves : public testing::TestWithParam<DType> {
+class StorageDtype : public testing::TestWithParam<DType> {
  protected:
   void SetUp() override {
     try {
@@ -63,7 +63,7 @@ class Halves : public testing::TestWithParam<DType> {
   // and a second output, which is f32.
   static Model network(DType half, bool noted = true) {
     auto graph = std::make_unique<Graph>();
-    if (noted) graph->metadata.properties[kHalvesKey] = half == DType::f16 ? "f16" : "bf16";
+    if (noted) graph->metadata.properties[kStorageDtypeKey] = half == DType::f16 ? "f16" : "bf16";
     GraphBuilder b(*graph);
     const auto to = [&](const Expr& x, DType dtype) { return cast(x, dtype); };
     ValueType type = ValueType::tensor(half);
@@ -103,7 +103,7 @@ class Halves : public testing::TestWithParam<DType> {
   SessionOptions options;
 };
 
-TEST_P(Halves, stay_in_memory_and_compute_as_the_processor_does) {
+TEST_P(StorageDtype, stay_in_memory_and_compute_as_the_processor_does) {
   const Model model = network(GetParam());
   Session device(model, options), processor(model);
   const double tolerance = GetParam() == DType::f16 ? 4e-3 : 3e-2;
@@ -117,16 +117,16 @@ TEST_P(Halves, stay_in_memory_and_compute_as_the_processor_does) {
       for (size_t i = 0; i < is.size(); ++i) ASSERT_NEAR(is[i], should[i], tolerance * (1 + std::abs(should[i]))) << k << " " << i;
     }
   }
-  size_t halves = 0;
+  size_t count = 0;
   for (const PlanRow& row : device.plan_report().rows) {
     if (row.op != "minnow.FusedConv" && row.op != "Conv") continue;
     EXPECT_EQ(row.output_bytes, 3u * 8 * 9 * 11 * 2) << row.op;
-    ++halves;
+    ++count;
   }
-  EXPECT_EQ(halves, 2u);
+  EXPECT_EQ(count, 2u);
 }
 
-TEST_P(Halves, become_f32_without_the_note_and_at_high_precision) {
+TEST_P(StorageDtype, become_f32_without_the_note_and_at_high_precision) {
   const Tensor x = random_tensor(GetParam(), {1, 3, 9, 11}, 7);
   for (const bool noted : {false, true}) {
     options.precision = noted ? "high" : "normal";
@@ -136,7 +136,7 @@ TEST_P(Halves, become_f32_without_the_note_and_at_high_precision) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, Halves, testing::Values(DType::f16, DType::bf16),
+INSTANTIATE_TEST_SUITE_P(Dtypes, StorageDtype, testing::Values(DType::f16, DType::bf16),
                          [](const auto& info) { return std::string(info.param == DType::f16 ? "f16" : "bf16"); });
 
 }  // namespace
