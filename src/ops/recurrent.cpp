@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RNN, GRU and LSTM: the cells, over the loops of recurrent_common.cpp.
+// RNN, GRU and LSTM: the cells, over the loops of loops/recurrent.cpp.
 #include "ops/recurrent.h"
 #include "ops/gradient.h"
 #include "ops/operator_table.h"
