@@ -11,7 +11,7 @@
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
-#include "backends/cpu/kernels/winograd_axis.h"
+#include "backends/cpu/winograd_axis.h"
 #include "base/memory.h"
 
 namespace minnow::cpu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/winograd_axis.h"
+#include "backends/cpu/winograd_axis.h"
 
 #include <algorithm>
 #include <cmath>
