@@ -181,21 +181,27 @@ void convert(const void* from, size_t count, void* to) {
   MINNOW_INDEPENDENT
   for (size_t i = 0; i < count; ++i) y[i] = static_cast<To>(x[i]);
 }
+/// To integers of no more bits, signed and unsigned numbers convert alike.
+template <class From, class To>
+MappingLoop to_integer() {
+  using Bits = std::make_unsigned_t<From>;
+  return convert<std::conditional_t<sizeof(To) <= sizeof(From), Bits, From>, To>;
+}
 template <class From>
 MappingLoop conversion_from(DType to) {
   switch (to) {
     case DType::i8:
     case DType::u8:
-      return convert<From, uint8_t>;
+      return to_integer<From, uint8_t>();
     case DType::i16:
     case DType::u16:
-      return convert<From, uint16_t>;
+      return to_integer<From, uint16_t>();
     case DType::i32:
     case DType::u32:
-      return convert<From, uint32_t>;
+      return to_integer<From, uint32_t>();
     case DType::i64:
     case DType::u64:
-      return convert<From, uint64_t>;
+      return to_integer<From, uint64_t>();
     case DType::f32:
       return convert<From, float>;
     case DType::f64:
