@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -63,6 +64,9 @@ void apply(const float* a, const float* b, float* y, size_t count) {
 #else
 template <class F, BinaryForm kForm>
 void apply(const float* a, const float* b, float* y, size_t count) {
+  constexpr bool kCommutes = std::is_same_v<F, Add> || std::is_same_v<F, Multiply> || std::is_same_v<F, Equal>;
+  if constexpr (kCommutes && kForm == BinaryForm::a_scalar) return apply<F, BinaryForm::b_scalar>(b, a, y, count);
+  if constexpr (kCommutes && kForm == BinaryForm::a_lanes) return apply<F, BinaryForm::b_lanes>(b, a, y, count);
   const D d;
   constexpr bool kFixedA = kForm == BinaryForm::a_scalar || kForm == BinaryForm::a_lanes;
   constexpr bool kFixedB = kForm == BinaryForm::b_scalar || kForm == BinaryForm::b_lanes;
