@@ -188,6 +188,43 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
 }
 
 #if !MINNOW_SMALL
+// A tile with sums in steps, for fewer rows than balanced parts of an image have: the factors, the tile into a buffer (sums may read what
+// the tile overwrites), and the sums row by row.
+void sum_in_steps(const Tile& tile, int rows, TileFunction packed) {
+  const D d;
+  const size_t weights = tile.make.from ? tile.blocks * kLanes * 2 * kLanes : 0;
+  for (size_t at = 0; at < weights; at += 4 * 2 * kLanes) make_weights<2>(tile.make, at);
+  const int half = (rows + 1) / 2;
+  alignas(64) float products[kRows2 * 2 * kLanes];
+  Tile t = tile;
+  for (int r = 0; tile.accumulate && r < rows; ++r) {
+    const float* y = tile.y[r < half ? 0 : 1] + (r < half ? r : r - half) * tile.pixel_stride;
+    for (int n = 0; n < 2; ++n) hn::Store(hn::LoadU(d, y + n * tile.vector_stride), d, products + (2 * r + n) * kLanes);
+  }
+  t.finish = false;
+  t.y[0] = products, t.y[1] = products + half * 2 * kLanes;
+  t.pixel_stride = 2 * kLanes, t.vector_stride = kLanes;
+  packed(t);
+  t = tile;
+  for (int r = 0; r < rows; ++r) {
+    const int run = r < half ? 0 : 1;
+    const ptrdiff_t at = (r - run * half) * tile.pixel_stride;
+    t.y[0] = tile.y[run] + at;
+    if (tile.add[0]) t.add[0] = tile.add[run] + at;
+    V sum[1][2] = {{hn::Load(d, products + 2 * r * kLanes), hn::Load(d, products + (2 * r + 1) * kLanes)}};
+    add_sums<1, 2>(t.sums, sum);
+    end<1, 2>(t, sum);
+    for (TileSums::Level& level : t.sums.levels) {
+      if (level.also) level.also += kLanes;
+      if (level.add) level.add += kLanes;
+    }
+  }
+}
+template <int R>
+void summed_in_steps(const Tile& t) {
+  sum_in_steps(t, R, packed_tile<R, 2, false>);
+}
+
 void strassen_sums(const float* const (&a)[4], float* const (&s)[4], size_t vectors) {
   const D d;
   for (size_t i = 0; i < vectors * kLanes; i += kLanes) {
@@ -283,10 +320,10 @@ void plain_parts(const Tile& t) {
   static constexpr Parts kParts{{nullptr, plain_tile<1, N>, plain_tile<2, N>, nullptr, plain_tile<4, N>}, 1};
   in_parts(t, R, kParts);
 }
-template <int R, int N, bool kSums>
+template <int R, int N>
 constexpr TileFunction packed_of() {
   if constexpr (is_compiled(R, N == 1 ? kRows1 : kRows2))
-    return packed_tile<R, N, kSums>;
+    return packed_tile<R, N, false>;
   else
     return packed_parts<R, N>;
 }
@@ -298,9 +335,9 @@ constexpr TileFunction plain_of() {
     return plain_parts<R, N>;
 }
 #else
-template <int R, int N, bool kSums>
+template <int R, int N>
 constexpr TileFunction packed_of() {
-  return packed_tile<R, N, kSums>;
+  return packed_tile<R, N, false>;
 }
 template <int R, int N>
 constexpr TileFunction plain_of() {
@@ -314,9 +351,10 @@ struct Table {
 };
 template <int N, int R>
 constexpr void add(Table& table) {
-  table.packed[N][R] = packed_of<R, N, false>();
+  table.packed[N][R] = packed_of<R, N>();
 #if !MINNOW_SMALL
-  if constexpr (N == 2) table.summed[R] = packed_of<R, N, true>();
+  if constexpr (N == 2 && R >= kRows2 / 2) table.summed[R] = packed_tile<R, N, true>;
+  if constexpr (N == 2 && R < kRows2 / 2) table.summed[R] = summed_in_steps<R>;
 #endif
   table.plain[N][R] = plain_of<R, N>();
   if constexpr (R > 1) add<N, R - 1>(table);
