@@ -5,7 +5,8 @@
 usage: bench/device_kernels.py MINNOW [--backend cuda vulkan opencl] [--seconds 0.3] [--rounds 2] [--dtype f16] [--only product sum]
 
 MINNOW is the command. Needs torch and onnx. Each case is a model of one node; `minnow profile` gives the time of its steps on the device, without
-copies; where there are several, each one's microseconds stand behind its scheme. torch replays a CUDA graph of the same call (cuBLASLt for products, cuDNN with its search for convolutions). Minima of interleaved rounds.
+copies; where there are several, each one's microseconds stand behind its scheme. torch replays a CUDA graph of the same call (cuBLASLt for
+products, cuDNN with its search for convolutions). Minima of interleaved rounds.
 Cases of f16 run in f16 with f32 sums on both sides; f32 runs without TF32. Rates count a product's and a convolution's 2 m n k operations, and the
 bytes that a kernel must read and write.
 """
@@ -113,6 +114,7 @@ def main():
     parser.add_argument("--only", nargs="+", default=[""], help="kernels whose names contain one of these")
     arguments = parser.parse_args()
     torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = False
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     print("| kernel | dtype | backend | Minnow us | rate | torch us | rate | torch / Minnow | schemes |\n|---|---|---|---|---|---|---|---|---|")
     for case in cases():
