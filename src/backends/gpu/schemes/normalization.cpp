@@ -41,12 +41,7 @@ constexpr std::string_view kLines = R"(
   for (int k = ITEM(0); k < length; k += ITEMS(0)) {
     const int at = first + k * inner;
     float v = SCALED && root == 0 ? 0 : (GET(x, at) - mean) / unit / root;
-#if HAS_scale
-    { PLACE_scale v *= GET(scale, AT_scale0); }
-#endif
-#if HAS_bias
-    { PLACE_bias v += GET(bias, AT_bias0); }
-#endif
+    SCALE_AND_SHIFT
     PUT(y, at, v);
   }
 )";
@@ -88,12 +83,7 @@ constexpr std::string_view kHeldLines = R"(
       UNROLL for (int h = 0; h < WIDE; ++h) {
         const int k = begin + h, at = first + k;
         float v = (held[j * WIDE + h] - mean) * inverse;
-#if HAS_scale
-        { PLACE_scale v *= GET(scale, AT_scale0); }
-#endif
-#if HAS_bias
-        { PLACE_bias v += GET(bias, AT_bias0); }
-#endif
+        SCALE_AND_SHIFT
         held[j * WIDE + h] = v;
       }
 #if WIDE == 2
@@ -142,10 +132,12 @@ std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
   text.number("length", length);
   text.number("inner", inner);
   text.real("epsilon", node.attribute(kEpsilon));
+  std::string scale_and_shift;  // of the number v
   for (const size_t i : {size_t{1}, size_t{2}}) {
     const std::string_view name = i == 1 ? "scale" : "bias";
     text.input(i, name);
     if (!node.has_input(i)) continue;
+    scale_and_shift += format("{{ PLACE_{} v {}= GET({}, AT_{}0); }} ", name, i == 1 ? '*' : '+', name, name);
     if (held && !by_channel && node.input_shape(i).elements() == length) {
       text.define(format("PLACE_{}", name), "");
       text.define(format("AT_{}0", name), "k");
@@ -162,6 +154,7 @@ std::unique_ptr<Kernel> prepare_lines(PrepareContext& context) {
     places.finish();
     text.places(places, name);
   }
+  text.define("SCALE_AND_SHIFT", scale_and_shift);
   const bool magnitudes = by_norm && node.attribute(Attribute<int64_t>{"p", 2}) == 1;
   text.define("CENTERED", by_channel || op == "LayerNormalization" ? 1 : 0);
   text.define("SCALED", by_norm ? 1 : 0);  // so that squares do not overflow
