@@ -6,6 +6,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ops/storage_dtype.h"
+
 namespace minnow::compress {
 namespace {
 
@@ -91,6 +93,7 @@ class Inserter {
 
 void insert_quantization(Graph& graph, const Selection& selection, std::span<const Quantizer> quantizers,
                          std::span<const LayerNumbers> layers) {
+  forget_storage_dtype(graph);
   Inserter inserter(graph);
   std::unordered_map<const Value*, double> scales;
   for (size_t g = 0; g < selection.groups.size(); ++g)

@@ -15,6 +15,7 @@
 #include "compress/means.h"
 #include "compress/quantization.h"
 #include "ops/infer.h"
+#include "ops/storage_dtype.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
@@ -423,6 +424,7 @@ void WeightOnly::apply_factors(const std::vector<size_t>& readers, const std::ve
 Model WeightOnly::with_blocks(bool standard) const {
   // The clone's nodes in the order of ours.
   const std::unique_ptr<Graph> graph = graph_->clone();
+  forget_storage_dtype(*graph);
   std::unordered_map<const Node*, Node*> clones;
   {
     Node* to = graph->first();

@@ -15,6 +15,9 @@ inline DType storage_dtype(const Graph& graph) {
   return DType::undefined;
 }
 
+/// For whoever adds nodes that are to compute in f32, quantizers for example.
+inline void forget_storage_dtype(Graph& graph) { graph.metadata.properties.erase(kStorageDtypeKey); }
+
 inline bool is_cast(const Node& node) { return node.op() == "Cast"; }
 /// A node whose body computes in f32, whatever is read and written.
 inline bool is_fused_elementwise(const Node& node) { return node.op() == "minnow.FusedElementwise"; }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "ops/storage_dtype.h"
 #include "support/sentence.h"
 
 namespace minnow::compress {
@@ -94,6 +95,25 @@ TEST(Quantize, weights_of_16_bits_become_integers) {
   const Quantized quantized = quantize(model, random_samples({1, 128, 5, 5}, 2));
   for (const LayerReport& layer : quantized.report.layers) EXPECT_EQ(layer.refusal, "");
   EXPECT_EQ(operators_of(quantized.model)["minnow.QuantizedConv"], 1) << to_text(quantized.model.graph());
+}
+
+TEST(Quantize, a_file_of_16_bits_does_not_compute_in_them_afterwards) {
+  const std::unique_ptr<Graph> graph = parse_graph(R"(graph {
+    input x: f32[4, 128]
+    const w = f32[128, 256] random 1
+    y = MatMul(x, w)
+    output y
+  })");
+  graph->metadata.properties[kStorageDtypeKey] = "f16";
+  const Model model = convert_model(Model::from_graph(graph->clone()), {.optimize = Optimize::none});
+  ASSERT_TRUE(model.properties().contains(kStorageDtypeKey));
+  QuantizeOptions weights_only;
+  weights_only.weights_only = "rtn";
+  for (const QuantizeOptions& options : {QuantizeOptions(), weights_only}) {
+    const Quantized quantized = quantize(model, random_samples({4, 128}, 2), options);
+    EXPECT_FALSE(quantized.model.properties().contains(kStorageDtypeKey));
+    EXPECT_FALSE(quantized.plain.properties().contains(kStorageDtypeKey));
+  }
 }
 
 TEST(Quantize, layers_of_a_residual_network_become_integers) {
