@@ -159,7 +159,8 @@ MinMax min_max_of(const NodeView& node, const Device& device) {
 
 Estimate estimate_position(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
-  if (dtype == DType::boolean || !min_max_of(node, device).loops) return declined("the dtype is {}", dtype);
+  if (dtype == DType::boolean || !min_max_of(node, device).loops)
+    return dtype == DType::f64 ? unavailable("there are no vectors of doubles") : declined("the dtype is {}", dtype);
   if (node.input_shape(0).elements() == 0) return declined("the input is empty");
   if (node.attribute(Attribute<bool>{"select_last_index", false})) return declined("the last index is asked for");
   const Lines lines(node);

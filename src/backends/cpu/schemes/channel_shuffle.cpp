@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "graph/channel_shuffle.h"
 
@@ -115,7 +116,7 @@ class LaneKernel final : public Kernel {
   void run(RunContext& context) noexcept override {
     const size_t count = images_ * blocks_.size();
     context.parallel_for((count + each_ - 1) / each_ * cuts_, [&](size_t task) {
-      const size_t cut = task % cuts_, first = pixels_ * cut / cuts_, pixels = pixels_ * (cut + 1) / cuts_ - first;
+      const size_t cut = task % cuts_, first = share(pixels_, cuts_, cut), pixels = share(pixels_, cuts_, cut + 1) - first;
       for (size_t k = task / cuts_ * each_; k < std::min(count, (task / cuts_ + 1) * each_); ++k) {
         const Block& block = blocks_[k % blocks_.size()];
         const size_t image = k / blocks_.size();

@@ -86,7 +86,7 @@ class F64I32MatMulKernel final : public Kernel {
   }
 
  private:
-  size_t slice_begin(size_t slice) const noexcept { return p_.shape.k * slice / slices_; }
+  size_t slice_begin(size_t slice) const noexcept { return share(p_.shape.k, slices_, slice); }
 
   // [slice][panel][k][column]; columns beyond n are zero.
   void pack_panel(size_t i, const T* b, T* out) const noexcept {

@@ -183,7 +183,9 @@ MinMax min_max_of(const NodeView& node, const Device& device) {
 }
 
 Estimate estimate_min_max(const NodeView& node, const Device& device) {
-  if (!min_max_of(node, device).loops) return declined("the dtype is {}", node.input_dtype(0));
+  const DType dtype = node.input_dtype(0);
+  if (!min_max_of(node, device).loops)
+    return dtype == DType::f64 ? unavailable("there are no vectors of doubles") : declined("the dtype is {}", dtype);
   if (node.input_shape(0).elements() == 0) return declined("the input is empty");
   if (!lines_of(node)) return declined("the reduced axes are not neighbours");
   const double count = static_cast<double>(node.input_shape(0).elements()), size = static_cast<double>(size_of(node.input_dtype(0)));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "graph/quantized_sum.h"
 
@@ -56,7 +57,7 @@ class QuantizeKernel final : public Kernel {
     const size_t cuts = std::max<size_t>(1, count_ / kElementsPerTask),
                  rows = std::max<size_t>(1, kElementsPerTask / std::max<size_t>(1, count_));
     context.parallel_for((rows_ + rows - 1) / rows * cuts, [&](size_t task) {
-      const size_t cut = task % cuts, begin = count_ * cut / cuts, end = count_ * (cut + 1) / cuts,
+      const size_t cut = task % cuts, begin = share(count_, cuts, cut), end = share(count_, cuts, cut + 1),
                    last = std::min(rows_, (task / cuts + 1) * rows);
       for (size_t row = task / cuts * rows; row < last; ++row) convert(context, row * count_ + begin, end - begin, row % scales_);
     });

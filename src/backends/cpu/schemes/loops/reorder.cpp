@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
 
 namespace minnow::cpu {
@@ -48,7 +49,7 @@ class ReorderKernel final : public Kernel {
     T* y = context.out<T>(0);
     const size_t planes = images_ * blocks_, tasks = (planes + each_ - 1) / each_;
     context.parallel_for(tasks * cuts_, [&](size_t task) {
-      const size_t cut = task % cuts_, first = pixels_ * cut / cuts_, count = pixels_ * (cut + 1) / cuts_ - first;
+      const size_t cut = task % cuts_, first = share(pixels_, cuts_, cut), count = share(pixels_, cuts_, cut + 1) - first;
       const size_t last = std::min(planes, (task / cuts_ + 1) * each_);
       for (size_t plane = task / cuts_ * each_; plane < last; ++plane) {
         const size_t block = plane % blocks_, lanes = std::min(pack_, channels_ - block * pack_);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 #include "graph/resize.h"
@@ -89,7 +90,7 @@ class ResizeKernel final : public Kernel {
       const size_t volume = plane / plan_.planes.output;
       const float* image =
           blended(plan_.planes, x + volume * plan_.planes.input * in_plane_, plane % plan_.planes.output, in_plane_, scratch + in_row);
-      for (size_t row = plan_.rows.output * cut / cuts_; row < plan_.rows.output * (cut + 1) / cuts_; ++row)
+      for (size_t row = share(plan_.rows.output, cuts_, cut); row < share(plan_.rows.output, cuts_, cut + 1); ++row)
         along_row(blended(plan_.rows, image, row, in_row, scratch), y + (plane * plan_.rows.output + row) * out_row);
     });
   }
