@@ -95,7 +95,7 @@ struct Log10 {
   }
 };
 struct Log1p {
-  static HWY_INLINE V of(V x) {
+  static HWY_NOINLINE V of(V x) {  // once, for the inverse hyperbolic functions too
     const V one = constant(1), u = hn::Add(one, x);
     const Logarithm parts(u);
     // Add the rounding error of u = 1 + x, divided by u. Near 0 no correction is needed.
