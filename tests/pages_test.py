@@ -183,7 +183,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.follow("optimizers.md"), 6)
 
     def test_training(self):
-        self.assertEqual(self.follow("training.md"), 10)
+        self.install()
+        self.assertEqual(self.follow("training.md"), 11)
 
     def test_migrating(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")

@@ -11,6 +11,7 @@
 // Parameters are f32 and begin as torch's do; nn::seed() decides their values. Functions throw Error: InvalidArgument for settings and
 // shapes that do not fit, InvalidModel where an operator finds the fault. One thread at a time may call a layer.
 #pragma once
+#include <minnow/data.h>
 #include <minnow/train.h>
 
 #include <functional>
@@ -33,12 +34,15 @@ using PerAxis = std::vector<int64_t>;
 class MINNOW_API Layer : public Module {
  public:
   Layer() { set_training(true); }
+  /// The parameters that are trained, with the names that torch gives them: frozen ones (freeze(), below) do not come. Module::parameters()
+  /// has them, too.
+  Named parameters() const;
   /// Buffers of this layer and those in it: "1.running_mean".
   std::vector<std::pair<std::string, Var>> buffers() const;
   /// Parameters and buffers by the names that torch gives them; tensors that later steps do not change.
-  std::map<std::string, Tensor> state_dict() const;
+  virtual std::map<std::string, Tensor> state_dict() const;
   /// Throws InvalidArgument, and changes nothing, for names that are missing or too many and for other dtypes and shapes.
-  void load_state_dict(const std::map<std::string, Tensor>& state);
+  virtual void load_state_dict(const std::map<std::string, Tensor>& state);
   /// state_dict() as a .safetensors file, and such a file into this layer. Throw as save_safetensors, load_safetensors and
   /// load_state_dict do.
   void save(const std::string& path, const std::map<std::string, std::string>& metadata = {}) const;
@@ -66,6 +70,7 @@ class MINNOW_API Layer : public Module {
 
  private:
   friend struct Adapters;
+  friend class EvalMode;
   struct Adapter;
   void for_each(const std::function<void(const std::string& name, Layer& layer)>& f, const std::string& name);
   Named buffers_;
@@ -474,6 +479,87 @@ MINNOW_API void unmerge_lora(Layer& net);
 /// for a wrong file, InvalidArgument for one of another network or without adapters.
 MINNOW_API void save_lora(Layer& net, const std::string& path);
 MINNOW_API Named load_lora(Layer& net, const std::string& path);
+
+// Training a part of a network. Names of parameters fit a pattern if they are its text, in which * stands for any characters and ? for one.
+
+/// Training leaves the parameters whose names fit one of the patterns as they are, and computes no gradients for them. Returns their names.
+/// Layer::parameters() then leaves them out; a TrainingStep that was made before has to be made again. Throws InvalidArgument if no name
+/// fits.
+MINNOW_API std::vector<std::string> freeze(const Module& net, const std::vector<std::string>& patterns = {"*"});
+/// Undoes freeze() for the parameters whose names fit; returns their names. Throws InvalidArgument if no name fits.
+MINNOW_API std::vector<std::string> unfreeze(const Module& net, const std::vector<std::string>& patterns = {"*"});
+/// Freezes all parameters but biases, whose names it returns (Ben Zaken et al. 2021, arXiv:2106.10199). Throws InvalidArgument if there are
+/// none.
+MINNOW_API std::vector<std::string> train_biases_only(const Module& net);
+
+/// The part of a network that makes features of a batch [N, ...]. A Module, such as one of load_module(), can be one: nn::features_of(net).
+using Features = std::function<Var(const Var& batch)>;
+/// Calls a module with one input and one output.
+MINNOW_API Features features_of(std::shared_ptr<Module> module);
+
+/// A head that knows classes by the means of their features, and learns one from a few pictures without gradients (Mensink et al. 2013;
+/// Snell et al. 2017, arXiv:1703.05175).
+///
+///   nn::NearestClassMean head(nn::features_of(network_without_its_last_layer));
+///   head.learn("mug", five_pictures);
+///   const std::string name = head.classify(picture)[0];
+///
+/// Features are [N, D], or [N, C, ...], whose mean over the last axes counts; without a function, inputs are features. Scores are cosines.
+/// Throws InvalidArgument where nothing was learned and for features of another size. Files of state_dict() are those of Python, which
+/// lists the classes in the order in which they were learned; load_state_dict() lists them in alphabetical order.
+class MINNOW_API NearestClassMean : public Layer {
+ public:
+  explicit NearestClassMean(Features features = {}) : features_(std::move(features)) {}
+  /// Adds examples [N, ...] of a class, which may be new.
+  void learn(const std::string& name, const Var& examples);
+  /// Takes a class away.
+  void forget(const std::string& name);
+  /// Cosines [N, classes] between the features of inputs [N, ...] and the class means.
+  Vars forward(const Vars& x) override;
+  /// The name of the nearest class for each input.
+  std::vector<std::string> classify(const Var& inputs);
+  std::vector<std::string> names() const;
+  /// "NAME.sum", f32 [D], of features of length 1, and "NAME.count", i64.
+  std::map<std::string, Tensor> state_dict() const override;
+  /// Takes the classes of a state_dict(), and forgets others. Throws InvalidArgument for another state.
+  void load_state_dict(const std::map<std::string, Tensor>& state) override;
+
+ private:
+  struct Class {
+    std::string name;
+    Tensor sum;
+    int64_t count;
+  };
+  Tensor unit_features(const Var& inputs);
+  Features features_;
+  std::vector<Class> classes_;
+};
+
+struct CacheOptions {
+  /// A .safetensors file for the features. If it has those of this network and of as many samples already, nothing is computed. Without
+  /// one, features of more than memory_limit bytes go to a file in the folder for temporary ones (TMPDIR), which nobody else sees.
+  std::string path = {};
+  int64_t batch_size = 32;
+  size_t memory_limit = size_t{1} << 30;
+  std::string key = {};  // tells files of different functions apart; of a Layer, its weights do
+};
+/// A data set of the features of another one, computed once: sample i is {features, rest...}, where the other one's is {input, rest...}.
+/// Many threads may call it. Throws InvalidArgument for an empty data set, for inputs of several shapes, and for a `path` with other
+/// contents, which stay there.
+class MINNOW_API CachedFeatures : public data::Dataset {
+ public:
+  /// `net`: the frozen part of a network, which is called in evaluation mode.
+  CachedFeatures(const std::shared_ptr<Module>& net, data::DatasetPtr dataset, const CacheOptions& options = {});
+  CachedFeatures(const Features& features, data::DatasetPtr dataset, const CacheOptions& options = {});
+  int64_t size() const override;
+  data::Sample get(int64_t index, data::Random& random) const override;
+  std::vector<std::string> classes() const override;
+  bool on_disk() const noexcept;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
 
 /// Initial values, with torch's names: each function changes a parameter in place, and each call draws from a stream of its own; nn::seed()
 /// decides which. They throw InvalidArgument for shapes that do not fit.

@@ -70,7 +70,7 @@ std::vector<std::pair<std::string, Var>> Layer::buffers() const {
 
 std::map<std::string, Tensor> Layer::state_dict() const try {
   std::map<std::string, Tensor> state;
-  for (const auto& [name, value] : parameters()) state.emplace(name, value.tensor());
+  for (const auto& [name, value] : Module::parameters()) state.emplace(name, value.tensor());
   for (const auto& [name, value] : buffers()) state.emplace(name, value.tensor());
   return state;
 } catch (...) {
@@ -78,7 +78,7 @@ std::map<std::string, Tensor> Layer::state_dict() const try {
 }
 
 void Layer::load_state_dict(const std::map<std::string, Tensor>& state) try {
-  auto own = parameters();
+  auto own = Module::parameters();
   for (auto& row : buffers()) own.push_back(std::move(row));
   std::map<std::string, Var> named(own.begin(), own.end());
   for (const auto& [name, value] : named) {

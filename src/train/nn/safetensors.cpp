@@ -10,6 +10,7 @@
 #include "base/no_memory.h"
 #include "base/os.h"
 #include "train/nn/json.h"
+#include "train/nn/safetensors.h"
 
 namespace minnow::nn {
 namespace {
@@ -33,8 +34,7 @@ template <class... Args>
 
 }  // namespace
 
-void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
-                      const std::map<std::string, std::string>& metadata) try {
+std::string safetensors_header(std::span<const SafetensorsEntry> entries, const std::map<std::string, std::string>& metadata) {
   std::string header = "{";
   const auto entry = [&](std::string_view name) -> std::string& {
     return header += (header.size() > 1 ? "," : "") + json_text(name) + ":";
@@ -49,21 +49,27 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
     header += "}";
   }
   int64_t end = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const auto code =
-        std::find_if(std::begin(kCodes), std::end(kCodes), [dtype = tensor.dtype()](const Code& each) { return each.dtype == dtype; });
+  for (const auto& [name, dtype, shape] : entries) {
+    const auto code = std::find_if(std::begin(kCodes), std::end(kCodes), [dtype = dtype](const Code& each) { return each.dtype == dtype; });
     if (name == "__metadata__") throw InvalidArgument("\"__metadata__\" is the place of metadata in a safetensors file, not of a tensor");
-    if (code == std::end(kCodes)) throw Unsupported("\"{}\" is {}, which safetensors files do not have", name, tensor.dtype());
+    if (code == std::end(kCodes)) throw Unsupported("\"{}\" is {}, which safetensors files do not have", name, dtype);
     const int64_t begin = end;
-    end += static_cast<int64_t>(tensor.bytes());
-    entry(name) += "{\"dtype\":" + json_text(code->name) + ",\"shape\":" + json_list(tensor.shape().dims()) +
+    end += shape.elements() * static_cast<int64_t>(size_of(dtype));
+    entry(name) += "{\"dtype\":" + json_text(code->name) + ",\"shape\":" + json_list(shape.dims()) +
                    ",\"data_offsets\":" + json_list(std::vector<int64_t>{begin, end}) + "}";
   }
   header += "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
+  const uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header;
+}
+
+void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) try {
+  std::vector<SafetensorsEntry> entries;
+  for (const auto& [name, tensor] : tensors) entries.push_back({name, tensor.dtype(), tensor.shape()});
+  const std::string header = safetensors_header(entries, metadata);
   os::write_file_atomically(path, [&](const os::ByteSink& sink) {
-    const uint64_t length = header.size();
-    sink(std::as_bytes(std::span(&length, 1)));
     sink(std::as_bytes(std::span(header)));
     for (const auto& [name, tensor] : tensors) sink({static_cast<const std::byte*>(tensor.data()), tensor.bytes()});
   });
@@ -71,7 +77,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   throw_as_error();
 }
 
-std::map<std::string, Tensor> load_safetensors(const std::string& path, std::map<std::string, std::string>* metadata) try {
+std::map<std::string, Tensor> map_safetensors(const std::string& path, std::map<std::string, std::string>* metadata) {
   const auto file = os::MappedFile::open(path);
   const std::span<const std::byte> bytes = file->bytes();
   uint64_t length = 0;
@@ -106,12 +112,20 @@ std::map<std::string, Tensor> load_safetensors(const std::string& path, std::map
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) count = 0;
     for (const int64_t size : shape) fits = fits && (count == 0 || !__builtin_mul_overflow(count, size, &count));
     if (!fits || place[1] - place[0] != count) wrong_file(path, "the bytes of \"{}\" are not where its entry says", name);
-    Tensor tensor(known->dtype, Shape(shape));
-    if (count) std::memcpy(tensor.writable().data(), body.data() + place[0], static_cast<size_t>(count));
-    made.insert_or_assign(name, std::move(tensor));
+    made.insert_or_assign(name, Tensor(known->dtype, Shape(shape), body.data() + place[0], file));
   });
   header.finish();
   if (metadata) *metadata = std::move(texts);
+  return made;
+}
+
+std::map<std::string, Tensor> load_safetensors(const std::string& path, std::map<std::string, std::string>* metadata) try {
+  std::map<std::string, Tensor> made = map_safetensors(path, metadata);
+  for (auto& [name, tensor] : made) {
+    Tensor copy(tensor.dtype(), tensor.shape());
+    if (tensor.bytes()) std::memcpy(copy.writable().data(), tensor.data(), tensor.bytes());
+    tensor = std::move(copy);
+  }
   return made;
 } catch (...) {
   throw_as_error();
