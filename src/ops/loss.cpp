@@ -28,7 +28,8 @@ Shapes nll_shape(const NodeView& node) {
 
 void nll(const NodeView& node, KernelArgs& args) {
   const AxisLines lines(args.input(0).shape(), 1);
-  const Numbers<double> x = args.reals(0), weights = args.has_input(2) ? args.reals(2) : Numbers<double>();
+  const DType dtype = args.input(0).dtype();
+  const Numbers<double> weights = args.has_input(2) ? args.reals(2) : Numbers<double>();
   const Numbers<int64_t> target = args.ints(1);
   const int64_t* ignored = node.find<int64_t>(kIgnoreIndex);
   const std::string_view reduction = node.attribute(kReduction);
@@ -39,7 +40,9 @@ void nll(const NodeView& node, KernelArgs& args) {
     if (ignored && label == *ignored) return;
     if (label < 0 || label >= lines.length) args.fail("class index {} is out of range for {} classes", label, lines.length);
     const double weight = weights.empty() ? 1 : weights[static_cast<size_t>(label)];
-    losses[static_cast<size_t>(line)] = -x[static_cast<size_t>(first + label * lines.inner)] * weight;
+    double score = 0;
+    widen(dtype, args.input(0).data<char>() + static_cast<size_t>(first + label * lines.inner) * size_of(dtype), 1, &score);
+    losses[static_cast<size_t>(line)] = -score * weight;
     sum += losses[static_cast<size_t>(line)];
     weight_sum += weight;
   });
@@ -62,31 +65,58 @@ constexpr List<AttributeSpec> attributes() {
 }
 
 #if MINNOW_GRADIENTS
-Exprs nll_gradient(const GradientContext& c) {
-  GraphBuilder& b = c.builder;
-  const DType dtype = c.node.input_dtype(0);
-  const int64_t* ignored = c.node.find<int64_t>(kIgnoreIndex);
-  Expr target = cast(c.input(1), DType::i64);
-  Expr counts;
-  if (ignored) {
-    const Expr is_ignored = op("Equal", {target, b.scalar(static_cast<double>(*ignored), DType::i64)});
-    counts = select(is_ignored, b.scalar(0, dtype), b.scalar(1, dtype));
-    target = select(is_ignored, b.scalar(0, DType::i64), target);
+/// Gradients of the scores that a loss takes one of for each sample.
+struct Chosen {
+  Expr target, factor;  // the class, and what its score has times -1: [N, 1, d...]
+
+  explicit Chosen(const GradientContext& c) {
+    GraphBuilder& b = c.builder;
+    const DType dtype = c.node.input_dtype(0);
+    const int64_t* ignored = c.node.find<int64_t>(kIgnoreIndex);
+    if (c.wants(2)) c.node.fail("has no gradient of its weights");
+    target = cast(c.input(1), DType::i64);
+    Expr counts;
+    if (ignored) {
+      const Expr is_ignored = op("Equal", {target, b.scalar(static_cast<double>(*ignored), DType::i64)});
+      counts = select(is_ignored, b.scalar(0, dtype), b.scalar(1, dtype));
+      target = select(is_ignored, b.scalar(0, DType::i64), target);
+    }
+    Expr weight = c.has_input(2) ? b.op("Gather", {c.input(2), target}) : b.scalar(1, dtype);
+    if (counts) weight = counts * weight;
+    if (!ignored && !c.has_input(2)) weight = b.op("Expand", {weight, b.op("Shape", {target})});
+    factor = weight * c.output_gradient(0);
+    if (c.node.attribute(kReduction) == "mean") factor = factor / b.op("ReduceSum", {weight}, {{"keepdims", int64_t{0}}});
+    const Expr classes = b.constant({int64_t{1}});
+    target = b.op("Unsqueeze", {target, classes}), factor = b.op("Unsqueeze", {factor, classes});
   }
-  Expr weight = c.has_input(2) ? b.op("Gather", {c.input(2), target}) : b.scalar(1, dtype);
-  if (counts) weight = counts * weight;
-  if (!ignored && !c.has_input(2)) weight = b.op("Expand", {weight, b.op("Shape", {target})});
-  Expr factor = weight * c.output_gradient(0);
-  if (c.node.attribute(kReduction) == "mean") factor = factor / b.op("ReduceSum", {weight}, {{"keepdims", int64_t{0}}});
-  const Expr classes = b.op("Gather", {c.shape_of(0), b.scalar(1, DType::i64)});
-  Tensor values(dtype, Shape{2});
-  const double zero_one[] = {0, 1};
-  narrow(dtype, zero_one, 2, values.writable().data());
-  const Expr chosen = b.op("OneHot", {target, classes, b.constant(values)}, {{"axis", int64_t{1}}});
-  chosen.value()->type.dtype = dtype;
-  if (c.wants(2)) c.node.fail("has no gradient of its weights");
+  /// `scores` less the factors at the classes.
+  Expr taken_from(GraphBuilder& b, const Expr& scores) const {
+    return b.op("ScatterElements", {scores, target, -factor}, {{"axis", int64_t{1}}, {"reduction", std::string("add")}});
+  }
+};
+
+Exprs nll_gradient(const GradientContext& c) {
   Exprs made(c.inputs.size());
-  made[0] = -chosen * b.op("Unsqueeze", {factor, b.constant({int64_t{1}})});
+  made[0] = Chosen(c).taken_from(c.builder, c.zeros_like(0));
+  return made;
+}
+
+/// The shares times what all classes have together, less what each has by itself. Both come from one pass over the logarithms of the shares,
+/// which the forward pass keeps.
+Exprs cross_entropy_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  Expr log_shares = c.knows_shape(0) ? c.kept_output(1, c.node.input_shape(0)) : Expr();
+  if (!log_shares) log_shares = b.op("LogSoftmax", {c.input(0)}, {{"axis", int64_t{1}}});
+  const Expr g = c.output_gradients.size() > 1 ? c.output_gradient(1) : Expr(), shares = op("Exp", {log_shares});
+  Exprs made(c.inputs.size());
+  if (c.output_gradient(0)) {
+    const Chosen chosen(c);
+    made[0] = chosen.taken_from(b, shares * chosen.factor);
+  }
+  if (g) {
+    const Expr of_shares = g - shares * b.op("ReduceSum", {g, b.constant({int64_t{1}})});
+    made[0] = made[0] ? made[0] + of_shares : of_shares;
+  }
   return made;
 }
 #endif
@@ -109,7 +139,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("scores")}, {"log_prob", same_as("scores"), kOptional}},
        .attributes = attributes(),
        .infer_shapes = cross_entropy_shapes,
-       .decompose = cross_entropy_parts},
+       .decompose = cross_entropy_parts,
+       .gradient = MINNOW_GRADIENT(cross_entropy_gradient)},
   };
 }
 

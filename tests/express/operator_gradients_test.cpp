@@ -253,6 +253,12 @@ std::vector<Case> made_cases() {
                    {{"reduction", string(reduction)}, {"ignore_index", int64_t{2}}},
                    1,
                    {2}});
+    all.push_back({"SoftmaxCrossEntropyLoss", {reals({2, 5}), ints({2}, {4, 0})}, {{"reduction", string(reduction)}}, 2});
+    all.push_back({"NegativeLogLikelihoodLoss",
+                   {reals({2, 3, 2, 1}), ints({2, 2, 1}, {-1, 2, 0, -1}), positive({3})},
+                   {{"reduction", string(reduction)}, {"ignore_index", int64_t{-1}}},
+                   1,
+                   {2}});
   }
   all.push_back({"Dropout", {reals({5})}});
   for (const char* mode : {"nearest", "linear", "cubic"})

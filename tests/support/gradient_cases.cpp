@@ -66,6 +66,20 @@ std::vector<SchemeCase> gradient_cases() {
     cases.push_back({"ScatterND", {normal(data), places, normal(updates, 2)}, {{"reduction", std::string("add")}}});
   }
 
+  // Several updates of one place, indices from the end, one line, and rows that threads share.
+  for (const auto& [data, count, axis] : {std::tuple(Shape{7, 33}, int64_t{1}, int64_t{1}),
+                                          {Shape{3, 5, 2, 3}, int64_t{4}, int64_t{1}},
+                                          {Shape{6}, int64_t{9}, int64_t{0}},
+                                          {Shape{5, 4}, int64_t{3}, int64_t{-2}},
+                                          {Shape{40, 3000}, int64_t{2}, int64_t{-1}}}) {
+    const size_t at = static_cast<size_t>(axis < 0 ? axis + int64_t(data.rank()) : axis);
+    Shape shape = data;
+    shape[at] = count;
+    Tensor places(DType::i64, shape);
+    for (int64_t i = 0; i < places.elements(); ++i) places.writable().data<int64_t>()[i] = i * 7 % data[at] - i % 2 * data[at];
+    cases.push_back({"ScatterElements", {normal(data), places, normal(shape, 2)}, {{"axis", axis}, {"reduction", std::string("add")}}});
+  }
+
   // {steps, batch, input, hidden}; the last is large enough to be shared by threads.
   const std::array<int64_t, 4> sizes[] = {{1, 1, 1, 1}, {3, 2, 5, 17}, {4, 15, 3, 8}, {5, 1, 20, 33}, {2, 3, 16, 16}, {2, 2, 9, 160}};
   for (const char* cell : {"LSTM", "GRU", "RNN"})
