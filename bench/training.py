@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps of five networks in Minnow, in torch and in MNN, side by side: time and peak memory.
+"""Training steps of seven networks in Minnow, in torch and in MNN, side by side: time and peak memory.
 
     PYTHONPATH=build/release/python python bench/training.py --torch-python PYTHON_WITH_TORCH [--threads 1 2] [--seconds 10] [network...]
     PYTHONPATH=build/release/python python bench/training.py --mnn-python PYTHON_WITH_MNN [--threads 1] lenet mobilenet_v2 resnet18
     PYTHONPATH=build/release/python python bench/training.py --torch-python PYTHON_WITH_TORCH --shares 0.5 0.25 [--threads 1] [network...]
+    PYTHONPATH=build/release/python python bench/training.py --before OTHER/build/release/python [--threads 1] [network...]
     PYTHONPATH=build/release/python python bench/training.py --memory 0.5 0.35 [--threads 1] [network...]
     PYTHONPATH=build/release/python python bench/training.py --save-graph resnet18.minnow resnet18      # loss and gradients, to be profiled
 
@@ -25,11 +26,12 @@ import time
 
 import numpy as np
 
-NETWORKS = ("lenet", "mobilenet_v2", "resnet18", "lstm", "encoder")
-BATCH = {"lenet": 64, "mobilenet_v2": 8, "resnet18": 8, "lstm": 32, "encoder": 8}
-CLASSES = {"lenet": 10, "mobilenet_v2": 1000, "resnet18": 1000, "lstm": 10, "encoder": 10}
+NETWORKS = ("lenet", "mobilenet_v2", "resnet18", "lstm", "encoder")  # without names; "words" and "long_encoder" are there, too
+BATCH = {"lenet": 64, "mobilenet_v2": 8, "resnet18": 8, "lstm": 32, "encoder": 8, "words": 1024, "long_encoder": 1}
+CLASSES = {"lenet": 10, "mobilenet_v2": 1000, "resnet18": 1000, "lstm": 10, "encoder": 10, "words": 32000, "long_encoder": 10}
 STEPS, FEATURES, HIDDEN = 50, 64, 256  # of the LSTM
-TOKENS, WORDS, WIDTH, HEADS, LAYERS = 128, 1000, 256, 4, 6  # of the encoder
+WORDS, WIDTH, HEADS, LAYERS = 1000, 256, 4, 6  # of the encoder
+TOKENS = {"encoder": 128, "long_encoder": 2048}
 # (expansion, channels, blocks, stride) of MobileNet-v2's stages
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
 
@@ -41,8 +43,10 @@ def batch_of(network):
         return rng.standard_normal((count, 1, 28, 28), dtype="float32"), labels
     if network == "lstm":
         return rng.standard_normal((STEPS, count, FEATURES), dtype="float32"), labels
-    if network == "encoder":
-        return rng.integers(0, WORDS, (count, TOKENS)), labels
+    if network == "words":  # each word and the one that follows
+        return rng.integers(0, CLASSES[network], count), labels
+    if network in TOKENS:
+        return rng.integers(0, WORDS, (count, TOKENS[network])), labels
     return rng.standard_normal((count, 3, 224, 224), dtype="float32"), labels
 
 
@@ -115,14 +119,21 @@ class Minnow:
             x = expr.reshape(expr.op("LSTM", [x, *weights], hidden_size=HIDDEN), [STEPS, BATCH["lstm"], HIDDEN])
         return self.linear(x[-1], 10)
 
+    def words(self, x):
+        x = expr.op("Gather", [self.parameter(CLASSES["words"], WIDTH, fan=1), x])
+        return self.linear(expr.op("Gelu", [self.linear(x, WIDTH)]), CLASSES["words"])
+
+    def long_encoder(self, x):
+        return self.encoder(x)
+
     def encoder(self, x):
-        count = BATCH["encoder"]
-        x = expr.op("Gather", [self.parameter(WORDS, WIDTH, fan=1), x]) + self.parameter(TOKENS, WIDTH, fan=1)
+        count, tokens = BATCH[self.network], TOKENS[self.network]
+        x = expr.op("Gather", [self.parameter(WORDS, WIDTH, fan=1), x]) + self.parameter(tokens, WIDTH, fan=1)
         for _ in range(LAYERS):
             y = self.layer_norm(x)
-            q, k, v = (expr.transpose(expr.reshape(self.linear(y, WIDTH), [count, TOKENS, HEADS, WIDTH // HEADS]), perm=[0, 2, 1, 3]) for _ in range(3))
+            q, k, v = (expr.transpose(expr.reshape(self.linear(y, WIDTH), [count, tokens, HEADS, WIDTH // HEADS]), perm=[0, 2, 1, 3]) for _ in range(3))
             y = expr.transpose(expr.op("Attention", [q, k, v]), perm=[0, 2, 1, 3])
-            x = x + self.linear(expr.reshape(y, [count, TOKENS, WIDTH]), WIDTH)
+            x = x + self.linear(expr.reshape(y, [count, tokens, WIDTH]), WIDTH)
             x = x + self.linear(expr.op("Gelu", [self.linear(self.layer_norm(x), 4 * WIDTH)]), WIDTH)
         return self.linear(expr.op("ReduceMean", [self.layer_norm(x), expr.const([1], "int64")], keepdims=0), 10)
 
@@ -226,7 +237,7 @@ def torch_network(network):
     class Encoder(nn.Module):
         def __init__(self):
             super().__init__()
-            self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Parameter(torch.randn(TOKENS, WIDTH))
+            self.words, self.places = nn.Embedding(WORDS, WIDTH), nn.Parameter(torch.randn(TOKENS[network], WIDTH))
             layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0, activation="gelu", batch_first=True, norm_first=True)
             self.layers, self.norm, self.head = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False), nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 10)
 
@@ -238,7 +249,9 @@ def torch_network(network):
                              nn.ReLU(), nn.Linear(500, 10))
     if network == "lstm":
         return Recurrent()
-    if network == "encoder":
+    if network == "words":
+        return nn.Sequential(nn.Embedding(CLASSES[network], WIDTH), nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Linear(WIDTH, CLASSES[network]))
+    if network in TOKENS:
         return Encoder()
     if network == "resnet18":
         layers, channels = [*normed(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)], 64
@@ -395,8 +408,8 @@ def work(engine, network, threads, memory):
 
 
 class Worker:
-    def __init__(self, python, engine, network, threads, memory=0):
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    def __init__(self, python, engine, network, threads, memory=0, path=None):
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), **({"PYTHONPATH": path} if path else {})}
         self.process = subprocess.Popen([python, __file__, "--work", engine, network, str(threads), str(memory)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=environment)
         self.times = []
@@ -465,6 +478,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10, help="for each network and number of threads")
     parser.add_argument("--torch-python", help="a Python that has torch and numpy")
     parser.add_argument("--mnn-python", help="a Python that has MNN and numpy, for lenet, mobilenet_v2 and resnet18")
+    parser.add_argument("--before", metavar="FOLDER", help="build/release/python of another Minnow, which stands for the other engine")
     parser.add_argument("--shares", type=float, nargs="+", metavar="SHARE", help="compare steps within these shares of torch's memory")
     parser.add_argument("--memory", type=float, nargs="+", metavar="PART", help="compare steps within parts of the memory")
     parser.add_argument("--head", action="store_true", help="compare steps of all parameters with those of the last layer alone")
@@ -479,6 +493,8 @@ def main():
     if options.shares:
         return shares_table(options)
     peer, python = ("MNN", options.mnn_python) if options.mnn_python else ("torch", options.torch_python)
+    if options.before:
+        peer, python = "before", sys.executable
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}\n")
     print(f"| network | threads | Minnow min / median ms | {peer} min / median ms | {peer} / Minnow | Minnow MB | {peer} MB |")
     print("|---|---|---|---|---|---|---|")
@@ -487,7 +503,7 @@ def main():
         for threads in options.threads:
             workers = {"minnow": Worker(sys.executable, "minnow", network, threads)}
             if python:
-                workers[peer] = Worker(python, peer.lower(), network, threads)
+                workers[peer] = Worker(python, "minnow" if options.before else peer.lower(), network, threads, path=options.before)
             take_turns(list(workers.values()), options.seconds)
             row = {}
             for engine, worker in workers.items():

@@ -8,13 +8,14 @@
 
 #include "ops/batch.h"
 #include "ops/dense.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
 
 constexpr double kExcluded = -std::numeric_limits<double>::infinity();
-enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKeys };
+enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKeys, kGradient };
 enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
 
 Shapes shapes(const NodeView& node) {
@@ -132,43 +133,63 @@ class Decomposition {
 
   Exprs build() {
     if (a_.scores_shape().elements() == 0) return {};
-    const Expr q = heads_first(inputs_[kQuery], a_.q_heads, a_.queries, a_.head);
-    Expr k = heads_first(inputs_[kKey], a_.kv_heads, a_.added, a_.head), v = heads_first(inputs_[kValue], a_.kv_heads, a_.added, a_.v_head);
-    if (node_.has_input(kPastKey)) {
-      k = builder_.op("Concat", {inputs_[kPastKey], k}, {{"axis", int64_t{2}}});
-      v = builder_.op("Concat", {inputs_[kPastValue], v}, {{"axis", int64_t{2}}});
-    }
-    // Query heads that share a key head lie behind one another: seen as more queries of that head, nothing needs to be repeated.
+    weigh();
     const int64_t rows = a_.group() * a_.queries;
-    const Expr grouped = reshape(q, {a_.batch, a_.kv_heads, rows, a_.head});
-    const Expr turned = builder_.op("Transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
-    const Expr raw = reshape(builder_.op("MatMul", {grouped * a_.scale, turned}), a_.scores_shape());
-    read_mask();
-    const Expr capped = a_.softcap > 0 ? op("Tanh", {raw / a_.softcap}) * a_.softcap : raw;
-    const Expr biased = added_ ? capped + added_ : capped;
-    const Expr scores = allowed_ ? select(allowed_, biased, excluded()) : biased;
-    const int64_t* precision = node_.find<int64_t>("softmax_precision");
-    const DType wide = precision ? static_cast<DType>(*precision) : dtype_;
-    const Expr wanted = wide == dtype_ ? scores : cast(scores, wide);
-    Expr weights = builder_.op("Softmax", {wanted}, {{"axis", int64_t{-1}}});
-    if (wide != dtype_) weights = cast(weights, dtype_);
-    if (node_.has_input(kMask) || node_.has_input(kUsedKeys) || a_.before >= 0) {  // a query that sees nothing
-      const Expr largest = builder_.op("ReduceMax", {scores, builder_.constant({-1})});
-      weights = select(builder_.op("Equal", {largest, excluded()}), builder_.scalar(0, dtype_), weights);
-    }
-    const Expr values = node_.input_dtype(kValue) == dtype_ ? v : cast(v, dtype_);
-    Expr y = builder_.op("MatMul", {reshape(weights, {a_.batch, a_.kv_heads, rows, a_.keys()}), values});
+    const Expr values = node_.input_dtype(kValue) == dtype_ ? v_ : cast(v_, dtype_);
+    Expr y = builder_.op("MatMul", {reshape(weights_, {a_.batch, a_.kv_heads, rows, a_.keys()}), values});
     y = reshape(y, {a_.batch, a_.q_heads, a_.queries, a_.v_head});
     if (a_.packed) y = reshape(builder_.op("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}}), a_.output_shape());
-    Exprs outputs = {y, k, v};
+    Exprs outputs = {y, k_, v_};
     if (node_.has_output(kScores)) {
-      const Expr modes[] = {raw, capped, scores, weights};
+      const Expr modes[] = {raw_, capped_, scores_, weights_};
       outputs.push_back(modes[a_.scores_output]);
     }
     return outputs;
   }
 
+#if MINNOW_GRADIENTS
+  /// Of Q, K and V, where no heads are shared and none are packed.
+  Exprs gradients() {
+    if (a_.scores_shape().elements() == 0) return {};
+    weigh();
+    const Expr &q = inputs_[kQuery], &g = inputs_[kGradient];
+    const Expr of_weights = builder_.op("MatMul", {g, turn(v_)});
+    const Expr mean = builder_.op("ReduceSum", {weights_ * of_weights, builder_.constant({-1})});
+    const Expr of_scores = weights_ * (of_weights - mean) * a_.scale;
+    return {builder_.op("MatMul", {of_scores, k_}), builder_.op("MatMul", {turn(of_scores), q}),
+            builder_.op("MatMul", {turn(weights_), g})};
+  }
+#endif
+
  private:
+  /// Sets keys, values, scores and their softmax.
+  void weigh() {
+    const Expr q = heads_first(inputs_[kQuery], a_.q_heads, a_.queries, a_.head);
+    k_ = heads_first(inputs_[kKey], a_.kv_heads, a_.added, a_.head), v_ = heads_first(inputs_[kValue], a_.kv_heads, a_.added, a_.v_head);
+    if (node_.has_input(kPastKey)) {
+      k_ = builder_.op("Concat", {inputs_[kPastKey], k_}, {{"axis", int64_t{2}}});
+      v_ = builder_.op("Concat", {inputs_[kPastValue], v_}, {{"axis", int64_t{2}}});
+    }
+    // Query heads that share a key head lie behind one another: seen as more queries of that head, nothing needs to be repeated.
+    const int64_t rows = a_.group() * a_.queries;
+    const Expr grouped = reshape(q, {a_.batch, a_.kv_heads, rows, a_.head});
+    const Expr turned = turn(k_);
+    raw_ = reshape(builder_.op("MatMul", {grouped * a_.scale, turned}), a_.scores_shape());
+    read_mask();
+    capped_ = a_.softcap > 0 ? op("Tanh", {raw_ / a_.softcap}) * a_.softcap : raw_;
+    const Expr biased = added_ ? capped_ + added_ : capped_;
+    scores_ = allowed_ ? select(allowed_, biased, excluded()) : biased;
+    const int64_t* precision = node_.find<int64_t>("softmax_precision");
+    const DType wide = precision ? static_cast<DType>(*precision) : dtype_;
+    const Expr wanted = wide == dtype_ ? scores_ : cast(scores_, wide);
+    weights_ = builder_.op("Softmax", {wanted}, {{"axis", int64_t{-1}}});
+    if (wide != dtype_) weights_ = cast(weights_, dtype_);
+    if (node_.has_input(kMask) || node_.has_input(kUsedKeys) || a_.before >= 0) {  // a query that sees nothing
+      const Expr largest = builder_.op("ReduceMax", {scores_, builder_.constant({-1})});
+      weights_ = select(builder_.op("Equal", {largest, excluded()}), builder_.scalar(0, dtype_), weights_);
+    }
+  }
+  Expr turn(const Expr& x) { return builder_.op("Transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}}); }
   Expr reshape(const Expr& x, const Shape& shape) {
     return builder_.op("Reshape", {x, builder_.constant(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
   }
@@ -213,6 +234,7 @@ class Decomposition {
   const Exprs& inputs_;
   const DType dtype_;
   Expr added_, allowed_;  // numbers to add to scores; where a query may look
+  Expr k_, v_, raw_, capped_, scores_, weights_;
 };
 
 Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) { return Decomposition(node, builder, inputs).build(); }
@@ -225,38 +247,102 @@ double operations(const NodeView& node) {
   return 2 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
 }
 
+#if MINNOW_GRADIENTS
+Shapes gradient_shapes(const NodeView& node) {
+  const auto sizes = attention_sizes(node);
+  const Sizes q = node.input_sizes(kQuery), k = node.input_sizes(kKey), v = node.input_sizes(kValue);
+  if (q.rank() != 4 || differ(q[1], k[1]) || node.has_input(kPastKey) || node.has_input(kUsedKeys))
+    node.fail("the gradient is that of heads with keys of their own, [batch, heads, length, size], and of no cache");
+  if (const auto g = node.known_sizes(kGradient); g && differ(*g, sizes[kResult]))
+    node.fail("the gradient should have shape {}, it has shape {}", sizes[kResult], *g);
+  return {q, k, v};
+}
+
+Exprs gradient_parts(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  return Decomposition(node, builder, inputs).gradients();
+}
+
+/// In one node where it can be, which does not keep the scores of all heads.
+Exprs gradient(const GradientContext& c) {
+  const NodeView& node = c.node;
+  const DType dtype = node.input_dtype(kQuery);
+  bool alone = c.know_shapes() && (dtype == DType::f32 || dtype == DType::f64) && node.input_dtype(kValue) == dtype &&
+               node.input_shape(kQuery).rank() == 4 && node.input_shape(kQuery)[1] == node.input_shape(kKey)[1] && !c.wants(kMask) &&
+               node.attribute(kAttentionSoftcap) == 0;
+  if (const int64_t* precision = node.find<int64_t>("softmax_precision")) alone = alone && *precision == static_cast<int64_t>(dtype);
+  for (size_t i = kPastKey; i < c.inputs.size(); ++i) alone = alone && !c.has_input(i);
+  for (size_t i = 1; i < c.output_gradients.size(); ++i) alone = alone && !c.output_gradient(i);
+  if (!alone || AttentionGeometry::of(node).scores_shape().elements() == 0) {
+    Exprs made = gradient_through(c, decompose);
+    if (made.empty()) throw Unsupported("{}: the gradient of an Attention without scores is not there", node.where());
+    return made;
+  }
+  Exprs inputs = c.inputs;
+  inputs.resize(kGradient);
+  inputs.push_back(c.output_gradient(kResult));
+  Attributes attributes = {{"is_causal", int64_t{node.attribute(kAttentionCausal)}},
+                           {"left_window_size", node.attribute(kAttentionLeft)},
+                           {"right_window_size", node.attribute(kAttentionRight)}};
+  if (const float* scale = node.find<float>("scale")) attributes.set("scale", *scale);
+  return gradient_node(c, "minnow.AttentionGradient", inputs, attributes);
+}
+#endif
+
 constexpr List<Operator> definitions() {
   return {
-      {.name = "Attention",
-       .since = 25,
-       .doc =
-           MINNOW_DOC("softmax(scale Q K^T + mask) V for each head. Fewer key and value heads than query heads are shared by consecutive "
-                      "query heads. Keys and values are put behind those of the cache. The soft cap c tanh(x / c) comes before the mask. A "
-                      "query that sees no key gives zeros. is_causal and the window count from the first key behind the cache, or so "
-                      "that the last query stands at the last of the nonpad_kv_seqlen keys. Source: Vaswani et al. 2017, "
-                      "arXiv:1706.03762; Ainslie et al. 2023, arXiv:2305.13245 (shared heads); Beltagy et al. 2020, arXiv:2004.05150 "
-                      "(windows)."),
-       .inputs = {{.name = "Q", .dtypes = kFloats},
-                  {.name = "K", .dtypes = kFloats, .like = "Q"},
-                  {.name = "V", .dtypes = kFloats},
-                  {.name = "attn_mask", .dtypes = kMasks, .arity = kOptional},
-                  {.name = "past_key", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
-                  {.name = "past_value", .dtypes = kFloats, .arity = kOptional, .like = "V"},
-                  {.name = "nonpad_kv_seqlen", .dtypes = kI64, .arity = kOptional}},
-       .outputs = {{"Y", same_as("Q")},
-                   {"present_key", same_as("Q"), kOptional},
-                   {"present_value", same_as("V"), kOptional},
-                   {"qk_matmul_output", same_as("Q"), kOptional}},
-       .attributes = {kAttentionCausal, kAttentionLeft, kAttentionRight, kAttentionSoftcap, kAttentionScoresOutput,
-                      optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent")),
-                      optional("q_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
-                      optional("kv_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
-                      optional("softmax_precision", AttributeKind::integer, MINNOW_DOC("dtype that kernels should compute softmax in"))},
-       .infer_shapes = shapes,
-       .reference = reference,
-       .decompose = decompose,
-       .operations = operations,
-       .batch = batch_apart}};
+#if MINNOW_GRADIENTS
+    {.name = "minnow.AttentionGradient",
+     .doc = MINNOW_DOC("The gradients of Q, K and V of an Attention with these inputs and attributes, whose output has this gradient. Each "
+                       "query head has keys of its own. past_key, past_value and nonpad_kv_seqlen are left out."),
+     .inputs = {{.name = "Q", .dtypes = kFloats},
+                {.name = "K", .dtypes = kFloats, .like = "Q"},
+                {.name = "V", .dtypes = kFloats, .like = "Q"},
+                {.name = "attn_mask", .dtypes = kMasks, .arity = kOptional},
+                {.name = "past_key", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
+                {.name = "past_value", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
+                {.name = "nonpad_kv_seqlen", .dtypes = kI64, .arity = kOptional},
+                {.name = "gradient", .dtypes = kFloats, .like = "Q"}},
+     .outputs = {{"of_Q", same_as("Q"), kOptional}, {"of_K", same_as("Q"), kOptional}, {"of_V", same_as("Q"), kOptional}},
+     .attributes = {kAttentionCausal, kAttentionLeft, kAttentionRight,
+                    optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent"))},
+     .infer_shapes = gradient_shapes,
+     .decompose = gradient_parts,
+     .operations = [](const NodeView& node) { return 2.5 * operations(node); },
+     .batch = batch_apart},
+#endif
+    {
+      .name = "Attention", .since = 25,
+      .doc = MINNOW_DOC(
+          "softmax(scale Q K^T + mask) V for each head. Fewer key and value heads than query heads are shared by consecutive "
+          "query heads. Keys and values are put behind those of the cache. The soft cap c tanh(x / c) comes before the mask. A "
+          "query that sees no key gives zeros. is_causal and the window count from the first key behind the cache, or so "
+          "that the last query stands at the last of the nonpad_kv_seqlen keys. Source: Vaswani et al. 2017, "
+          "arXiv:1706.03762; Ainslie et al. 2023, arXiv:2305.13245 (shared heads); Beltagy et al. 2020, arXiv:2004.05150 "
+          "(windows)."),
+      .inputs = {{.name = "Q", .dtypes = kFloats},
+                 {.name = "K", .dtypes = kFloats, .like = "Q"},
+                 {.name = "V", .dtypes = kFloats},
+                 {.name = "attn_mask", .dtypes = kMasks, .arity = kOptional},
+                 {.name = "past_key", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
+                 {.name = "past_value", .dtypes = kFloats, .arity = kOptional, .like = "V"},
+                 {.name = "nonpad_kv_seqlen", .dtypes = kI64, .arity = kOptional}},
+      .outputs = {{"Y", same_as("Q")},
+                  {"present_key", same_as("Q"), kOptional},
+                  {"present_value", same_as("V"), kOptional},
+                  {"qk_matmul_output", same_as("Q"), kOptional}},
+      .attributes = {kAttentionCausal,
+                     kAttentionLeft,
+                     kAttentionRight,
+                     kAttentionSoftcap,
+                     kAttentionScoresOutput,
+                     optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent")),
+                     optional("q_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
+                     optional("kv_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
+                     optional("softmax_precision", AttributeKind::integer, MINNOW_DOC("dtype that kernels should compute softmax in"))},
+      .infer_shapes = shapes, .reference = reference, .decompose = decompose, .gradient = MINNOW_GRADIENT(gradient),
+      .operations = operations, .batch = batch_apart
+    }
+  };
 }
 
 }  // namespace

@@ -54,14 +54,14 @@ Expr GradientContext::sum_to(const Expr& gradient, size_t i) const {
   return added ? shaped_like(sum, i) : sum;
 }
 
-Exprs gradient_node(const GradientContext& c, std::string_view op, const Exprs& inputs) {
+Exprs gradient_node(const GradientContext& c, std::string_view op, const Exprs& inputs, const Attributes& attributes) {
   Graph& graph = c.builder.graph();
   std::vector<Value*> values;
   for (const Expr& input : inputs) values.push_back(input.value());
   std::vector<std::string> names(OperatorSet::builtin().find(op)->outputs.size());
   for (size_t i = 0; i < names.size(); ++i)
     if (c.wants(i)) names[i] = graph.fresh_name("gradient");
-  const Node& made = graph.add_node(std::string(op), values, names, c.node.node().attributes);
+  const Node& made = graph.add_node(std::string(op), values, names, attributes);
   Exprs gradients(c.inputs.size());
   for (size_t i = 0; i < names.size(); ++i)
     if (made.output(i)) {

@@ -61,8 +61,11 @@ Exprs zero_gradient(const GradientContext& context);
 /// The output's gradient in the shape of input 0, whose elements the output has in their order.
 Exprs reshape_gradient(const GradientContext& context);
 
-/// A node of the operator `op` with the attributes of the context's node, whose output i is the gradient of input i.
-Exprs gradient_node(const GradientContext& context, std::string_view op, const Exprs& inputs);
+/// A node of the operator `op` with these attributes, or with those of the context's node, whose output i is the gradient of input i.
+Exprs gradient_node(const GradientContext& context, std::string_view op, const Exprs& inputs, const Attributes& attributes);
+inline Exprs gradient_node(const GradientContext& context, std::string_view op, const Exprs& inputs) {
+  return gradient_node(context, op, inputs, context.node.node().attributes);
+}
 
 /// The places in input 0 that the elements of output 0 come from, found by moving their numbers; the gradients are added up there. Needs
 /// the input's shape.

@@ -101,8 +101,8 @@ Exprs nll_gradient(const GradientContext& c) {
   return made;
 }
 
-/// The shares times what all classes have together, less what each has by itself. Both come from one pass over the logarithms of the shares,
-/// which the forward pass keeps.
+/// The shares times what all classes have together, less what each has by itself. Both come from one pass over the logarithms of the
+/// shares, which the forward pass keeps.
 Exprs cross_entropy_gradient(const GradientContext& c) {
   GraphBuilder& b = c.builder;
   Expr log_shares = c.knows_shape(0) ? c.kept_output(1, c.node.input_shape(0)) : Expr();

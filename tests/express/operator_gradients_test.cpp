@@ -223,6 +223,11 @@ std::vector<Case> made_cases() {
                  {{"training_mode", int64_t{1}}},
                  1,
                  {3, 4}});
+  all.push_back({"minnow.AttentionGradient",
+                 {reals({1, 2, 2, 3}), reals({1, 2, 3, 3}, -1, 1, 3), reals({1, 2, 3, 2}, -1, 1, 4), kNone, kNone, kNone, kNone,
+                  reals({1, 2, 2, 2}, -1, 1, 5)},
+                 {{"is_causal", int64_t{1}}},
+                 3});
   all.push_back({"minnow.BatchNormalizationGradient", {reals({3, 2, 2}), positive({2}), reals({3, 2, 2}, -1, 1, 9)}, {}, 3});
   all.push_back(
       {"minnow.MaxPoolGradient",

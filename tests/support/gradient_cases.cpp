@@ -32,6 +32,27 @@ std::vector<SchemeCase> gradient_cases() {
       cases.push_back(
           {"minnow.BatchNormalizationGradient", {x, normal(channels, 2), normal(shape, 3)}, {{"epsilon", 1e-3f}}, {}, 3, tolerance});
     }
+  // {batch, heads, queries, keys, size, size of values}; blocks of queries, and a last one that is shorter.
+  const std::array<int64_t, 6> heads[] = {
+      {1, 1, 1, 1, 1, 1}, {2, 3, 5, 7, 9, 4}, {1, 2, 33, 17, 16, 33}, {1, 2, 300, 300, 8, 8}, {1, 1, 200, 1100, 24, 17}};
+  for (const auto& [batch, count, queries, keys, head, v_head] : heads)
+    for (const int64_t option : {0, 1, 2, 3, 4}) {  // causal; a window; a mask of numbers; one of bool in which a query sees nothing
+      std::vector<Tensor> inputs = {normal({batch, count, queries, head}), normal({batch, count, keys, head}, 2),
+                                    normal({batch, count, keys, v_head}, 3)};
+      inputs.resize(8);
+      inputs[7] = normal({batch, count, queries, v_head}, 4);
+      if (option == 3) inputs[3] = normal({count, queries, keys}, 5);
+      if (option == 4) {
+        inputs[3] = Tensor(DType::boolean, {queries, std::max<int64_t>(1, keys - 2)});
+        for (int64_t i = 0; i < inputs[3].elements(); ++i)
+          inputs[3].writable().data<uint8_t>()[i] = i / inputs[3].shape()[1] % 5 != 4 && i % 3 != 1;
+      }
+      Attributes attributes = {{"is_causal", int64_t{option == 1}}};
+      if (option == 2) attributes.set("left_window_size", int64_t{3}), attributes.set("right_window_size", int64_t{2});
+      if (option == 3) attributes.set("scale", 0.3f);
+      for (const size_t outputs : {size_t{1}, size_t{3}})
+        cases.push_back({"minnow.AttentionGradient", inputs, attributes, {}, outputs, 5e-5});
+    }
   for (const char* op : {"ReduceSum", "ReduceMean"})
     for (const auto& [shape, axes] :
          {std::pair(Shape{2, 17, 5, 7}, Ints{0, 2, 3}), {Shape{3, 33, 1}, Ints{0, -1}}, {Shape{1, 4, 90, 91}, Ints{3, 2, 0}}})

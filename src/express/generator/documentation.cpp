@@ -468,6 +468,7 @@ const std::vector<Documentation> kRows = {
     {"ai.onnx.preview.training.Adam", "those of the parameters and their states", "Kingma, Ba 2014, arXiv:1412.6980", "", {}},
     {"ai.onnx.preview.training.Momentum", "those of the parameters and their states", "", "", {}},
     {"minnow.After", "that of input", "", "", {}},
+    {"minnow.AttentionGradient", "those of Q, K and V", "Dao et al. 2022, arXiv:2205.14135", "", {}},
     {"minnow.BatchNormalizationGradient", "those of X, scale and B", "Ioffe, Szegedy 2015, arXiv:1502.03167", "", {}},
     {"minnow.ChannelShuffle", "that of x", "Zhang et al. 2017, arXiv:1707.01083", "", {}},
     {"minnow.ConvWeightGradient", "that of the filters, (channels of the gradient, channels of X / group, ...kernel_shape)", "", "", {}},

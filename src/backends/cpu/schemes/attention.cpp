@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <numeric>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/schemes/attention_mask.h"
 #include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
@@ -73,11 +73,11 @@ class AttentionKernel final : public Kernel {
  public:
   AttentionKernel(PrepareContext& context, Factors factors)
       : a_(AttentionGeometry::of(context.node())),
+        mask_(context.node(), a_, kMask),
         kernels_(*cpu_device(context.device()).kernels),
         key_low_precision_(factors == Factors::f16 ? nullptr : low_precision_kernels(factors, kernels_)),
         value_low_precision_(low_precision_kernels(factors, kernels_)),
         lanes_(kernels_.lanes) {
-    const NodeView& node = context.node();
     keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
     key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
     // A block's scores take at most a third of the second-level cache. With few heads per thread there are more blocks. If later keys are
@@ -87,7 +87,8 @@ class AttentionKernel final : public Kernel {
     rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
     blocks_ = ceil_div(queries_, rows_);
     const size_t even = threads / std::gcd(threads, all_heads);  // gives every thread as much
-    if (seen_by(0) == keys_ && all_heads * blocks_ % threads != 0 && queries_ / even >= most / 2) blocks_ = ceil_div(blocks_, even) * even;
+    if (mask_.seen_by(0) == keys_ && all_heads * blocks_ % threads != 0 && queries_ / even >= most / 2)
+      blocks_ = ceil_div(blocks_, even) * even;
     rows_ = ceil_div(queries_, blocks_);
     const size_t heads = size(a_.batch * a_.kv_heads);
     key_floats_ = product_of({key_vectors_, lanes_, head_}), value_floats_ = product_of({value_vectors_, lanes_, keys_});
@@ -95,18 +96,6 @@ class AttentionKernel final : public Kernel {
     if (!few_) {
       keys_offset_ = context.reserve_scratch(product_of({heads, key_floats_, sizeof(float)}));
       values_offset_ = context.reserve_scratch(product_of({heads, value_floats_, sizeof(float)}));
-    }
-    if (node.has_input(kMask)) {
-      boolean_mask_ = node.input_dtype(kMask) == DType::boolean;
-      const Shape& mask = node.input_shape(kMask);
-      mask_columns_ = size(mask.back());
-      int64_t stride = mask.back();
-      for (size_t i = 1; i < mask.rank(); ++i) {  // rows, heads, batch
-        const int64_t extent = mask[mask.rank() - 1 - i];
-        mask_strides_[i - 1] = extent == 1 ? 0 : size(stride);
-        stride *= extent;
-      }
-      mask_in_place_ = !boolean_mask_ && mask_columns_ == keys_;
     }
     const size_t row_floats = key_vectors_ * lanes_;
     if (few_) {
@@ -269,7 +258,7 @@ class AttentionKernel final : public Kernel {
     round_rows(key_low_precision_, q, rows, head_, spare);
 
     const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
-    const size_t seen = seen_by(first + rows - 1);
+    const size_t seen = mask_.seen_by(first + rows - 1);
     Stop stop;
     for (size_t vector = 0; vector * lanes_ < seen && !stop.after(rows * head_ * kPair); vector += kPair)
       multiply(context, key_low_precision_, q, rows, factors(key_low_precision_, head_), key_panels + vector * lanes_ * head_,
@@ -277,8 +266,8 @@ class AttentionKernel final : public Kernel {
 
     for (size_t r = 0; r < rows; ++r) {
       if (stop.after(seen)) return;
-      ScoreRow row{scores + r * lanes_, rows * lanes_, seen_by(first + r)};
-      if (context.has_input(kMask) || a_.before >= 0) row.add = mask_of(context, batch, head % size(a_.q_heads), first + r, mask_row);
+      const ScoreRow row{scores + r * lanes_, rows * lanes_, mask_.seen_by(first + r),
+                         mask_.row(context, batch, head % size(a_.q_heads), first + r, mask_row)};
       kernels_.attention->softmax(row);
       for (size_t vector = ceil_div(row.count, lanes_); vector * lanes_ < seen; ++vector)
         std::fill_n(scores + (vector * rows + r) * lanes_, lanes_, 0.0f);
@@ -321,14 +310,12 @@ class AttentionKernel final : public Kernel {
     const AttentionKernels& kernels = *kernels_.attention;
     Stop stop;
     for (size_t i = 0; i < queries_; ++i, y += stride) {
-      const size_t seen = seen_by(i), old = std::min(seen, past);
+      const size_t seen = mask_.seen_by(i), old = std::min(seen, past);
       if (stop.after(seen * (head_ + v_head_))) return;
       const float* query = q.data + i * q.stride;
       kernels.multiply_rows(query, keys.past, head_, old, head_, scale, scratch);
       kernels.multiply_rows(query, keys.added.data, keys.added.stride, seen - old, head_, scale, scratch + old);
-      ScoreRow row{scratch, lanes_, seen};
-      if (context.has_input(kMask) || a_.before >= 0) row.add = mask_of(context, batch, of_batch, i, scratch + key_vectors_ * lanes_);
-      kernels.softmax(row);
+      kernels.softmax({scratch, lanes_, seen, mask_.row(context, batch, of_batch, i, scratch + key_vectors_ * lanes_)});
       std::fill_n(y, v_head_, 0.0F);
       kernels.add_rows(scratch, values.past, v_head_, old, v_head_, y);
       kernels.add_rows(scratch + old, values.added.data, values.added.stride, seen - old, v_head_, y);
@@ -339,42 +326,14 @@ class AttentionKernel final : public Kernel {
     return low_precision ? low_precision->tile : *kernels_.tile;
   }
 
-  /// The keys up to the last one that a query sees.
-  size_t seen_by(size_t query) const noexcept {
-    if (a_.after < 0 || a_.after >= a_.keys()) return keys_;
-    return std::min(keys_, size(a_.past) + query + 1 + size(a_.after));
-  }
-
-  // The addend of one query's scores.
-  const float* mask_of(RunContext& context, size_t batch, size_t head, size_t row, float* to) const noexcept {
-    constexpr float kExcluded = -std::numeric_limits<float>::infinity();
-    const size_t at = batch * mask_strides_[2] + head * mask_strides_[1] + row * mask_strides_[0], place = size(a_.past) + row;
-    const size_t hidden = a_.before < 0 || size(a_.before) >= place ? 0 : std::min(keys_, place - size(a_.before));
-    if (mask_in_place_ && !hidden) return context.in<float>(kMask) + at;
-    std::fill_n(to, hidden, kExcluded);
-    if (!context.has_input(kMask)) {
-      std::fill_n(to + hidden, keys_ - hidden, 0.0f);
-      return to;
-    }
-    for (size_t i = hidden; i < keys_; ++i) {
-      if (i >= mask_columns_)
-        to[i] = kExcluded;
-      else if (boolean_mask_)
-        to[i] = context.in<uint8_t>(kMask)[at + i] ? 0 : kExcluded;
-      else
-        to[i] = context.in<float>(kMask)[at + i];
-    }
-    return to;
-  }
-
   AttentionGeometry a_;
+  AttentionMask mask_;
   const Kernels& kernels_;
   const LowPrecisionKernels *key_low_precision_, *value_low_precision_;  // null: f32
   size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
   size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head
   size_t key_floats_ = 0, value_floats_ = 0, keys_offset_ = 0, values_offset_ = 0;
-  bool few_ = false, boolean_mask_ = false, mask_in_place_ = false;
-  size_t mask_columns_ = 0, mask_strides_[3] = {0, 0, 0};
+  bool few_ = false;
   Units units_;
 };
 

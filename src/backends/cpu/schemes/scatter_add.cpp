@@ -17,7 +17,9 @@ namespace {
 
 constexpr size_t kFloatsPerTask = 16 << 10;
 
-size_t axis_of(const NodeView& node) { return node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", 0}), node.input_shape(0).rank()); }
+size_t axis_of(const NodeView& node) {
+  return node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", 0}), node.input_shape(0).rank());
+}
 
 template <bool kElements>
 Estimate estimate(const NodeView& node, const Device& device) {

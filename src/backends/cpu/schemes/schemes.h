@@ -50,6 +50,7 @@ std::span<const Scheme> quantized_winograd_schemes();
 std::span<const Scheme> sparse_schemes();
 #endif
 #if MINNOW_GRADIENTS
+std::span<const Scheme> attention_gradient_schemes();
 std::span<const Scheme> batch_normalization_schemes();
 std::span<const Scheme> conv_gradient_schemes();
 std::span<const Scheme> pool_gradient_schemes();
