@@ -22,7 +22,7 @@ struct Loops {
   using V = hn::Vec<D>;
   static constexpr size_t kLanes = HWY_LANES(T);
 
-  /// What is looked for: numbers whose `keep` bits are all zero or, where `flip` has all bits set, are not.
+  /// Looks for numbers whose `keep` bits are all zero or, where `flip` has all bits set, are not.
   template <class L>
   struct Wanted {
     hn::Vec<L> keep, flip;
