@@ -9,6 +9,7 @@ namespace minnow {
 #define MINNOW_GRADIENT_FAMILIES(X) \
   X(batch_normalization_gradient)   \
   X(conv_gradient)                  \
+  X(layer_normalization_gradient)   \
   X(pool_gradient)                  \
   X(recurrent_gradient)
 #else

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/batch.h"
+#include "ops/gradient.h"
 #include "ops/operator_table.h"
 #include "ops/sums.h"
 
@@ -193,6 +194,22 @@ Exprs channels_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {as(y * per_channel(in[1]) + per_channel(in[2]), node.input_dtype(0))};
 }
 
+#if MINNOW_GRADIENTS
+/// In one node where the scale has an element for each one of a row and only y is used.
+Exprs trailing_gradient(const GradientContext& c, bool centered, Decompose parts) {
+  const NodeView& node = c.node;
+  bool alike = c.know_shapes() && work_dtype(node) == node.input_dtype(0) && node.input_dtype(1) == node.input_dtype(0);
+  for (size_t i = 1; i < c.output_gradients.size(); ++i) alike = alike && !c.output_gradient(i);
+  for (size_t i = 1; alike && i < c.inputs.size(); ++i)
+    alike = !c.has_input(i) || node.input_shape(i) == Shape(node.input_shape(0).dims().subspan(axis_of(node)));
+  if (!alike) return gradient_through(c, parts);
+  return gradient_node(c, "minnow.LayerNormalizationGradient", {c.input(0), c.input(1), c.output_gradient(0)},
+                       {{"axis", node.attribute(kAxis)}, {"epsilon", node.attribute(kEpsilon)}, {"centered", int64_t{centered}}});
+}
+Exprs layer_gradient(const GradientContext& c) { return trailing_gradient(c, true, layer_parts); }
+Exprs root_mean_square_gradient(const GradientContext& c) { return trailing_gradient(c, false, root_mean_square_parts); }
+#endif
+
 constexpr List<Operator> definitions() {
   const auto like_first = [](std::string_view name, std::string_view first, Arity arity = Arity::required) {
     return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = first};
@@ -211,6 +228,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = trailing_shapes,
        .reference = layer,
        .decompose = layer_parts,
+       .gradient = MINNOW_GRADIENT(layer_gradient),
        .batch = batch_apart_off_axis},
       {.name = "RMSNormalization",
        .since = 23,
@@ -222,6 +240,7 @@ constexpr List<Operator> definitions() {
        .infer_shapes = trailing_shapes,
        .reference = root_mean_square,
        .decompose = root_mean_square_parts,
+       .gradient = MINNOW_GRADIENT(root_mean_square_gradient),
        .batch = batch_apart_off_axis},
       {.name = "InstanceNormalization",
        .since = 22,

@@ -230,6 +230,12 @@ std::vector<Case> made_cases() {
                  3});
   all.push_back({"minnow.BatchNormalizationGradient", {reals({3, 2, 2}), positive({2}), reals({3, 2, 2}, -1, 1, 9)}, {}, 3});
   all.push_back(
+      {"minnow.LayerNormalizationGradient", {reals({3, 2, 4}), positive({2, 4}), reals({3, 2, 4}, -1, 1, 9)}, {{"axis", int64_t{1}}}, 3});
+  all.push_back({"minnow.LayerNormalizationGradient",
+                 {reals({5}), positive({5}), reals({5}, -1, 1, 9)},
+                 {{"axis", int64_t{0}}, {"centered", int64_t{0}}, {"epsilon", 0.1f}},
+                 3});
+  all.push_back(
       {"minnow.MaxPoolGradient",
        {positive({2, 2, 6, 5}), reals({2, 2, 3, 4})},
        {{"kernel_shape", std::vector<int64_t>{3, 2}}, {"strides", std::vector<int64_t>{2, 1}}, {"pads", std::vector<int64_t>{1, 0, 0, 0}}},

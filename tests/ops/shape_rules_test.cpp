@@ -151,6 +151,8 @@ constexpr std::string_view kNodes[] = {
     "input q: f32[2, 3, 5, 8]; input k: f32[2, 3, 7, 8]; input v: f32[2, 3, 7, 4]; input g: f32[2, 3, 5, 4]; "
     "y, b, c = minnow.AttentionGradient(q, k, v, _, _, _, _, g)",
     "input x: f32[2, 4, 9, 8]; input s: f32[4]; input g: f32[2, 4, 9, 8]; y, t, b = minnow.BatchNormalizationGradient(x, s, g)",
+    "input x: f32[2, 4, 9, 8]; input s: f32[9, 8]; input g: f32[2, 4, 9, 8]; "
+    "y, t, b = minnow.LayerNormalizationGradient(x, s, g) {axis = 2}",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 6, 7, 6]; y = minnow.ConvWeightGradient(x, g) {kernel_shape = [3, 3]}",
     "input x: f32[2, 4, 9, 8]; input g: f32[2, 4, 4, 4]; y = minnow.MaxPoolGradient(x, g) {kernel_shape = [3, 2], strides = [2, 2]}",
     "input q: f32[2, 3, 8]; input k: f32[2, 3, 8]; input v: f32[2, 3, 4]; input g: f32[2, 3, 4]; "

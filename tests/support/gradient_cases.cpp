@@ -53,6 +53,27 @@ std::vector<SchemeCase> gradient_cases() {
       for (const size_t outputs : {size_t{1}, size_t{3}})
         cases.push_back({"minnow.AttentionGradient", inputs, attributes, {}, outputs, 5e-5});
     }
+  // A row, an element, rows that no vector fills, and more rows and longer ones than a part of a sum has.
+  for (const auto& [shape, axis] : {std::pair(Shape{2, 3, 17}, int64_t{-1}),
+                                    {Shape{4, 1}, int64_t{1}},
+                                    {Shape{5, 6, 7}, int64_t{1}},
+                                    {Shape{33}, int64_t{0}},
+                                    {Shape{700, 3, 8}, int64_t{-1}},
+                                    {Shape{9000, 5}, int64_t{1}},
+                                    {Shape{20, 40001}, int64_t{-1}}})
+    for (const size_t outputs : {1, 2, 3})
+      for (const int64_t centered : {0, 1}) {
+        if (centered && shape.back() == 1) continue;  // of one element less its mean, rounding leaves a rest
+        const Shape row(shape.dims().subspan(static_cast<size_t>(axis < 0 ? axis + int64_t(shape.rank()) : axis)));
+        // Sums of thousands of numbers of both signs.
+        const double tolerance = shape.elements() > 10000 ? 2e-4 : 2e-5;
+        cases.push_back({"minnow.LayerNormalizationGradient",
+                         {normal(shape, 1), normal(row, 2), normal(shape, 3)},
+                         {{"axis", axis}, {"centered", centered}, {"epsilon", 1e-3f}},
+                         {},
+                         outputs,
+                         tolerance});
+      }
   for (const char* op : {"ReduceSum", "ReduceMean"})
     for (const auto& [shape, axes] :
          {std::pair(Shape{2, 17, 5, 7}, Ints{0, 2, 3}), {Shape{3, 33, 1}, Ints{0, -1}}, {Shape{1, 4, 90, 91}, Ints{3, 2, 0}}})

@@ -480,6 +480,7 @@ const std::vector<Documentation> kRows = {
      {}},
     {"minnow.FusedConv", "that of Conv", "", "", {}},
     {"minnow.FusedMatMul", "that of MatMul", "", "", {}},
+    {"minnow.LayerNormalizationGradient", "those of X, Scale and B", "Ba, Kiros, Hinton 2016, arXiv:1607.06450", "", {}},
     {"minnow.LinearAttentionGradient", "those of the inputs", "", "", {}},
     {"minnow.LookUp", "that of indices", "Han et al. 2016, arXiv:1510.00149", "", {}},
     {"minnow.MatMulNBits", "(..., N) for A of (..., K)", "", "", {}},

@@ -265,6 +265,45 @@ void standardize(const float* x, size_t count, float mean, float inverse, const 
   }
 }
 
+#if MINNOW_GRADIENTS
+void layer_gradient(const LayerGradient& a) {
+  const D d;
+  const V mean = hn::Set(d, a.mean), inverse = hn::Set(d, a.inverse);
+  // Calls f(place, loads, stores) for each vector of the row.
+  const auto each = [&](size_t from, size_t to, auto f) HWY_ATTR {
+    size_t i = from;
+    for (; i + kLanes <= to; i += kLanes)
+      f(
+          i, [&](const float* x) HWY_ATTR { return hn::LoadU(d, x + i); }, [&](V v, float* y) HWY_ATTR { hn::StoreU(v, d, y + i); });
+    const size_t rest = to - i;
+    if (rest)
+      f(
+          i, [&](const float* x) HWY_ATTR { return load_zero_rest(x + i, rest); },
+          [&](V v, float* y) HWY_ATTR { store_rest(v, rest, y + i); });
+  };
+  double sum = 0, sum_of_products = 0;
+  for (size_t from = 0; from < a.count; from += kPart) {
+    V sums = hn::Zero(d), products = hn::Zero(d);
+    each(from, std::min(a.count, from + kPart), [&](size_t, auto load, auto store) HWY_ATTR {
+      const V g = load(a.gradient), normal = hn::Mul(hn::Sub(load(a.x), mean), inverse), scaled = hn::Mul(g, load(a.scale));
+      sums = hn::Add(sums, scaled);
+      products = hn::MulAdd(scaled, normal, products);
+      if (!a.of_scale) return;
+      store(hn::MulAdd(g, normal, load(a.of_scale)), a.of_scale);
+      store(hn::Add(load(a.of_bias), g), a.of_bias);
+    });
+    sum += static_cast<double>(across<Sum>(sums)), sum_of_products += static_cast<double>(across<Sum>(products));
+  }
+  if (!a.y) return;
+  const double n = static_cast<double>(a.count);
+  const V less = hn::Set(d, a.centered ? static_cast<float>(sum / n) : 0.0f), factor = hn::Set(d, static_cast<float>(sum_of_products / n));
+  each(0, a.count, [&](size_t, auto load, auto store) HWY_ATTR {
+    const V normal = hn::Mul(hn::Sub(load(a.x), mean), inverse), scaled = hn::Mul(load(a.gradient), load(a.scale));
+    store(hn::Mul(inverse, hn::NegMulAdd(normal, factor, hn::Sub(scaled, less))), a.y);
+  });
+}
+#endif
+
 void lane_moments(const float* x, size_t pixels, float epsilon, float* mean, float* inverse) {
   const D d;
   const V n = hn::Set(d, static_cast<float>(pixels));
@@ -297,16 +336,15 @@ void lane_affine(const float* x, size_t pixels, const float* scale, const float*
 }  // namespace
 
 extern const RowKernels kRowKernels;
-const RowKernels kRowKernels{{reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, reduce<Max>, reduce<Min>, reduce<Product>},
-                             {reduce_columns<Sum>, reduce_columns<SumAbs>, reduce_columns<SumSquare>, reduce_columns<Max>,
-                              reduce_columns<Min>, reduce_columns<Product>},
-                             softmax,
-                             log_softmax,
-                             moments,
-                             standardize,
-                             lane_moments,
-                             lane_affine,
-                             dot};
+const RowKernels kRowKernels {
+  {reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, reduce<Max>, reduce<Min>, reduce<Product>},
+      {reduce_columns<Sum>, reduce_columns<SumAbs>, reduce_columns<SumSquare>,
+       reduce_columns<Max>, reduce_columns<Min>,    reduce_columns<Product>},
+      softmax, log_softmax, moments, standardize, lane_moments, lane_affine, dot,
+#if MINNOW_GRADIENTS
+      layer_gradient,
+#endif
+};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -8,6 +8,16 @@ namespace minnow::cpu {
 
 enum class Reduction : uint8_t { sum, sum_abs, sum_square, max, min, product, count };
 
+/// One row of the gradient of a layer normalization.
+struct LayerGradient {
+  const float *x, *gradient, *scale;
+  size_t count;
+  float mean, inverse;  // of the row (moments)
+  bool centered;
+  float* y;                   // may be null, x or gradient
+  float *of_scale, *of_bias;  // both null, or what the row's parts are added to
+};
+
 struct RowKernels {
   /// One number from `count` > 0 floats. NaN anywhere gives NaN.
   float (*reduce[static_cast<size_t>(Reduction::count)])(const float* x, size_t count);
@@ -27,6 +37,10 @@ struct RowKernels {
   void (*lane_affine)(const float* x, size_t pixels, const float* scale, const float* shift, float* y);
   /// The sum of a[i] b[i].
   float (*dot)(const float* a, const float* b, size_t count);
+#if MINNOW_GRADIENTS
+  /// y = inverse (g - the mean of g, if centered - n times the mean of g n), where n = (x - mean) inverse and g = gradient scale.
+  void (*layer_gradient)(const LayerGradient& row);
+#endif
 };
 
 }  // namespace minnow::cpu

@@ -39,8 +39,9 @@ std::vector<Scheme> scheme_table() {
                                            winograd_schemes()};
   std::vector<Scheme> table;
 #if MINNOW_GRADIENTS
-  for (const std::span<const Scheme> file : {attention_gradient_schemes(), batch_normalization_schemes(), conv_gradient_schemes(),
-                                             recurrent_gradient_schemes(), pool_gradient_schemes(), scatter_add_schemes()})
+  for (const std::span<const Scheme> file :
+       {attention_gradient_schemes(), batch_normalization_schemes(), conv_gradient_schemes(), recurrent_gradient_schemes(),
+        layer_normalization_gradient_schemes(), pool_gradient_schemes(), scatter_add_schemes()})
     table.insert(table.end(), file.begin(), file.end());
 #endif
 #if !MINNOW_SMALL

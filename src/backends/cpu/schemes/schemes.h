@@ -53,6 +53,7 @@ std::span<const Scheme> sparse_schemes();
 std::span<const Scheme> attention_gradient_schemes();
 std::span<const Scheme> batch_normalization_schemes();
 std::span<const Scheme> conv_gradient_schemes();
+std::span<const Scheme> layer_normalization_gradient_schemes();
 std::span<const Scheme> pool_gradient_schemes();
 std::span<const Scheme> recurrent_gradient_schemes();
 std::span<const Scheme> scatter_add_schemes();
