@@ -12,6 +12,9 @@ inline constexpr Attribute<std::string_view> kActivation{
 inline constexpr Attribute<float> kActivationAlpha{"activation_alpha", 0, "Clip's lower bound; LeakyRelu's slope; HardSigmoid's slope"};
 inline constexpr Attribute<float> kActivationBeta{"activation_beta", 0, "Clip's upper bound; HardSigmoid's offset"};
 
+/// The input of fused operators with a scale for each channel, by which sums are multiplied before they are rounded and activated.
+inline constexpr size_t kScale = 4;
+
 struct Activation {
   enum class Kind : uint8_t {
     none,

@@ -13,18 +13,28 @@ constexpr Attribute<float> kAlpha{"alpha", 1, MINNOW_DOC("factor of the product,
 constexpr Attribute<bool> kTransA{"transA", false, MINNOW_DOC("the last two dimensions of A are swapped before it is multiplied")};
 constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("the last two dimensions of B are swapped before it is multiplied")};
 
-Sizes checked(const NodeView& node, const Sizes& result) {
+Sizes checked(const NodeView& node, const Sizes& result, const Size& channels) {
   Activation::of(node);
+  if (const auto scale = node.known_sizes(kScale); scale && differ(*scale, Sizes{channels}))
+    node.fail("the scale should have shape [{}], it has shape {}", channels, *scale);
   if (const auto z = node.known_sizes(3); z && differ(*z, result)) node.fail("Z should have shape {}, it has shape {}", result, *z);
   return result;
 }
 
-/// Adds Z, applies the activation and rounds.
-void finish(const NodeView& node, KernelArgs& args, Numbers<double>& y) {
+/// Adds Z, multiplies by the scales of channels, `inner` elements apart, and rounds to integers, applies the activation and writes the
+/// result.
+void finish(const NodeView& node, KernelArgs& args, Numbers<double>& y, [[maybe_unused]] size_t inner) {
   if (args.has_input(3)) {
     const Numbers<double> z = args.reals(3);
     for (size_t i = 0; i < y.size(); ++i) y[i] += z[i];
   }
+#if !MINNOW_SMALL
+  if (args.has_input(kScale)) {
+    const Numbers<double> scale = args.reals(kScale);
+    for (size_t i = 0; i < y.size(); ++i)
+      y[i] = std::nearbyint(static_cast<float>(y[i]) * static_cast<float>(scale[i / inner % scale.size()]));
+  }
+#endif
   const Activation activation = Activation::of(node);
   if (activation.kind != Activation::Kind::none)
     for (double& value : y) value = activation(value);
@@ -48,7 +58,10 @@ Numbers<double> channels_first(const ConvGeometry& conv, const Numbers<double>& 
   return y;
 }
 
-Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::output_sizes(node))}; }
+Shapes conv_shape(const NodeView& node) {
+  const Sizes result = ConvGeometry::output_sizes(node);
+  return {checked(node, result, result[1])};
+}
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
@@ -56,10 +69,11 @@ void conv(const NodeView& node, KernelArgs& args) {
   Numbers<double> x = args.reals(0);
   if (has_channels_last(node)) x = channels_first(conv, x);
   convolve<double>(conv, x.data(), args.reals(1).data(), y.data());
-  finish(node, args, y);
+  finish(node, args, y, static_cast<size_t>(conv.window.output_positions()));
 }
 
 Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  if (node.has_input(kScale)) return {};
   Attributes attributes = node.node().attributes;
   for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name, kChannelsLast.name}) attributes.remove(name);
   Expr x = inputs[0];
@@ -78,7 +92,7 @@ Shapes matmul_shape(const NodeView& node) {
     const Sizes shapes[] = {p.result, *bias};
     if (differ(broadcast_sizes(node, shapes), p.result)) node.fail("the bias of shape {} cannot be broadcast to {}", *bias, p.result);
   }
-  return {checked(node, p.result)};
+  return {checked(node, p.result, p.n)};
 }
 
 void matmul(const NodeView& node, KernelArgs& args) {
@@ -98,7 +112,7 @@ void matmul(const NodeView& node, KernelArgs& args) {
       *to++ += bias[static_cast<size_t>(at)];
     });
   }
-  finish(node, args, y);
+  finish(node, args, y, 1);
 }
 
 Expr transposed(const NodeView& node, const Expr& x, size_t input) {
@@ -110,6 +124,7 @@ Expr transposed(const NodeView& node, const Expr& x, size_t input) {
 }
 
 Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  if (node.has_input(kScale)) return {};
   const bool trans_a = node.attribute(kTransA), trans_b = node.attribute(kTransB);
   const Expr bias = input_or_none(inputs, 2);
   Expr y;
@@ -130,8 +145,14 @@ constexpr List<Operator> definitions() {
   conv_specs.append({kActivation, kActivationAlpha, kActivationBeta, kChannelsLast});
   return {
       {.name = "minnow.FusedConv",
-       .doc = MINNOW_DOC("activation(Conv(X, W, B) + Z). Z has the shape of the result; X may have its channels last."),
-       .inputs = {{"X", kFloats}, packed_weight("W", kFloats, "X"), like("B", kFloats, "X", kOptional), like("Z", kFloats, "X", kOptional)},
+       .doc = MINNOW_DOC(
+           "activation(Conv(X, W, B) + Z). Z has the shape of the result; X may have its channels last. Where there is a scale, one "
+           "for each channel, the sum is multiplied by it and rounded to an integer before the activation."),
+       .inputs = {{"X", kFloats},
+                  packed_weight("W", kFloats, "X"),
+                  like("B", kFloats, "X", kOptional),
+                  like("Z", kFloats, "X", kOptional),
+                  like("scale", kFloats, "X", kOptional)},
        .outputs = {{"Y", same_as("X")}},
        .attributes = conv_specs,
        .infer_shapes = conv_shape,
@@ -141,12 +162,15 @@ constexpr List<Operator> definitions() {
        .batch = batch_apart,
        .wants_constants = true},
       {.name = "minnow.FusedMatMul",
-       .doc = MINNOW_DOC("activation(alpha * A B + bias + Z). A and B as MatMul takes them, or with their last two dimensions swapped; the "
-                         "bias is broadcast to the result, Z has its shape."),
+       .doc = MINNOW_DOC(
+           "activation(alpha * A B + bias + Z). A and B as MatMul takes them, or with their last two dimensions swapped; the "
+           "bias is broadcast to the result, Z has its shape. Where there is a scale, one for each column, the sum is multiplied by it "
+           "and rounded to an integer before the activation."),
        .inputs = {{.name = "A", .dtypes = kFloats, .weight = Weight::stored},
                   packed_weight("B", kFloats, "A"),
                   like("bias", kFloats, "A", kOptional),
-                  like("Z", kFloats, "A", kOptional)},
+                  like("Z", kFloats, "A", kOptional),
+                  like("scale", kFloats, "A", kOptional)},
        .outputs = {{"Y", same_as("A")}},
        .attributes = {kAlpha, kTransA, kTransB, kActivation, kActivationAlpha, kActivationBeta},
        .infer_shapes = matmul_shape,

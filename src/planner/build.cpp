@@ -11,6 +11,9 @@ std::unique_ptr<Draft> make_draft(const PlanEnvironment& environment, const Plan
   auto draft = std::make_unique<Draft>(environment);
   add_steps(environment, request, *draft);
   remove_unneeded_steps(*draft);
+#if !MINNOW_SMALL
+  take_real_chains(environment, request, draft);
+#endif
   if constexpr (kHasDevices) claim_regions(environment, *draft);
   settle_schemes(environment, *draft, request.choices);
   if constexpr (kHasDevices) order_for_devices(draft->plan);

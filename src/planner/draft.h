@@ -62,6 +62,10 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
 /// Removes the steps that no output needs.
 void remove_unneeded_steps(Draft& draft);
 
+/// real_chains.cpp. Replaces the draft by one in which neighbouring steps between quantized tensors compute in f32, where their estimates
+/// and those of the conversions at the ends of such chains add up to less. Not in small builds.
+void take_real_chains(const PlanEnvironment& environment, const PlanRequest& request, std::unique_ptr<Draft>& draft);
+
 /// regions.cpp. Replaces connected steps that a backend computes as one (Backend::regions).
 void claim_regions(const PlanEnvironment& environment, Draft& draft);
 

@@ -122,6 +122,7 @@ struct PlanRequest {
   const Plan* like = nullptr;
   /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
   bool may_split_batch = false, may_tile_rows = false;
+  bool observed = false;  // callbacks see the values of the model's nodes, so that no others may take their place (real_chains.cpp)
   std::vector<HandedOver> handed_over;  // outputs
   size_t memory_limit = SIZE_MAX;       // bytes of the arena, by which a batch is split; the plan may need more
   /// Contents of a live-in if they can be read now (while a run waits for its plan), else null data.
@@ -147,7 +148,7 @@ struct PlanParts {
   std::vector<DeviceArena> device_arenas;
   std::vector<RecordedSteps> recorded;  // in order
   int64_t batch_parts = 1;
-  bool tiles_rows = false;
+  bool tiles_rows = false, has_real_chains = false;
 };
 
 class Plan {
@@ -168,6 +169,7 @@ class Plan {
   int64_t batch_parts() const noexcept { return parts_.batch_parts; }
   /// Whether some images are computed in tiles and never exist as a whole.
   bool tiles_rows() const noexcept { return parts_.tiles_rows; }
+  bool has_real_chains() const noexcept { return parts_.has_real_chains; }
 
   /// The value of each wanted output; kNone if it is computed after the cut.
   const std::vector<uint32_t>& outputs() const noexcept { return parts_.outputs; }

@@ -201,7 +201,8 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   const bool observed = session_.before || session_.after;  // callbacks see whole values
   const auto fits = [&](const Entry& entry) {
     const Plan& plan = entry.plan();
-    if ((plan.batch_parts() > 1 && observed) || (plan.tiles_rows() && (observed || session_.profiling))) return false;
+    if (((plan.batch_parts() > 1 || plan.has_real_chains()) && observed) || (plan.tiles_rows() && (observed || session_.profiling)))
+      return false;
     for (size_t i = 0; i < live_ins.size(); ++i) {
       const LiveIn& wanted = plan.live_ins()[i];
       if (wanted.info.kind != ValueInfo::Kind::tensor) continue;
@@ -253,6 +254,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   SchemeChoices choices;
   if (session_.explain) request.choices = &choices;
   request.memory_limit = most_bytes();
+  request.observed = observed;
   if (allows_parts_ && &cache == &plans_ && !observed) request.may_split_batch = true, request.may_tile_rows = !session_.profiling;
   std::shared_ptr<const Plan> plan = Plan::build(session_.environment, request);
   if (plan->arena_bytes() > request.memory_limit)

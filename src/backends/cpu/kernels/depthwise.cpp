@@ -23,6 +23,12 @@ template <int N, class Rows>
 HWY_INLINE void store(const Rows& r, V (&sum)[N], size_t at) {
   const D d;
   if (r.add) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = hn::Add(sum[n], hn::LoadU(d, r.add + at + n * kLanes));
+#if !MINNOW_SMALL
+  if (r.scale) {
+    const V scale = hn::LoadU(d, r.scale);
+    MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = hn::Round(hn::Mul(sum[n], scale));
+  }
+#endif
   if (r.clamps) {
     const V low = hn::Set(d, r.low), high = hn::Set(d, r.high);
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = at_most(high, at_least(low, sum[n]));

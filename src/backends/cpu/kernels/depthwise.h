@@ -13,7 +13,8 @@ struct DirectDepthwiseRows {
   float* y;        // first row to compute
   const float* w;  // [kernel_h][kernel_w][lane]
   const float* bias = nullptr;
-  const float* add = nullptr;  // as y
+  const float* add = nullptr;    // as y
+  const float* scale = nullptr;  // sums are multiplied by it and rounded; null: they are not
   float low = 0, high = 0;
   bool clamps = false;
   size_t in_h, in_w, out_w, kernel_h, stride_h, dilation_h;
@@ -31,7 +32,7 @@ struct WindowDepthwiseRows {
   const ptrdiff_t* taps;  // the offset of every tap from x
   size_t tap_count;
   const float* bias = nullptr;
-  const float* add = nullptr;
+  const float *add = nullptr, *scale = nullptr;
   float low = 0, high = 0;
   bool clamps = false;
   size_t out_w, rows, x_row;

@@ -91,6 +91,7 @@ void DepthwiseConv::run(size_t unit, const Arguments& a, float* scratch) const n
   const float* x = a.x + image * ceil_div(s.in_channels, lanes_) * x_plane;
   const auto common = [&](auto& r) {
     r.y = y, r.w = w, r.bias = bias, r.add = a.add ? a.add + at : nullptr;
+    r.scale = epilogue_.scale_of(vector * lanes_);
     r.low = epilogue_.low, r.high = epilogue_.high, r.clamps = epilogue_.clamps();
     r.out_w = s.out_w, r.rows = rows;
   };

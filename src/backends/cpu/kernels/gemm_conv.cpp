@@ -299,7 +299,7 @@ void GemmConv::run_in_parts(const Tile& whole, size_t vectors, int rows) const n
         if (!is_first) t.add[h] = whole.y[h];
       }
       if (!is_first) t.bias = nullptr;
-      if (!is_last) t.low = -kInfinity, t.high = kInfinity;
+      if (!is_last) t.low = -kInfinity, t.high = kInfinity, t.scale = nullptr;
       t.finish = t.add[0] || (is_last && epilogue_.clamps());
       t.prefetch = nullptr;
       table_[vectors][rows](t);
@@ -346,6 +346,7 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
     const size_t v = pair * kPair, vectors = std::min(kPair, out_vectors_ - v), panel = depth_ * vectors * lanes_;
     t.w = a.w + (group * out_vectors_ + v) * depth_ * lanes_;
     t.bias = a.bias ? a.bias + (group * out_vectors_ + v) * lanes_ : nullptr;
+    t.scale = epilogue_.scale_of((group * out_vectors_ + v) * lanes_);
     float* y = a.y + (y_vector + v) * y_plane_ + y_at;
     const float* add = a.add ? a.add + (y_vector + v) * y_plane_ + y_at : nullptr;
     // The next panel of weights is asked for by the first tiles, as many bytes as a vector of each of its rows has by each.

@@ -32,6 +32,7 @@ constexpr int kMatrixRows = 12;                                       // if ther
 constexpr ptrdiff_t kGroupBytes = group_bytes(IntegerForm::bytes);
 constexpr int kColumns = 2;  // vectors of a tile
 
+#include "backends/cpu/kernels/clamp.inc"
 #include "backends/cpu/kernels/division.inc"
 
 HWY_INLINE V broadcast(const uint8_t* x) {
@@ -540,7 +541,33 @@ void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBle
 void blend(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, const float* slopes, uint8_t* y) {
   how.x_is_signed ? blend_bytes<true>(a, b, count, how, slopes, y) : blend_bytes<false>(a, b, count, how, slopes, y);
 }
+void blend_reals(const float* a, const float* b, size_t count, const RealBlend& how, const float* slopes, float* y) {
+  const DF d;
+  const Quotient<kMends> quotient(how.divisor);
+  const auto first = hn::Set(d, how.factor[0]), second = hn::Set(d, how.factor[1]), slope = hn::LoadU(d, slopes), none = hn::Zero(d);
+  const auto one = hn::Set(d, 1.0f), sixth = hn::Set(d, 1.0f / 6), half = hn::Set(d, 0.5f);
+  // Bounds before the quotient, since infinities have no remainder.
+  const auto low = hn::Set(d, how.low * how.divisor), high = hn::Set(d, how.high * how.divisor);
+  const auto step = [&](const float* x, const float* other, float* to) HWY_ATTR {
+    auto total = hn::Mul(hn::LoadU(d, x), first);
+    if (b) total = hn::Add(total, hn::Mul(hn::LoadU(d, other), second));
+    if (how.hard_swish)
+      total = hn::Mul(total, at_most(one, at_least(none, hn::MulAdd(total, sixth, half))));
+    else
+      total = hn::MulAdd(at_most(none, total), slope, at_least(none, total));
+    hn::StoreU(hn::Round(quotient.of(at_most(high, at_least(low, total)))), d, to);
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) step(a + i, b + i, y + i);
+  if (i == count) return;
+  float rest[2][kLanes] = {};
+  std::memcpy(rest[0], a + i, (count - i) * sizeof(float));
+  if (b) std::memcpy(rest[1], b + i, (count - i) * sizeof(float));
+  step(rest[0], rest[1], rest[0]);
+  std::memcpy(y + i, rest[0], (count - i) * sizeof(float));
+}
 #else
+constexpr void (*blend_reals)(const float*, const float*, size_t, const RealBlend&, const float*, float*) = nullptr;
 constexpr void (*blend)(const uint8_t*, const uint8_t*, size_t, const ByteBlend&, const float*, uint8_t*) = nullptr;
 #endif
 }  // namespace
@@ -557,7 +584,8 @@ const IntegerKernels kIntegerKernels{{kRows, kByteRows, kMatrixRows},
                                      requantize,
                                      lookup,
                                      sum,
-                                     blend};
+                                     blend,
+                                     blend_reals};
 #undef MINNOW_BYTES
 #undef MINNOW_MATRICES
 #endif

@@ -69,6 +69,12 @@ struct ByteBlend {
   bool x_is_signed, y_is_signed;  // x: a and b
 };
 
+/// y = round(clamp(f(a factor[0] + b factor[1]) / divisor, low, high)), f as above or HardSwish; each step is rounded to f32 as by itself.
+struct RealBlend {
+  float factor[2], divisor, low, high;
+  bool hard_swish;
+};
+
 struct IntegerKernels {
   int rows[kIntegerForms];                          // most rows of a tile of each form
   const IntegerTileFunction* tiles[kIntegerForms];  // [form][rows]; null: there is none
@@ -93,6 +99,8 @@ struct IntegerKernels {
   void (*sum)(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y);
   /// `count` bytes; `slopes` are a vector, one for each lane. y may be a or b. Null: there is none.
   void (*blend)(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, const float* slopes, uint8_t* y);
+  /// `count` floats; b may be null: nothing is added. The divisor is between 1e-25 and 1e25.
+  void (*blend_reals)(const float* a, const float* b, size_t count, const RealBlend& how, const float* slopes, float* y);
 };
 
 inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }

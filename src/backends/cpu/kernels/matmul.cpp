@@ -136,6 +136,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
       t.w = made_ ? made : arguments.b + begin * vectors_ * lanes_ + column * depth;
       if (made_) arguments.make_b.make(arguments.make_b.from, panel, begin, depth, made);
       t.bias = arguments.bias && slice == 0 ? arguments.bias + column : nullptr;
+      t.scale = is_last ? epilogue_.scale_of(column) : nullptr;
       const size_t asked = asked_bytes(lanes_), lines = !made_ && panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
       const size_t most = static_cast<size_t>(tile_->rows[vectors]), tiles = ceil_div(rows, most);
       t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * asked) : 0;

@@ -260,6 +260,7 @@ StrassenConv::Target StrassenConv::Target::quarter(size_t rows, size_t vectors, 
   q.y += at;
   if (add) q.add += at;
   if (bias) q.bias += vectors * lanes;
+  if (scale) q.scale += vectors * lanes;
   for (TileSums::Level& level : q.sums.levels) {
     const size_t sum_at = rows * lanes + vectors * static_cast<size_t>(level.stride);
     if (level.also) level.also += sum_at;
@@ -343,6 +344,7 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
     const Target target = to.quarter(0, pair * kPair, lanes_);
     t.sums = target.sums;
     t.sums.bias = target.bias;
+    t.scale = target.scale;
     t.make = make;
     for (size_t i = 0, from = 0, end; i < tiles; ++i, from = end) {
       end = share(rows, tiles, i + 1);
@@ -394,6 +396,7 @@ void StrassenConv::run(size_t unit, const Arguments& a, float* scratch, size_t b
   to.y = a.y + place;
   to.add = added(a) ? added(a) + place : nullptr;
   to.bias = a.bias && a.slice == 0 ? a.bias + first * lanes_ : nullptr;
+  to.scale = is_last(a) ? epilogue_.scale_of(first * lanes_) : nullptr;
   to.pixel = y_pixel_;
   to.vector = y_vector_;
   to.is_output = true;
@@ -420,6 +423,7 @@ void StrassenConv::rest(const Part& b, const Arguments& a, const float* scratch)
     const size_t vectors = std::min(kPair, out_vectors_ - v), most = static_cast<size_t>(tile_->rows[vectors]);
     if (Watch::stopping()) return;
     t.bias = a.bias && a.slice == 0 ? a.bias + v * lanes_ : nullptr;
+    t.scale = is_last(a) ? epilogue_.scale_of(v * lanes_) : nullptr;
     for (bool bottom : {false, true}) {
       const Left left = left_of(bottom ? kA21 : kA11, b, a, scratch);  // the other half of the channels follows it
       t.block_stride = static_cast<ptrdiff_t>(left.step);

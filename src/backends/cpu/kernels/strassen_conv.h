@@ -115,8 +115,8 @@ class StrassenConv {
   // The destination of a product, and its addends.
   struct Target {
     float* y;
-    const float *add, *bias;  // of the whole result, or null
-    size_t pixel, vector;     // floats from one row, and from one vector of columns, to the next; of `y` and `add`
+    const float *add, *bias, *scale;  // of the whole result, or null
+    size_t pixel, vector;             // floats from one row, and from one vector of columns, to the next; of `y` and `add`
     bool is_output;
     TileSums sums;
     Target quarter(size_t rows, size_t vectors, size_t lanes) const noexcept;

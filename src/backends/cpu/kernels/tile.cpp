@@ -28,6 +28,9 @@ constexpr int kRows1 = HWY_ARCH_ARM_A64 ? 14 : 6, kRows2 = HWY_ARCH_ARM_A64 ? 11
 constexpr int kRows1 = HWY_TARGET == HWY_AVX3 ? 14 : 12, kRows2 = HWY_TARGET == HWY_AVX3 ? 14 : 6;
 #endif
 
+#if !MINNOW_SMALL
+#define MINNOW_TILE_ROUNDS
+#endif
 #include "backends/cpu/kernels/tile_ends.inc"
 
 template <int R, int N>

@@ -46,8 +46,9 @@ struct Tile {
   ptrdiff_t pixel_stride = 0, vector_stride = 0;  // of y and of `add`
   const float* bias = nullptr;                    // [n], or null: zero
   bool accumulate = false;                        // start from y instead of the bias
-  bool finish = false;                            // add `add`, then clamp
+  bool finish = false;                            // add `add`, multiply by `scale` and round, then clamp
   const float* add[2] = {};                       // the other arm of a residual block, or null
+  const float* scale = nullptr;                   // [n], or null: neither multiply nor round
   float low = 0, high = 0;
   const char* prefetch = nullptr;           // asked_bytes are asked for per channel; null: none
   ptrdiff_t prefetch_also = 0;              // and one that lies so many bytes further

@@ -78,6 +78,8 @@ void input(const WinogradLines& t, const float* x, float* y) {
 struct Finish {
   explicit HWY_INLINE Finish(const WinogradFinish& f)
       : add(f.add),
+        rounds(f.scale != nullptr),
+        scale(f.scale ? hn::LoadU(D(), f.scale) : hn::Zero(D())),
         bias(f.bias ? hn::LoadU(D(), f.bias) : hn::Zero(D())),
         low(hn::Set(D(), f.clamps ? f.low : -std::numeric_limits<float>::infinity())),
         high(hn::Set(D(), f.clamps ? f.high : std::numeric_limits<float>::infinity())) {}
@@ -85,10 +87,14 @@ struct Finish {
     const D d;
     out = hn::Add(out, bias);
     if (add) out = hn::Add(out, hn::LoadU(d, add + offset));
+#if !MINNOW_SMALL
+    if (rounds) out = hn::Round(hn::Mul(out, scale));
+#endif
     hn::StoreU(at_most(high, at_least(low, out)), d, y + offset);
   }
   const float* add;
-  V bias, low, high;
+  bool rounds;
+  V scale, bias, low, high;
 };
 struct NoFinish {
   HWY_INLINE void put(V out, float* y, size_t offset) const { hn::StoreU(out, D(), y + offset); }

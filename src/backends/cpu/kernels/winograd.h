@@ -98,8 +98,9 @@ struct WinogradLines {
 
 /// The last operations on outputs before they are stored.
 struct WinogradFinish {
-  const float* bias = nullptr;  // one vector
-  const float* add = nullptr;   // as y
+  const float* bias = nullptr;   // one vector
+  const float* add = nullptr;    // as y
+  const float* scale = nullptr;  // one vector: outputs are multiplied by it and rounded; null: they are not
   float low = 0, high = 0;
   bool clamps = false;
 };

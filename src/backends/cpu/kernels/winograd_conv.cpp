@@ -400,6 +400,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
     f.low = epilogue_.low, f.high = epilogue_.high, f.clamps = epilogue_.clamps();
     for (size_t n = 0; n < vectors; ++n) {
       const size_t vector = pair * kPair + n;
+      f.scale = epilogue_.scale_of(vector * lanes_);
       f.bias = a.bias ? a.bias + vector * lanes_ : nullptr;
       for (size_t i = 0; i < b.tiles; ++i) {
         const Place& p = places_[b.first + i];

@@ -87,6 +87,14 @@ Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
       after(Unary::gelu);
       break;
   }
+#if !MINNOW_SMALL
+  if (node.has_input(kScale)) {
+    const Tensor& scale = node.contents(kScale);
+    const size_t count = static_cast<size_t>(scale.elements());
+    epilogue.scale.resize(ceil_div(count, kernels.lanes) * kernels.lanes);
+    std::copy_n(scale.data<float>(), count, epilogue.scale.begin());
+  }
+#endif
   return epilogue;
 }
 
@@ -96,10 +104,15 @@ std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts) {
   if (!accepts.any_weights && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
   if (!accepts.channels_last && has_channels_last(node)) return "the image has its channels last";
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return "a tensor is empty";
+  if (node.has_input(kScale) && !(accepts.scales && node.is_constant(kScale))) return "sums are rounded";
   const bool is_image = conv_shape_of(node).has_value();
   if (accepts.spatial == 2 && !is_image) return "there are more than two spatial dimensions";
   if (accepts.spatial == 3 && (is_image || ConvGeometry::of(node).window.rank() != 3)) return "there are not three spatial dimensions";
   return {};
+}
+
+double rounding_seconds(const NodeView& node, const Device& device) {
+  return node.has_input(kScale) ? device.flop_time(6 * static_cast<double>(node.output_shape(0).elements())) : 0;
 }
 
 GemmConv::Options gemm_options(const Device& device) {
@@ -126,41 +139,44 @@ double efficiency_of(const ConvShape& s, const Device& device) {
 }
 
 Estimate estimate_packed(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true, .scales = true}); !refusal.empty())
+    return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack)))
     return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
   const double weights = 4.0 * static_cast<double>(node.input_shape(1).elements());
   const double few = s.in_channels < static_cast<size_t>(device.pack) ? 0.8 : 1;  // lanes of the input without a channel are moved too
   const double compute = device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), efficiency_of(s, device) * few);
-  Estimate estimate(std::max(compute, device.weight_time(weights)) + 0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+  Estimate estimate(std::max(compute, device.weight_time(weights)) + 0.5 * device.byte_time(conv_bytes(node)) +
+                    rounding_seconds(node, device) + 5e-7);
   estimate.packed_inputs = 1 | 8;  // X and the tensor that is added
   estimate.packed_outputs = 1;
   return estimate;
 }
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true, .channels_last = true}); !refusal.empty())
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true, .channels_last = true, .scales = true}); !refusal.empty())
     return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups != 1) return declined("there are {} groups", s.groups);
   if (s.in_channels > static_cast<size_t>(device.pack))
     return declined("{} channels are a whole vector or more: the packed layout is better", s.in_channels);
   Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), 0.9 * efficiency_of(s, device)) +
-                    0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+                    0.5 * device.byte_time(conv_bytes(node)) + rounding_seconds(node, device) + 5e-7);
   estimate.packed_inputs = 8;
   estimate.packed_outputs = 1;
   return estimate;
 }
 
 Estimate estimate_depthwise(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true, .scales = true}); !refusal.empty())
+    return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups == 1) return declined("there is one group");
   if (GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the groups are whole vectors of {}", device.pack);
   const bool direct = DepthwiseConv(*cpu_device(device).kernels, s, depthwise_options(device), {}).is_direct();
   Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), direct ? 0.5 : 0.2) +
-                    0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+                    0.5 * device.byte_time(conv_bytes(node)) + rounding_seconds(node, device) + 5e-7);
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;

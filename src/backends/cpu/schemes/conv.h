@@ -21,12 +21,15 @@ namespace minnow::cpu {
 std::optional<ConvShape> conv_shape_of(const NodeView& node);
 inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node); }
 
+/// The estimate for multiplying and rounding, if the node does so.
+double rounding_seconds(const NodeView& node, const Device& device);
+
 /// The operation applied to each sum: none for Conv, the activation for the fused operators.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
-/// Cases that a scheme accepts beyond constant weights and images with channels first; or 3-D convolutions.
+/// Cases that a scheme accepts beyond constant weights, images with channels first and sums that are not rounded; or 3-D convolutions.
 struct ConvAccepts {
-  bool any_weights = false, channels_last = false;
+  bool any_weights = false, channels_last = false, scales = false;
   size_t spatial = 2;  // dimensions, or 3
 };
 /// Why a scheme for f32 convolutions refuses the node; empty if it accepts it.

@@ -43,6 +43,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
   const bool low_precision = factors != Factors::f32;
+  if (node.has_input(kScale) && (low_precision || !node.is_constant(kScale))) return declined("sums are rounded");
   if (low_precision) {
     if (Estimate refusal = refusal_of(factors, node, device); !refusal.declined.empty()) return refusal;
     if (!node.is_constant(1)) return declined("B is not constant");
@@ -56,7 +57,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   if (low_precision) moved += 2.0 * static_cast<double>(node.input_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
   return Estimate(std::max(compute, node.is_constant(1) ? device.weight_time(b_bytes) : device.byte_time(b_bytes)) +
-                  device.byte_time(moved) + 5e-7);
+                  device.byte_time(moved) + rounding_seconds(node, device) + 5e-7);
 }
 template <Factors kFactors>
 Estimate estimate(const NodeView& node, const Device& device) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of a matrix and a vector: every row of A is multiplied with B and summed. B is read as it is, so that nothing is packed.
+#include <cmath>
+
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/matmul.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -14,6 +16,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
+  if (node.has_input(kScale) && !node.is_constant(kScale)) return declined("sums are rounded");
   if (!addition_of(node)) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
   if (p.shape.n != 1) return declined("B has {} columns, not one", p.shape.n);
@@ -69,6 +72,8 @@ class RowsKernel final : public Kernel {
       if (c) value += addition_.factor * c[addition_.kind == Addend::full ? row : 0];
       y[row] = residual ? value + residual[row] : value;
     }
+    if (const float* scale = epilogue_.scale_of(0))
+      for (size_t row = 0; row < rows_; ++row) y[row] = std::nearbyint(y[row] * *scale);
     if (epilogue_.clamps()) clamp_(y, y, rows_, epilogue_.low, epilogue_.high);
     if (epilogue_.after) epilogue_.after(y, y, rows_, epilogue_.a, epilogue_.b);
   }

@@ -75,8 +75,9 @@ class IntegerWeights {
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
 /// Why no scheme can serve a convolution; empty if one can.
 std::string refusal_of_quantized_conv(const NodeView& node);
-/// The estimate for a convolution in the packed layout; `speed` is relative to multiply-adds of f32.
-Estimate quantized_conv_estimate(const NodeView& node, const Device& device, double speed);
+/// The estimate for a convolution in the packed layout; `speed` is relative to multiply-adds of f32. `of_input`, `of_output`: operations
+/// for each element of the image, which is arranged, and of the result, which is requantized.
+Estimate quantized_conv_estimate(const NodeView& node, const Device& device, double speed, double of_input = 0, double of_output = 0);
 /// Multiply-adds of these schemes, relative to those of f32.
 double integer_speed(const Kernels& kernels);
 

@@ -46,7 +46,6 @@ std::span<const Scheme> matmul_f64_i32_schemes();
 std::span<const Scheme> winograd_schemes();
 #if !MINNOW_SMALL
 std::span<const Scheme> nbits_schemes();
-std::span<const Scheme> quantized_winograd_schemes();
 std::span<const Scheme> sparse_schemes();
 #endif
 #if MINNOW_GRADIENTS

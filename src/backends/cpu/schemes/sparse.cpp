@@ -167,6 +167,7 @@ Estimate estimate_product(const NodeView& node, const Device& device) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
+  if (node.has_input(kScale)) return declined("sums are rounded");
   if (!node.is_constant(1)) return declined("B is not constant");
   const std::optional<Addition> addition = addition_of(node);
   if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));

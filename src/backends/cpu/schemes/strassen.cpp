@@ -45,7 +45,7 @@ double seconds_of(const ConvShape& s, const Device& device, bool adds, const Str
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.scales = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   // Its error is relative to the largest output of a pixel, not to each: too much for transforms of signals, written as convolutions over
   // time, whose quiet bands count as much as the loud ones (a logarithm follows).
@@ -54,7 +54,8 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const size_t lanes = static_cast<size_t>(device.pack);
   if (!StrassenConv::can_serve(s, lanes))
     return declined("the kernel is not 1x1 of stride 1, from a multiple of {} to {} channels or more", 2 * lanes, 4 * lanes);
-  Estimate estimate(seconds_of(s, device, node.has_input(3), {static_cast<size_t>(device.threads), false, 1, true}));
+  Estimate estimate(seconds_of(s, device, node.has_input(3), {static_cast<size_t>(device.threads), false, 1, true}) +
+                    rounding_seconds(node, device));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
@@ -76,6 +77,7 @@ Estimate estimate_matmul(const NodeView& node, const Device& device, size_t leve
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
+  if (node.has_input(kScale) && !node.is_constant(kScale)) return declined("sums are rounded");
   const bool constant = node.is_constant(1);
   if (constant && levels > 1) return declined("B is constant, its sums would be {} times as large", 49.0 / 16);
   const std::optional<Addition> addition = addition_of(node);
@@ -99,7 +101,7 @@ Estimate estimate_matmul(const NodeView& node, const Device& device, size_t leve
   // A copy whose rows are a power of two apart takes 5 ns per element, six times as long as its bytes alone (2048x2048, Zen 4). So square
   // matrices gain nothing, but wide results do.
   const double copy = p.shape.transpose_a ? 6 * device.byte_time(8.0 * static_cast<double>(p.shape.m * p.shape.k)) : 0;
-  return Estimate(static_cast<double>(p.batches) * (one + copy));
+  return Estimate(static_cast<double>(p.batches) * (one + copy) + rounding_seconds(node, device));
 }
 Estimate estimate_one_level(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 1); }
 Estimate estimate_two_levels(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 2); }

@@ -57,8 +57,14 @@ double winograd_packing_seconds(const ConvShape& s, const Device& device, Winogr
   return device.flop_time(4 * filters * each, 0.3) + device.byte_time(4 * filters * static_cast<double>(form.positions()));  // in f64
 }
 
-Estimate winograd_estimate(const ConvShape& s, const Device& device, size_t outputs, size_t stride) {
-  constexpr double kMostError[] = {1, 4, 16};  // beside that of summing directly; at precision high, normal, low
+namespace {
+
+constexpr double kMostError[] = {1, 4, 16};  // beside that of summing directly; at precision high, normal, low
+
+Estimate estimate(const NodeView& node, const Device& device, size_t outputs, size_t stride) {
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true, .scales = true}); !refusal.empty())
+    return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
   const std::optional<WinogradForms> form = WinogradForms::of(s, outputs, stride);
   if (!form)
     return declined("the kernel {}x{} has no F({}) of stride {}, dilation 1 and one group", s.kernel_h, s.kernel_w, outputs, stride);
@@ -69,26 +75,17 @@ Estimate winograd_estimate(const ConvShape& s, const Device& device, size_t outp
   const double error = form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) * (s.in_channels < 16 ? 2.6 : 1);
   if (error > most) return declined("its error is up to {} times that of plain sums, and the precision allows {}", error, most);
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
-  Estimate estimate(winograd_seconds(s, device, *form));
+  Estimate estimate(winograd_seconds(s, device, *form) + (node.is_constant(1) ? 0 : winograd_packing_seconds(s, device, *form)) +
+                    rounding_seconds(node, device));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
 }
 
-namespace {
-
-Estimate estimate(const NodeView& node, const Device& device, size_t outputs, size_t stride) {
-  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
-  const ConvShape s = conv_shape(node);
-  Estimate estimate = winograd_estimate(s, device, outputs, stride);
-  if (estimate.declined.empty() && !node.is_constant(1))
-    estimate.seconds += winograd_packing_seconds(s, device, *WinogradForms::of(s, outputs, stride));
-  return estimate;
-}
-
 Estimate estimate_first_layer(const NodeView& node, const Device& device) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
-  if (const std::string refusal = refusal_of_conv(node, {.channels_last = true}); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.channels_last = true, .scales = true}); !refusal.empty())
+    return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (4 * s.in_channels > 16) return declined("{} channels are better served from the packed layout", s.in_channels);
   const std::optional<WinogradForm> form = Stride2Conv::form_of(s);
@@ -98,7 +95,7 @@ Estimate estimate_first_layer(const NodeView& node, const Device& device) {
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
   const ConvShape blocks = Stride2Conv::blocks_of(s);
   const double bytes = 8.0 * static_cast<double>(s.batch * s.in_channels * s.in_h * s.in_w);
-  Estimate estimate(winograd_seconds(blocks, device, *form) + 2 * device.byte_time(bytes));
+  Estimate estimate(winograd_seconds(blocks, device, *form) + 2 * device.byte_time(bytes) + rounding_seconds(node, device));
   estimate.packed_inputs = 8;
   estimate.packed_outputs = 1;
   return estimate;

@@ -9,9 +9,6 @@ namespace minnow::cpu {
 
 WinogradConv::Options winograd_options(const Device& device, WinogradForms form);
 
-/// The estimate of the form with so many outputs for a convolution of f32 with constant weights, or why it is declined.
-Estimate winograd_estimate(const ConvShape& shape, const Device& device, size_t outputs, size_t stride);
-
 /// Predicted seconds for transforming weights in every run.
 double winograd_packing_seconds(const ConvShape& shape, const Device& device, WinogradForms form);
 

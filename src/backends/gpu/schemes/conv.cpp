@@ -15,6 +15,7 @@ std::string refusal_of_conv(const NodeView& node) {
   const size_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return format("there are {} spatial dimensions", static_cast<int64_t>(rank) - 2);
   if (has_channels_last(node)) return "channels are last";
+  if (is_fused(node) && node.has_input(kScale)) return "sums are rounded";
   if (node.input_shape(0).elements() == 0) return "the input is empty";
   return {};
 }

@@ -10,6 +10,7 @@ constexpr int64_t kMostGroups = 65535;
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
+  if (node.has_input(kScale)) return declined("sums are rounded");
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (p.k == 0) return declined("there is nothing to sum");
   if (p.batches() > kMostGroups / 300) return declined("there are more than {} matrices", kMostGroups / 300);

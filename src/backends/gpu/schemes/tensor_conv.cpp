@@ -17,6 +17,7 @@ std::string refusal_of_packed_conv(const NodeView& node, const Device& device) {
   const size_t rank = node.input_shape(kImage).rank();
   if (rank > 4) return format("there are {} spatial dimensions", static_cast<int64_t>(rank) - 2);
   if (has_channels_last(node)) return "channels are last";
+  if (node.has_input(kScale)) return "sums are rounded";
   if (!node.is_constant(kFilters)) return "the filters are not constant";
   if (node.has_input(kBias) && !node.is_constant(kBias)) return "the bias is not constant";
   if (has_addend(node) && (node.is_constant(kAddend) || node.input_shape(kAddend) != node.output_shape(0)))

@@ -16,6 +16,7 @@ bool has_addend(const NodeView& node) { return is_fused(node) && node.has_input(
 Estimate estimate(const NodeView& node, const Device& device) {
   if (device.pack != kPack) return declined("the device has no tensor cores");
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
+  if (node.has_input(kScale)) return declined("sums are rounded");
   if (packed_name(node, device).empty()) return declined("the precision allows neither 16 bits nor TF32");
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (p.k == 0 || p.transpose_a || !p.shares_b()) return declined("the left side is transposed, or there are several right sides");

@@ -25,7 +25,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (pool.window.rank() != 1 && pool.window.rank() != 2) return declined("there are {} spatial dimensions", pool.window.rank());
   if (node.output_shape(0).elements() == 0) return declined("the output is empty");
   const double outputs = static_cast<double>(node.output_shape(0).elements());
-  Estimate estimate(device.flop_time(2 * outputs * static_cast<double>(pool.window.taps())) +
+  Estimate estimate(device.flop_time(4 * outputs * static_cast<double>(pool.window.taps())) +
                     device.byte_time(outputs + static_cast<double>(node.input_shape(0).elements())) + 5e-7);
   estimate.packed_inputs = estimate.packed_outputs = 1;
   return estimate;
