@@ -300,7 +300,10 @@ TEST_P(RealForm, integers_are_those_of_the_reference) {
   SessionOptions reference;
   reference.backends = {"reference"};
   const std::vector<Tensor> want = Session(Model::from_graph(layers.graph->clone()), reference).run({x});
-  for (const bool apart : {false, true}) {
+  // Products are exact. Elementwise layers round f32 numbers, where compilers differ in ties: within a step of their exact inputs. Where
+  // all layers are exact, the whole chain is.
+  std::map<cpu::Isa, bool> exact;
+  for (const bool apart : {true, false}) {
     auto graph = real_graph(layers, x, want, apart);
     ASSERT_TRUE(graph);
     std::vector<Tensor> inputs{x};
@@ -315,14 +318,19 @@ TEST_P(RealForm, integers_are_those_of_the_reference) {
       if (cpu::best_isa(options.isa) != isa) continue;  // MINNOW_ISA excludes it
       // Winograd's and Strassen's methods, and nothing of the kind.
       for (const char* precision : {"high", "normal"}) {
-        if (!apart && std::string_view(precision) == "normal") continue;
+        const bool high = std::string_view(precision) == "high";
+        if (!apart && !(high && exact[isa])) continue;
+        if (apart && high) exact[isa] = true;
         options.precision = precision;
         Session session(model, options);
         const std::vector<Tensor> got = session.run(std::vector<TensorView>(inputs.begin(), inputs.end()));
         for (size_t i = 0; i < got.size(); ++i) {
           ASSERT_EQ(got[i].shape(), want[i].shape());
           ASSERT_EQ(got[i].dtype(), want[i].dtype());
-          EXPECT_LE(largest_step(got[i], want[i]), std::string_view(precision) == "normal" ? 1 : 0)
+          const bool rounds = layers.graph->outputs()[i]->producer()->op() == "minnow.FusedElementwise";
+          const int step = largest_step(got[i], want[i]);
+          if (apart && high && step > 0) exact[isa] = false;
+          EXPECT_LE(step, high && !(apart && rounds) ? 0 : 1)
               << layers.graph->outputs()[i]->producer()->op() << ", output " << i << ", " << options.isa << ", precision " << precision;
         }
       }

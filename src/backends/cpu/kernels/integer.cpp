@@ -499,7 +499,7 @@ HWY_INLINE void sum_of_bytes(const uint8_t* a, const uint8_t* b, size_t count, c
     store(hn::Min(hn::Max(hn::Add(hn::ShiftRightSame(total, shift), zero), low), high), kSigned, to);
   };
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) step(a + i, b ? b + i : b, y + i);
+  for (; i + kLanes <= count; i += kLanes) step(a + i, b + i, y + i);
   if (i == count) return;
   uint8_t rest[2][kLanes] = {};
   std::memcpy(rest[0], a + i, count - i);
