@@ -12,12 +12,12 @@ cd "$(dirname "$0")/.." || exit 1
 
 packages() {
   case "$1" in
-    build) echo cmake ninja-build g++ ccache libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
+    build) echo cmake ninja-build g++ lld-19 ccache libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
       libgtest-dev libgmock-dev binutils python3 ;;
     python) echo python3-venv python3-dev ca-certificates libjpeg62-turbo-dev libpng-dev libwebp-dev zlib1g-dev \
       libfreetype-dev fonts-dejavu-core ;;
     wheel) echo advancecomp ;;
-    cross) echo g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user-static googletest clang-19 lld-19 ;;
+    cross) echo g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user-static googletest clang-19 ;;
     format) echo clang-format-14 ;;
     test) echo clang-14 ;; # the other compiler, which custom operators are built with
     check) echo clang-14 libclang-rt-14-dev ;;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolution or a matrix product with what follows it: bias, a tensor that is added (the other arm of a residual block), an activation.
+#include <cmath>
+
 #include "graph/activation.h"
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"

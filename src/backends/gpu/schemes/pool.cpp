@@ -6,7 +6,7 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr Attribute<bool> kCountIncludePad{"count_include_pad", false}, kCeilMode{"ceil_mode", false};
+constexpr Attribute<bool> kCountIncludePad{"count_include_pad", false};
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
