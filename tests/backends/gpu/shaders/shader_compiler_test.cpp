@@ -61,7 +61,8 @@ TEST(ShaderCompiler, is_deterministic) {
 }
 
 // Files of compiled kernels keep shaders of earlier versions until their revision changes. If this test fails, raise kTranslation in
-// stored_shader.cpp, and write its number and the digest here.
+// stored_shader.cpp, and write its number and the digests here: one for each order in which compilers evaluate the arguments of a call, on
+// which the order of equal instructions depends.
 TEST(ShaderCompiler, translates_as_its_revision_says) {
   const std::string source = with_body(R"(
   LOCAL float shared[64];
@@ -92,7 +93,7 @@ TEST(ShaderCompiler, translates_as_its_revision_says) {
     add(text.data(), text.size());
   }
   EXPECT_THAT(shader_revision(), testing::StartsWith("translation 1,"));
-  EXPECT_EQ(digest, 6787940610417065024u);
+  EXPECT_THAT(digest, testing::AnyOf(6787940610417065024u, 4619567207146236519u));  // g++, clang
 }
 
 TEST(ShaderCompiler, stored_shaders_come_back_and_cut_ones_do_not) {
