@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it runs the commands of every page.
 """The instructions on the pages of docs/ work and print what the pages say.
 
 A block whose first line is `// name` or `# name` becomes that file. Blocks of `sh` run in the folder with these files and the models; `sh fails`

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it converts and runs every model of the corpus.
 """minnow convert --verify on every ONNX model of the corpus, and of scripts/fetch_models.py."""
 import os
 import sys

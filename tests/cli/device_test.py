@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Slow: drivers for the processor compile slowly.
 """The command with devices: the file of compiled kernels, sessions that go on without a device, and --backend auto."""
 import json
 import unittest

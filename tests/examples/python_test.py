@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it runs every example.
 """Every example in examples/python works, on files with known contents."""
 import ast
 import math

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it builds libraries.
 """A build for some operators only (CMake option MINNOW_OPERATORS) contains neither code nor names of the others."""
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it builds several projects.
 """Installs the build into an empty folder, and builds against it like a user: the project beside this file, and every example."""
 import os
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it trains every model of the corpus.
 """minnow.load_trainable: training the last layer of every trained model of the corpus lowers its loss."""
 import collections
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it trains networks.
 """minnow.train() and `minnow train`: results, exact resumption, wrong recipes and data, logs."""
 import contextlib
 import io

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it compiles programs.
 """scripts/thin_unwind_tables.py: exceptions pass as before through frames of every kind, and the tables are smaller."""
 import os
 import re

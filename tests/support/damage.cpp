@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "importers/formats.h"
+#include "support/series.h"
 
 namespace minnow::test {
 namespace {
@@ -68,7 +69,7 @@ std::vector<std::string> contents_of(const std::vector<std::filesystem::path>& p
 void expect_errors_or_graphs_of_parts(const std::vector<std::string>& files, const Damage& damage, const Reader& read) {
   for (const std::string& whole : files) {
     const Limit limit(whole.size(), damage.memory);
-    const size_t step = std::max<size_t>(1, whole.size() / (is_large(whole) ? damage.large_truncations : damage.truncations));
+    const size_t step = std::max<size_t>(1, whole.size() / (is_large(whole) ? damage.large_truncations : damage.truncations)) * one_in();
     // Each in memory of its own size, so that a sanitizer sees what is read beyond the end.
     for (size_t size = 0; size < whole.size(); size += step) expect_error_or_graph(std::string(whole, 0, size), read);
   }
@@ -82,7 +83,7 @@ void expect_errors_or_graphs_of_changed(const std::vector<std::string>& files, c
     std::string damaged = whole;
     // Structure lies at both ends of a file, weights between; three flips of four hit the ends.
     const size_t edge = std::min<size_t>(whole.size() / 2, 20000);
-    for (size_t i = 0; i < (is_large(whole) ? damage.large_flips : damage.flips); ++i) {
+    for (size_t i = 0; i < (is_large(whole) ? damage.large_flips : damage.flips) / one_in(); ++i) {
       const size_t at = i % 4 == 0 ? random() % whole.size() : i % 4 == 1 ? random() % edge : whole.size() - 1 - random() % edge;
       const char old = damaged[at];
       damaged[at] = static_cast<char>(random());

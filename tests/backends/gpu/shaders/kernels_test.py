@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Slow: it compiles the kernels of all operators.
 """The kernels that the plans of two conformance suites ask for compile to SPIR-V that spirv-val accepts, and to GLSL ES that glslangValidator
 accepts. SPIRV-Cross translates that SPIR-V to Metal's language, and clang accepts the result, with a stand-in for Metal's header (metal/). A
 stand-in for OpenCL's library (opencl_driver.cpp) collects the kernels."""
