@@ -5,7 +5,7 @@
 
 namespace minnow::test {
 
-/// Of a long series of generated cases, one in this many runs: the environment's MINNOW_EVERY, or 1. Sanitizers take a part of a series in
+/// How many cases of a long generated series there are for one that runs: the environment's MINNOW_EVERY, or 1. Sanitizers take a part in
 /// `./dev test --ci`, and all of it in `./dev check-all`.
 inline size_t one_in() {
   const char* every = std::getenv("MINNOW_EVERY");

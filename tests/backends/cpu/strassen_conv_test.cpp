@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/matmul.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

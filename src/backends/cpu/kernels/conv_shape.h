@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/saturating.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 
@@ -40,15 +40,6 @@ struct FilterSteps {
   size_t first = 0, group, output, channel;
   ptrdiff_t row, column;
 };
-
-/// Where the pieces of [0, total) begin when it is cut into `parts` as equal as can be: piece i is [share(total, parts, i), share(..., i +
-/// 1)).
-inline size_t share(size_t total, size_t parts, size_t i) noexcept {
-  size_t product;
-  if (!__builtin_mul_overflow(total, i, &product)) return product / parts;
-  return static_cast<size_t>(uint64_t{total} * i / parts);  // where sizes have 32 bits
-}
-inline size_t ceil_div(size_t a, size_t b) noexcept { return (a + b - 1) / b; }
 
 /// How threads divide a layer: the number of parts of its pixels, a divisor of the number of threads; the channels are divided into threads
 /// / parts. A thread that computes the same pixels in layer after layer finds them in its own caches, but reads the weights of all

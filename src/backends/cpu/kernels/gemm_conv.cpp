@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/cpu/kernels/stop.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/window.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

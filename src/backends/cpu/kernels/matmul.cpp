@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/stop.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/pool.cpp"
+#include "base/saturating.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

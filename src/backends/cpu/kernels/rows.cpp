@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/rows.cpp"
+#include "base/saturating.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

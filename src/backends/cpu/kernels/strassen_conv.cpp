@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backends/cpu/kernels/stop.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

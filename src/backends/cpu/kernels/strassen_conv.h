@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/winograd_conv.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/window.h"
+#include "base/saturating.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/layout.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/winograd_axis.h"
 #include "base/memory.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

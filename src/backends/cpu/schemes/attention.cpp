@@ -5,18 +5,19 @@
 // values of ten, and softmax would keep these errors.) Softmax is computed in f32. A few queries, as decoders have, read keys and values
 // where they lie: packing them would take longer than the products (64 keys of 12 heads, one query: 150 -> 20 us, Zen 3, 2026-11-28).
 #include "graph/attention.h"
-#include "backends/cpu/kernels/stop.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/attention_mask.h"
 #include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 namespace {

@@ -12,6 +12,7 @@
 #include "backends/cpu/schemes/attention_mask.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

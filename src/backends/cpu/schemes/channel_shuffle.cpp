@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/share.h"
 #include "graph/channel_shuffle.h"
 
 namespace minnow::cpu {

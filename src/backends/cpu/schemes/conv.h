@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/schemes/units.h"
 #include "backends/row_tiling.h"
+#include "base/saturating.h"
 #include "graph/activation.h"
 #include "graph/window.h"
 

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/filter_gradient.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

@@ -10,6 +10,7 @@
 #include "backends/cpu/schemes/matmul.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

@@ -5,6 +5,7 @@
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/matmul.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

@@ -11,6 +11,7 @@
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 #include "base/numeric.h"
+#include "base/saturating.h"
 #include "graph/nbits.h"
 
 namespace minnow::cpu {

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
 #include "graph/window.h"
 
 namespace minnow::cpu {

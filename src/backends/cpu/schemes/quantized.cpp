@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/cpu/kernels/conv_shape.h"
+#include "base/share.h"
 #include "graph/activation.h"
 
 namespace minnow::cpu {

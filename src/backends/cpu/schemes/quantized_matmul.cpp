@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/quantized.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
+#include "base/share.h"
 #include "graph/matmul.h"
 
 namespace minnow::cpu {

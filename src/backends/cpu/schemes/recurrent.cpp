@@ -7,13 +7,14 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/recurrent.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 

@@ -6,6 +6,7 @@
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/winograd.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

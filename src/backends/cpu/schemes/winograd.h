@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/winograd_conv.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 

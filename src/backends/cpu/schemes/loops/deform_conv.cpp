@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 namespace {

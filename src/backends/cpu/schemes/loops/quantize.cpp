@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/share.h"
 #include "graph/quantized_sum.h"
 
 namespace minnow::cpu {

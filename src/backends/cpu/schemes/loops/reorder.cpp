@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 namespace {

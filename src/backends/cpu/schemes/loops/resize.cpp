@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/share.h"
 #include "graph/resize.h"
 
 namespace minnow::cpu {
