@@ -491,6 +491,13 @@ MINNOW_API std::vector<std::string> unfreeze(const Module& net, const std::vecto
 /// Freezes all parameters but biases, whose names it returns (Ben Zaken et al. 2021, arXiv:2106.10199). Throws InvalidArgument if there are
 /// none.
 MINNOW_API std::vector<std::string> train_biases_only(const Module& net);
+/// Freezes all parameters but those of the last layers that can be trained within `memory` bytes for activations, gradients and the
+/// optimizer's state; of layers before them the biases, as far as they fit (Lin et al. 2022, "On-device training under 256KB memory",
+/// arXiv:2206.15472). Steps of the loss for such batches are planned for that, none is run. Returns the names of the parameters that are
+/// trained. Throws InvalidArgument where the last layer alone takes more, and the errors of TrainingStep; then the same parameters are
+/// frozen as before.
+MINNOW_API std::vector<std::string> train_within(const Module& net, size_t memory, const TrainingStep::Loss& loss,
+                                                 std::span<const std::pair<DType, Shape>> batch, const Optimizer::Config& optimizer);
 
 /// The part of a network that makes features of a batch [N, ...]. A Module, such as one of load_module(), can be one: nn::features_of(net).
 using Features = std::function<Var(const Var& batch)>;

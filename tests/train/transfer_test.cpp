@@ -91,6 +91,37 @@ TEST(Freezing, biases_alone_are_trained) {
   EXPECT_EQ(bare.parameters().size(), 1U);
 }
 
+TEST(Freezing, more_memory_trains_more_layers) {
+  const std::pair<DType, Shape> batch[] = {{DType::f32, {8, 3, 16, 16}}, {DType::f32, {8, 4}}};
+  const Tensor x = numbers({8, 3, 16, 16}), y = numbers({8, 4}, 3);
+  std::vector<std::string> before;
+  for (const size_t memory : {size_t{240'000}, size_t{300'000}, size_t{450'000}, size_t{10'000'000}}) {
+    SCOPED_TRACE(memory);
+    seed(1);
+    Sequential net({make<Conv2d>(3, 8, 3, ConvOptions{.padding = {1}}), make<Activation>("relu"),
+                    make<Conv2d>(8, 8, 3, ConvOptions{.padding = {1}}), make<Activation>("relu"), make<AvgPool2d>(4), make<Flatten>(),
+                    make<Linear>(128, 16), make<Activation>("relu"), make<Linear>(16, 4)});
+    const TrainingStep::Loss loss = [&](const Vars& inputs) { return Vars{mse_loss({net(inputs[0]), inputs[1]})}; };
+    const Optimizer::Config adam{.name = "adam", .settings = {{"lr", 0.01}}};
+    const std::vector<std::string> names = train_within(net, memory, loss, batch, adam);
+    EXPECT_EQ(names, names_of(net.parameters()));
+    EXPECT_THAT(names, testing::IsSupersetOf(before));
+    before = names;
+    TrainingStep step(loss, net.parameters(), Optimizer::create(adam));
+    step.prepare(batch);
+    EXPECT_LE(step.arena_bytes(), memory);
+    const auto value = [&] { return *step({x, y})[0].data<float>(); };
+    const float first = value();
+    EXPECT_LT(value(), first);
+    if (memory != 10'000'000) continue;
+    EXPECT_EQ(names.size(), 8U);
+    freeze(net, {"0.*"});
+    EXPECT_THAT(sentence_of([&] { train_within(net, 10, loss, batch, adam); }),
+                testing::AllOf(HasSubstr("training 8.weight, 8.bias alone takes "), HasSubstr(" bytes, more than 10")));
+    EXPECT_EQ(net.parameters().size(), 6U);  // frozen as before
+  }
+}
+
 TEST(Freezing, errors_name_the_pattern_and_the_parameters) {
   const auto net = network();
   EXPECT_THAT(sentence_of([&] { freeze(*net, {"head.*"}); }),

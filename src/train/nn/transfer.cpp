@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Freezing, and a head of class means. Names and semantics are those of minnow.nn in Python (python/minnow/nn/_transfer.py).
+// Freezing, layers that fit a budget of memory, and a head of class means. Names and semantics are those of minnow.nn in Python
+// (python/minnow/nn/_transfer.py).
 #include <algorithm>
 
 #include "base/nearest.h"
@@ -64,6 +65,71 @@ std::vector<std::string> train_biases_only(const Module& net) try {
   if (names.empty()) throw InvalidArgument("the network has no bias");
   freeze(net);
   return unfreeze(net, names);
+} catch (...) {
+  throw_as_error();
+}
+
+std::vector<std::string> train_within(const Module& net, size_t memory, const TrainingStep::Loss& loss,
+                                      std::span<const std::pair<DType, Shape>> batch, const Optimizer::Config& optimizer) try {
+  const Named all = net.Module::parameters();
+  if (all.empty()) throw InvalidArgument("the network has no parameters");
+  std::vector<bool> before, is_bias;
+  std::vector<size_t> layers;  // where the parameters of each begin
+  std::string_view last;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string& name = all[i].first;
+    const std::string_view layer = std::string_view(name).substr(0, name.rfind('.') + 1);
+    if (i == 0 || layer != last) layers.push_back(i);
+    last = layer;
+    before.push_back(all[i].second.is_trainable());
+    is_bias.push_back(name.find("bias", layer.size()) != std::string::npos);
+  }
+  const auto choose = [&](const std::vector<bool>& chosen) {
+    for (size_t i = 0; i < all.size(); ++i) all[i].second.set_trainable(chosen[i]);
+  };
+  // Bytes of a step that trains the parameters from `first` on and the last `biases` of the biases before.
+  std::vector<bool> chosen;
+  const auto bytes_of = [&](size_t first, size_t biases) {
+    chosen.assign(all.size(), false);
+    for (size_t i = all.size(); i-- > 0;)
+      if (i >= first || (is_bias[i] && biases > 0)) chosen[i] = true, biases -= i < first;
+    choose(chosen);
+    Named trained;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (chosen[i]) trained.push_back(all[i]);
+    TrainingStep step(loss, trained, Optimizer::create(optimizer));
+    step.prepare(batch);
+    size_t bytes = step.arena_bytes();
+    for (const NamedTensor& each : step.optimizer().state()) bytes += each.value.bytes();
+    return bytes;
+  };
+  // The largest count from `low`, which fits, to `high` that fits: more parameters take no less memory.
+  const auto most = [&](size_t low, size_t high, const auto& bytes) {
+    while (low < high) {
+      const size_t middle = (low + high + 1) / 2;
+      bytes(middle) <= memory ? low = middle : high = middle - 1;
+    }
+    return low;
+  };
+  try {
+    const auto from_layer = [&](size_t count) { return bytes_of(layers[layers.size() - count], 0); };
+    const size_t count = most(0, layers.size(), from_layer);
+    if (count == 0) {
+      std::string names;
+      for (size_t i = layers.back(); i < all.size(); ++i) names += (names.empty() ? "" : ", ") + all[i].first;
+      throw InvalidArgument("training {} alone takes {} bytes, more than {}", names, from_layer(1), memory);
+    }
+    const size_t first = layers[layers.size() - count];
+    const size_t biases = static_cast<size_t>(std::count(is_bias.begin(), is_bias.begin() + static_cast<std::ptrdiff_t>(first), true));
+    bytes_of(first, most(0, biases, [&](size_t some) { return bytes_of(first, some); }));
+  } catch (...) {
+    choose(before);
+    throw;
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (chosen[i]) names.push_back(all[i].first);
+  return names;
 } catch (...) {
   throw_as_error();
 }
