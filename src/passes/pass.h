@@ -80,6 +80,7 @@ void squeeze_reductions(Graph&, PassContext&);
 void move_reshapes(Graph&, PassContext&);
 void split_products(Graph&, PassContext&);
 void einsum_to_matmul(Graph&, PassContext&);
+void conv_transpose_to_conv(Graph&, PassContext&);
 void move_quantization(Graph&, PassContext&);
 void fuse_quantized(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);

@@ -43,6 +43,8 @@ constexpr Pass kPasses[] = {
      kSimplify},
     {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kTidy},
     {"squeeze_reductions", "a reduction drops the dimensions that a reshape behind it takes away", squeeze_reductions, kFuse | kTidy},
+    {"conv_transpose_to_conv", "a ConvTranspose of few channels whose windows do not overlap becomes a Conv and a DepthToSpace",
+     conv_transpose_to_conv, kFuse},
     {"fuse_products",
      "bias, residual, activation, transposed and scaled factors, the order of an image's channels join Conv, Gemm and MatMul",
      fuse_products, kFuse | kTidy},
