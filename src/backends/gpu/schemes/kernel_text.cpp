@@ -79,8 +79,8 @@ void KernelText::faults(std::string_view pattern) {
   pointers_ += "  USE_WRITE(i32, fault);\n";
   definitions_ +=
       "#define FAULT(a, b) if (fault[0] == 0) { fault[1] = (int)(a); fault[2] = (int)(b); fault[0] = fault_number; }\n"
-      "#define CHECKED(at, index, dim) const i64 at##_given = (index); int at = (int)(at##_given < 0 ? at##_given + (dim) : at##_given); "
-      "if (at##_given < -(i64)(dim) || at##_given >= (dim)) { FAULT(at##_given, dim) at = 0; }\n";
+      "#define CHECKED(at, index, dim) const C_indices at##_given = (index); int at = (int)(at##_given < 0 ? at##_given + (dim) : "
+      "at##_given); if (at##_given < -(dim) || at##_given >= (dim)) { FAULT(at##_given, dim) at = 0; }\n";
   given_.push_back(kernel_.fault_memory());
   given_.push_back(number);
 }

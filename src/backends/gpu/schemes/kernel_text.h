@@ -29,8 +29,8 @@ class KernelText {
   void define(std::string_view name, int64_t value) { definitions_ += format("#define {} {}\n", name, value); }
   /// The parameters of a Broadcast; its coordinates become the macro PLACE_<name>, and index s the macro AT_<name><s>.
   void places(const Broadcast& broadcast, std::string_view name, size_t inputs = 1);
-  /// The body may say FAULT(a, b): the run fails with this sentence. CHECKED(at, index, dim) makes an int from an index, negative ones
-  /// counting from the end.
+  /// The body may say FAULT(a, b): the run fails with this sentence. CHECKED(at, index, dim) makes an int from an element of the input
+  /// "indices", negative ones counting from the end.
   void faults(std::string_view pattern = "index {} is out of range for an axis of {}");
 
   /// A launch of one item for each i < n. Several launches have one n.
