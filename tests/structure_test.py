@@ -179,6 +179,9 @@ class Sources(unittest.TestCase):
             if inside.startswith("src/express/generator/") or re.fullmatch(r"src/passes/(infer_dims\w*|fold_shapes)\.cpp", inside):
                 continue  # documentation; rules of operators
             wrong += [f"{inside}: a list of operators: {match}" for match in lists_of_operators(path.read_text())]
+        for path in files("src/ops", suffixes={".h"}):
+            wrong += [f"{path.relative_to(ROOT)}: asks for an operator by name: {name}"
+                      for name in re.findall(r'(?:\bop\(\)|\bname) [!=]= "([^"]+)"', path.read_text())]
         self.assertEqual(wrong, [])
 
     def test_the_planner_and_build_files_name_nothing(self):

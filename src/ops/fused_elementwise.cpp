@@ -87,7 +87,8 @@ constexpr List<Operator> definitions() {
        .attributes = {required(kBody, AttributeKind::graph, MINNOW_DOC("graph of elementwise operators, using nothing from outside"))},
        .infer = infer,
        .decompose = decompose,
-       .elementwise = true}};
+       .elementwise = true,
+       .float_width = FloatWidth::f32}};
 }
 
 }  // namespace

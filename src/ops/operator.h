@@ -107,6 +107,13 @@ enum class Elements : uint8_t {
 };
 constexpr bool moves_data(Elements elements) { return elements != Elements::computed && elements != Elements::chosen; }
 
+/// The dtype in which an operator computes floats of 16 bits.
+enum class FloatWidth : uint8_t {
+  kept,      // their own: the same function as of f32, and results have 16 bits
+  f32,       // f32, whatever floats it reads and writes
+  converted  // another than it reads: the dtype of the result is what the operator is for
+};
+
 /// How a node names axes of input 0, where the operator treats all others alike: op(Transpose(x)) is Transpose(op(x)) with other names.
 struct AxisRule {
   enum class Kind : uint8_t {
@@ -166,7 +173,8 @@ struct Operator {
   bool elementwise = false;  // output elements depend on the elements of the inputs (broadcast) at the same place alone
   // Traits that passes and the planner ask for. tests/ops/traits_test.cpp checks each against the reference.
   Elements elements = Elements::computed;
-  AxisRule axes = {};            // elementwise operators need none
+  AxisRule axes = {};  // elementwise operators need none
+  FloatWidth float_width = FloatWidth::kept;
   bool fusible = false;          // elementwise, and minnow.FusedElementwise may hold it
   bool commutative = false;      // any order of the inputs gives the same result, and of one input it is that input
   bool monotone = false;         // elements grow with those of input 0 at the same place, or fall with them

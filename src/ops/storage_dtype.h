@@ -18,10 +18,9 @@ inline DType storage_dtype(const Graph& graph) {
 /// For whoever adds nodes that are to compute in f32, quantizers for example.
 inline void forget_storage_dtype(Graph& graph) { graph.metadata.properties.erase(kStorageDtypeKey); }
 
-inline bool is_cast(const Node& node) { return node.op() == "Cast"; }
-/// A node whose body computes in f32, whatever is read and written.
-inline bool is_fused_elementwise(const Node& node) { return node.op() == "minnow.FusedElementwise"; }
 /// Whether an operator computes the same function of 16-bit inputs in place of f32, with results of 16 bits.
-inline bool computes_in_16_bits(const Operator& op) { return !op.custom && !op.infer && op.pure && op.name != "CastLike"; }
+inline bool computes_in_16_bits(const Operator& op) {
+  return !op.custom && !op.infer && op.pure && op.float_width != FloatWidth::converted;
+}
 
 }  // namespace minnow

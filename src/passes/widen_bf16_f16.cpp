@@ -28,7 +28,7 @@ bool is_widening(const Node& node) {
 /// True if the node takes f32 for all its inputs of bf16 or f16, and then makes f32 in place of them.
 bool may_compute_in_f32(const Node& node, const PassContext& context) {
   const Operator* op = context.find(node);
-  if (!op || op->custom || op->infer || !op->pure || node.op() == "Cast" || node.op() == "CastLike") return false;
+  if (!op || !computes_in_16_bits(*op)) return false;
   bool narrow = false;
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.input(i)) continue;

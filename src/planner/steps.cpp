@@ -168,21 +168,21 @@ class StepMaker {
   }
   // A Cast between f32 and the 16 bits whose input has 16 bits already.
   bool is_rounding(const Step& step) const {
-    if (!is_cast(*step.node) || dtype_of(step.inputs[0]) != storage_ || !step.node->output(0)) return false;
+    if (step.definition->float_width != FloatWidth::converted || dtype_of(step.inputs[0]) != storage_ || !step.node->output(0))
+      return false;
     const int64_t* to = step.node->attributes.get<int64_t>("to");
     return to && (*to == static_cast<int64_t>(DType::f32) || *to == static_cast<int64_t>(storage_));
   }
   // Gives the step inputs of the dtypes that it takes: 16 bits if it may, else what the graph says.
   void convert_inputs(Step& step) {
     const Operator& op = *step.definition;
-    if (is_cast(*step.node)) return;
-    const bool any = reads_16_bits(step), fused = is_fused_elementwise(*step.node);
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const bool any = reads_16_bits(step), in_f32 = op.float_width == FloatWidth::f32;
+    for (size_t i = op.float_width == FloatWidth::converted ? 1 : 0; i < step.inputs.size(); ++i) {
       const uint32_t v = step.inputs[i];
       const bool constant = v != kNone && plan_.values[v].place == PlanValue::Place::constant;
-      if (fused || computes_in_16_bits(op)) {
+      if (in_f32 || computes_in_16_bits(op)) {
         const InputSpec& spec = op.inputs[std::min(i, op.inputs.size() - 1)];
-        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, storage_) && (constant ? any && !fused : true))
+        if (dtype_of(v) == DType::f32 && contains(spec.dtypes, storage_) && (constant ? any && !in_f32 : true))
           step.inputs[i] = converted(v, storage_);
       } else if (dtype_of(v) == storage_ && step.node->input(i)->type.dtype == DType::f32) {
         step.inputs[i] = converted(v, DType::f32);
@@ -245,13 +245,13 @@ class StepMaker {
     const Node& node = *step.node;
     for (;;) {
       StepInfos infos(step, plan_.values);
-      const bool fused = storage_ != DType::undefined && is_fused_elementwise(node) && reads_16_bits(step);
-      if (fused) infos.widen(storage_);
+      const bool in_f32 = storage_ != DType::undefined && step.definition->float_width == FloatWidth::f32 && reads_16_bits(step);
+      if (in_f32) infos.widen(storage_);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
         infer_branches(
             *environment_.operators, node, [&](const Value& value) { return plan_.values[lookup(&value)].info; }, outputs);
-        if (fused && outputs[0].dtype == DType::f32) outputs[0].dtype = storage_;
+        if (in_f32 && outputs[0].dtype == DType::f32) outputs[0].dtype = storage_;
         return true;
       } catch (const NeedsContents& needs) {
         const uint32_t v = step.inputs[needs.input];

@@ -163,6 +163,35 @@ TEST(Traits, elementwise_operators_give_for_each_element_what_they_give_for_it_a
   EXPECT_GT(tested, 60u);
 }
 
+TEST(Traits, floats_of_16_bits_give_results_of_16_bits_but_where_the_dtype_is_what_an_operator_is_for) {
+  size_t kept = 0;
+  for (const Operator* op : OperatorSet::builtin().list()) {
+    if (!op->elementwise && op->float_width == FloatWidth::kept) continue;
+    SCOPED_TRACE(op->name);
+    switch (op->float_width) {
+      case FloatWidth::kept: {
+        if (op->infer || holds_a_graph(*op) || op->outputs[0].dtype.kind != DTypeRule::Kind::same_as) break;
+        const DTypes dtypes = op->inputs[0].dtypes;
+        if (!contains(dtypes, DType::f32) || !contains(dtypes, DType::f16) || op->outputs[0].dtype.name != op->inputs[0].name) break;
+        std::vector<Tensor> inputs = inputs_of(*op, {3});
+        for (Tensor& input : inputs)
+          if (input.dtype() == DType::f32) input = tensor(DType::f16, input.shape(), numbers(input));
+        EXPECT_EQ(run_operator(op->name, inputs, attributes_of(*op))[0].dtype(), DType::f16);
+        ++kept;
+        break;
+      }
+      case FloatWidth::f32:
+        EXPECT_TRUE(holds_a_graph(*op));
+        break;
+      case FloatWidth::converted:
+        EXPECT_EQ(op->inputs[0].dtypes, kAny);
+        EXPECT_FALSE(op->outputs[0].dtype.kind == DTypeRule::Kind::same_as && op->outputs[0].dtype.name == op->inputs[0].name);
+        break;
+    }
+  }
+  EXPECT_GT(kept, 30u);
+}
+
 TEST(Traits, fusible_operators_are_elementwise_and_take_f32_or_booleans) {
   for (const Operator* op : OperatorSet::builtin().list()) {
     if (!op->fusible) continue;
