@@ -82,7 +82,7 @@ size_t run_winograd(const Kernels& kernels, size_t channels, int runs) {
 size_t run_integer(const Kernels& kernels, IntegerForm form, size_t channels, int runs) {
   const IntegerKernels& integer = *kernels.integer;
   const auto rows = static_cast<size_t>(most_rows(integer, form));
-  const size_t lanes = kernels.lanes, outputs = 2 * lanes, groups = channels / channels_at_once(form);
+  const size_t lanes = kernels.lanes, outputs = 2 * lanes, groups = groups_of(form, channels);
   const size_t row_bytes = form == IntegerForm::matrices ? group_bytes(form) : groups * group_bytes(form);
   const std::vector<uint8_t> x(groups * (rows + 2) * group_bytes(form), 3), w(groups * outputs * group_bytes(form), 2);
   const std::vector<int32_t> bias(outputs, 5);
@@ -98,7 +98,9 @@ size_t run_integer(const Kernels& kernels, IntegerForm form, size_t channels, in
   t.high = 255;
   t.y[0] = y.data(), t.y[1] = y.data() + half * outputs;
   t.pixel_stride = static_cast<ptrdiff_t>(outputs), t.vector_stride = static_cast<ptrdiff_t>(lanes);
-  for (int run = 0; run < runs; ++run) integer.tiles[static_cast<size_t>(form)][rows](t);
+  t.rows = rows;
+  const IntegerTiles tiles(integer, form);
+  for (int run = 0; run < runs; ++run) tiles.run(t);
   return rows * outputs * channels;
 }
 
@@ -110,6 +112,7 @@ size_t run(std::string_view kernel, size_t size, int runs) {
   if (kernel == "f32-3x3") return run_gemm(kernels, size, 3, nullptr, runs);
   if (kernel == "bf16") return has_bf16_products() ? run_gemm(kernels, size, 1, &kernels.bf16->direct, runs) : 0;
   if (kernel == "f16") return has_f16_products() ? run_gemm(kernels, size, 1, &kernels.f16->direct, runs) : 0;
+  if (kernel == "i8-amx") return run_form(IntegerForm::amx);
   if (kernel == "i8-matrices") return run_form(IntegerForm::matrices);
   if (kernel == "i8-dot") return run_form(IntegerForm::bytes);
   if (kernel == "i8-words") return run_form(IntegerForm::words);

@@ -15,6 +15,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#endif
 #if defined(__linux__)
 #include <sys/auxv.h>
 #elif defined(__APPLE__)
@@ -358,6 +362,20 @@ const ArmFeatures& arm_features() noexcept {
     return features;
   }();
   return found;
+}
+
+bool may_use_amx() noexcept {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool may = [] {
+    constexpr unsigned kTiles = 1u << 24, kInt8 = 1u << 25;  // of leaf 7
+    constexpr long kRequest = 0x1023, kTileData = 18;        // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kTiles) && (d & kInt8) && ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+  }();
+  return may;
+#else
+  return false;
+#endif
 }
 
 // "model name" on x86; on ARM, which lacks it, the numbers of implementer and part.

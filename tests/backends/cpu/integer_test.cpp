@@ -17,15 +17,16 @@ class IntegerTest : public EveryIsa {
 // Raw sums of a tile against plain loops: every number of rows, groups of channels that are and are not whole vectors of them.
 void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps, bool x_is_signed) {
   const IntegerKernels& k = *kernels.integer;
-  const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = form == IntegerForm::words ? 2 : 1;
+  const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = element_bytes(form);
   const size_t outputs = 2 * lanes, size = static_cast<size_t>(rows), at_once = channels_at_once(form);
-  const size_t groups = (channels + at_once - 1) / at_once;
+  const size_t groups = groups_of(form, channels);
   // In matrices, [group of channels][row][channel]; one row of a whole tap is a plane of it otherwise.
   const bool matrices = form == IntegerForm::matrices;
   const size_t row_bytes = matrices ? group_bytes(form) : channels * bytes_each, group_stride = taps * size * row_bytes;
   const int32_t zero_point = x_is_signed ? -3 : 100;
   std::mt19937 random(static_cast<unsigned>(rows * 1000 + static_cast<int>(channels)));
-  std::vector<uint8_t> x(taps * size * channels), arranged((matrices ? groups : 1) * group_stride + row_bytes, 99);
+  std::vector<uint8_t> x(taps * size * channels),
+      arranged((matrices ? groups : 1) * group_stride + row_bytes + kAmxGroups * group_bytes(IntegerForm::amx), 99);
   for (uint8_t& value : x) value = static_cast<uint8_t>(random());
   x[0] = 0, x[1] = 255, x[2] = 127, x[3] = 128;
   const size_t pieces = matrices ? at_once / lanes : vectors_of_channels;  // vectors of a row that lie side by side
@@ -38,7 +39,7 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
   for (int32_t& value : bias) value = static_cast<int32_t>(random() % 2000) - 1000;
   std::vector<uint8_t> packed;
   for (size_t tap = 0; tap < taps; ++tap)
-    for (size_t c = 0; c < channels; c += at_once)
+    for (size_t c = 0; c < groups * at_once; c += at_once)
       for (size_t o = 0; o < outputs; ++o)
         for (size_t i = 0; i < at_once; ++i) {
           const auto value = static_cast<uint16_t>(c + i < channels ? w[(tap * channels + c + i) * outputs + o] : 0);
@@ -60,7 +61,8 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
   t.raw = true;
   t.pixel_stride = static_cast<ptrdiff_t>(outputs * sizeof(int32_t)), t.vector_stride = static_cast<ptrdiff_t>(lanes * sizeof(int32_t));
   t.y[0] = reinterpret_cast<uint8_t*>(y.data()), t.y[1] = reinterpret_cast<uint8_t*>(y.data() + half * outputs);
-  k.tiles[static_cast<size_t>(form)][rows](t);
+  t.rows = size;
+  IntegerTiles(k, form).run(t);
   const int32_t shift = form == IntegerForm::words ? -zero_point : byte_offset(k, x_is_signed);
   for (size_t row = 0; row < size; ++row)
     for (size_t o = 0; o < outputs; ++o) {
@@ -101,10 +103,10 @@ TEST_P(IntegerTest, quantizing_rounds_the_quotient) {
 }
 
 TEST_P(IntegerTest, sums_are_exact) {
-  for (const IntegerForm form : {IntegerForm::words, IntegerForm::bytes, IntegerForm::matrices}) {
+  for (const IntegerForm form : {IntegerForm::words, IntegerForm::bytes, IntegerForm::matrices, IntegerForm::amx}) {
     if (!runs(*kernels().integer, form)) continue;
     for (int rows = 1; rows <= most_rows(*kernels().integer, form); ++rows)
-      for (size_t vectors : {1, 2, 4, 7})
+      for (size_t vectors : {1, 2, 4, 7, 17})
         for (size_t taps : {1, 3})
           for (bool x_is_signed : {false, true}) check(kernels(), form, rows, vectors, taps, x_is_signed);
   }

@@ -29,6 +29,7 @@ constexpr int kSums = kTwoSums ? 2 : 1;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 8 : kTwoSums ? 5 : 6;  // 12 on AVX-512, whose loads do not need them, were 19 KB
 constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;            // if there is a tile of bytes
 constexpr int kMatrixRows = 12;                                       // if there is one of matrices
+constexpr int kAmxRows = HWY_TARGET == HWY_AVX3 ? 32 : 0;
 constexpr ptrdiff_t kGroupBytes = group_bytes(IntegerForm::bytes);
 constexpr int kColumns = 2;  // vectors of a tile
 
@@ -148,6 +149,90 @@ MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
     V made[R];
     MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = V{n == 0 ? sum[r][0] : sum[r][1]};
     finish(made, t, n);
+  }
+}
+#endif
+
+#if HWY_TARGET == HWY_AVX3
+// AMX: tile registers of 16 rows of 64 bytes. Four of them hold the sums of two runs of pixels and two vectors of outputs, two hold pixels
+// and two weights.
+#define MINNOW_AMX __attribute__((target(HWY_TARGET_STR ",avx512vnni,amx-tile,amx-int8")))
+struct AmxConfiguration {  // as LDTILECFG reads it
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+};
+MINNOW_AMX void configure_amx(size_t first, size_t second, size_t groups) {
+  AmxConfiguration made;
+  for (size_t i = 0; i < 4; ++i) made.rows[i] = static_cast<uint8_t>(i < 2 ? first : second), made.row_bytes[i] = kVector;
+  for (size_t i = 4; i < 6; ++i)
+    made.rows[i] = static_cast<uint8_t>(i < 5 ? first : second), made.row_bytes[i] = static_cast<uint16_t>(groups * kGroupBytes);
+  for (size_t i = 6; i < 8; ++i) made.rows[i] = static_cast<uint8_t>(groups), made.row_bytes[i] = kVector;
+  _tile_loadconfig(&made);
+}
+MINNOW_AMX void release_amx() { _tile_release(); }
+
+// Rows of a run, `sums` with their bias one after the other.
+MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const IntegerTile& t, size_t n, uint8_t* y) {
+  const D d;
+  const ptrdiff_t stride = t.pixel_stride;
+  size_t r = 0;
+  if (t.raw) {
+    for (; r < rows; ++r, y += stride) hn::StoreU(hn::LoadU(d, sums + r * kLanes), d, reinterpret_cast<int32_t*>(y));
+    return;
+  }
+  for (; r + 4 <= rows; r += 4, y += 4 * stride) {
+    V four[4];
+    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized(hn::LoadU(d, sums + (r + k) * kLanes), t, n);
+    store_rows<4>(four, t.is_signed, y, stride);
+  }
+  for (; r < rows; ++r, y += stride) store(requantized(hn::LoadU(d, sums + r * kLanes), t, n), t.is_signed, y);
+}
+
+MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {
+  const size_t first = (t.rows + 1) / 2, second = t.rows - first;
+  const size_t pieces = (t.groups + kAmxGroups - 1) / kAmxGroups, groups = t.groups / pieces;
+  const uint8_t* const runs[2] = {t.x[0], second ? t.x[1] : t.x[0]};  // no tile has no rows
+  const uint32_t wanted = static_cast<uint32_t>(first | HWY_MAX(second, size_t{1}) << 8 | groups << 16);
+  if (t.registers != wanted) {
+    configure_amx(first, HWY_MAX(second, size_t{1}), groups);
+    t.registers = wanted;
+  }
+  const bool two = t.vectors > 1;
+  _tile_loadd(0, t.bias, 0);
+  _tile_loadd(2, t.bias, 0);
+  if (two) {
+    _tile_loadd(1, t.bias + kLanes, 0);
+    _tile_loadd(3, t.bias + kLanes, 0);
+  }
+  const uint8_t* w = t.w;
+  const ptrdiff_t piece = static_cast<ptrdiff_t>(groups) * kGroupBytes;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const uint8_t *x0 = runs[0] + t.taps[tap], *x1 = runs[1] + t.taps[tap];
+    for (size_t i = 0; i < pieces; ++i, x0 += piece, x1 += piece, w += groups * kColumns * kVector) {
+      _tile_loadd(6, w, kColumns * kVector);
+      _tile_loadd(4, x0, t.row_stride);
+      _tile_loadd(5, x1, t.row_stride);
+      _tile_dpbusd(0, 4, 6);
+      _tile_dpbusd(2, 5, 6);
+      if (two) {
+        _tile_loadd(7, w + kVector, kColumns * kVector);
+        _tile_dpbusd(1, 4, 7);
+        _tile_dpbusd(3, 5, 7);
+      }
+    }
+  }
+  alignas(64) int32_t sums[2][kColumns][16 * kLanes];  // [run][vector]
+  _tile_stored(0, sums[0][0], kVector);
+  _tile_stored(2, sums[1][0], kVector);
+  if (two) {
+    _tile_stored(1, sums[0][1], kVector);
+    _tile_stored(3, sums[1][1], kVector);
+  }
+  for (size_t n = 0; n < t.vectors; ++n) {
+    const ptrdiff_t plane = static_cast<ptrdiff_t>(n) * t.vector_stride;
+    finish_run(sums[0][n], first, t, n, t.y[0] + plane);
+    finish_run(sums[1][n], second, t, n, t.y[1] + plane);
   }
 }
 #endif
@@ -272,7 +357,7 @@ MINNOW_I8MM HWY_NOINLINE void matrices_tile(const IntegerTile& t) {
 #define MINNOW_MATRICES 0
 #endif
 struct Table {
-  IntegerTileFunction words[kMostIntegerRows + 1] = {}, bytes[kMostIntegerRows + 1] = {}, matrices[kMostIntegerRows + 1] = {};
+  IntegerTileFunction words[kRows + 1] = {}, bytes[kByteRows + 1] = {}, matrices[kMatrixRows + 1] = {}, amx[kAmxRows + 1] = {};
 };
 template <int R>
 constexpr void add(Table& table) {
@@ -301,6 +386,9 @@ constexpr Table make_table() {
 #endif
 #if MINNOW_MATRICES
   add_matrices<kMatrixRows>(table);
+#endif
+#if HWY_TARGET == HWY_AVX3
+  for (int rows = 1; rows <= kAmxRows; ++rows) table.amx[rows] = amx_tile;
 #endif
   return table;
 }
@@ -570,22 +658,29 @@ void blend_reals(const float* a, const float* b, size_t count, const RealBlend& 
 constexpr void (*blend_reals)(const float*, const float*, size_t, const RealBlend&, const float*, float*) = nullptr;
 constexpr void (*blend)(const uint8_t*, const uint8_t*, size_t, const ByteBlend&, const float*, uint8_t*) = nullptr;
 #endif
+#if HWY_TARGET == HWY_AVX3
+constexpr void (*release)() = release_amx;
+#else
+constexpr void (*release)() = nullptr;
+#endif
 }  // namespace
 
 extern const IntegerKernels kIntegerKernels;
-const IntegerKernels kIntegerKernels{{kRows, kByteRows, kMatrixRows},
-                                     {kTable.words, MINNOW_BYTES ? kTable.bytes : nullptr, MINNOW_MATRICES ? kTable.matrices : nullptr},
-                                     kSignedBytes,
-                                     arrange,
-                                     interleave,
-                                     quantize,
-                                     dequantize,
-                                     maximum,
-                                     requantize,
-                                     lookup,
-                                     sum,
-                                     blend,
-                                     blend_reals};
+const IntegerKernels kIntegerKernels{
+    {kRows, kByteRows, kMatrixRows, kAmxRows},
+    {kTable.words, MINNOW_BYTES ? kTable.bytes : nullptr, MINNOW_MATRICES ? kTable.matrices : nullptr, kAmxRows ? kTable.amx : nullptr},
+    kSignedBytes,
+    release,
+    arrange,
+    interleave,
+    quantize,
+    dequantize,
+    maximum,
+    requantize,
+    lookup,
+    sum,
+    blend,
+    blend_reals};
 #undef MINNOW_BYTES
 #undef MINNOW_MATRICES
 #endif
@@ -599,17 +694,18 @@ bool runs(const IntegerKernels& kernels, IntegerForm form) {
   if (!kernels.tiles[static_cast<size_t>(form)]) return false;
   if (form == IntegerForm::words) return true;
 #if HWY_ARCH_X86
-  static const bool has = __builtin_cpu_supports("avx512vnni");
-  return has;
+  static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
+  return has_vnni && (form == IntegerForm::bytes || os::may_use_amx());
 #else
   return form == IntegerForm::bytes ? os::arm_features().dot : os::arm_features().i8mm;
 #endif
 }
 
-IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes) {
+IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes, size_t channels) {
+  constexpr size_t kEnough = 16;  // channels of a tap: a tile register takes its time whether it is full or not
   if (weights_are_bytes)
-    for (const IntegerForm form : {IntegerForm::matrices, IntegerForm::bytes})
-      if (runs(kernels, form)) return form;
+    for (const IntegerForm form : {IntegerForm::amx, IntegerForm::matrices, IntegerForm::bytes})
+      if (runs(kernels, form) && (form != IntegerForm::amx || channels >= kEnough)) return form;
   return IntegerForm::words;
 }
 

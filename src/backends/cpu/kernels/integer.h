@@ -12,14 +12,25 @@ namespace minnow::cpu {
 ///   exactly.
 ///   matrices: the same bytes in groups of eight channels, for machines that multiply two pixels at once. The layout of x is
 ///   [eight channels][pixel][channel].
-enum class IntegerForm : uint8_t { words, bytes, matrices };
-inline constexpr size_t kIntegerForms = 3;
+///   amx: as bytes, for the tile registers of AMX, which multiply 16 pixels by 16 outputs and up to 16 groups of channels at once.
+enum class IntegerForm : uint8_t { words, bytes, matrices, amx };
+inline constexpr size_t kIntegerForms = 4;
 /// Channels that are multiplied at once, and bytes that they take.
 inline constexpr size_t channels_at_once(IntegerForm form) {
-  constexpr size_t kChannels[kIntegerForms] = {2, 4, 8};
+  constexpr size_t kChannels[kIntegerForms] = {2, 4, 8, 4};
   return kChannels[static_cast<size_t>(form)];
 }
 inline constexpr size_t group_bytes(IntegerForm form) { return form == IntegerForm::matrices ? 8 : 4; }
+inline constexpr size_t element_bytes(IntegerForm form) { return form == IntegerForm::words ? 2 : 1; }
+/// Groups of a tap. In amx they are equal pieces of at most kAmxGroups, so that a tap may have more than its channels; the weights of these
+/// are 0, and x is read up to kAmxGroups groups beyond.
+inline constexpr size_t kAmxGroups = 16;
+inline constexpr size_t groups_of(IntegerForm form, size_t channels) {
+  const size_t groups = (channels + channels_at_once(form) - 1) / channels_at_once(form);
+  if (form != IntegerForm::amx) return groups;
+  const size_t pieces = (groups + kAmxGroups - 1) / kAmxGroups;
+  return pieces * ((groups + pieces - 1) / pieces);
+}
 
 /// s[row][n] = bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n], n over two vectors of lanes, and
 /// y[row][n] = zero_point + clamp(round((s[row][n] + addend[n]) multiplier[n])), or s[row][n] itself. A tile of `rows` rows is two runs,
@@ -28,7 +39,7 @@ struct IntegerTile {
   const uint8_t* x[2];
   const ptrdiff_t* taps;  // the offset of every tap from x
   size_t tap_count = 1;
-  size_t groups = 0;           // of channels per tap
+  size_t groups = 0;           // of channels per tap (groups_of)
   ptrdiff_t row_stride = 0;    // of x; in matrices rows are next to each other, and one beyond either run may be read
   ptrdiff_t group_stride = 0;  // of x in matrices; in other forms groups are next to each other
   const uint8_t* w;            // [tap][group][two vectors][lane][channel of the group]
@@ -40,12 +51,14 @@ struct IntegerTile {
   bool is_signed = false;  // y is i8
   bool raw = false;        // y is the sums, i32; the fields from `multiplier` on do not matter
   size_t vectors = 2;      // that are written
+  size_t rows = 0;
+  mutable uint32_t registers = 0;  // amx: what the tile registers are configured for, which tiles of one loop share
   uint8_t* y[2];
   ptrdiff_t pixel_stride = 0, vector_stride = 0;  // of y
 };
 using IntegerTileFunction = void (*)(const IntegerTile&);
 
-inline constexpr int kMostIntegerRows = 12;
+inline constexpr int kMostIntegerRows = 32;
 
 /// Bytes minus their zero point, or as u8.
 struct ByteSource {
@@ -79,6 +92,7 @@ struct IntegerKernels {
   int rows[kIntegerForms];                          // most rows of a tile of each form
   const IntegerTileFunction* tiles[kIntegerForms];  // [form][rows]; null: there is none
   bool signed_bytes;                                // the forms of bytes take x as i8
+  void (*release)();                                // the tile registers, behind the last tile of a loop in the form amx
   /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: of bytes plus their offset (below), for words as
   /// 16-bit numbers less the zero point. `to_step`: bytes between the results.
   void (*arrange)(IntegerForm form, const ByteSource& source, size_t step, size_t count, uint8_t* to, size_t to_step);
@@ -111,7 +125,23 @@ inline int32_t byte_offset(const IntegerKernels& kernels, bool x_is_signed) {
 
 /// Whether this machine runs a form.
 bool runs(const IntegerKernels& kernels, IntegerForm form);
-/// The fastest that it runs, for weights that are i8 less their zero points or not.
-IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes);
+/// The fastest that it runs for taps of so many channels, for weights that are i8 less their zero points or not.
+IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes, size_t channels);
+
+/// A loop over tiles of one form.
+class IntegerTiles {
+ public:
+  IntegerTiles(const IntegerKernels& kernels, IntegerForm form)
+      : functions_(kernels.tiles[static_cast<size_t>(form)]), release_(form == IntegerForm::amx ? kernels.release : nullptr) {}
+  IntegerTiles(const IntegerTiles&) = delete;
+  ~IntegerTiles() {
+    if (release_) release_();
+  }
+  void run(const IntegerTile& tile) const { functions_[tile.rows](tile); }
+
+ private:
+  const IntegerTileFunction* functions_;
+  void (*release_)();
+};
 
 }  // namespace minnow::cpu

@@ -65,9 +65,9 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
   return {};
 }
 
-double integer_speed(const Kernels& kernels) {
-  constexpr double kSpeeds[kIntegerForms] = {1.2, 3.5, 6.5};
-  return kSpeeds[static_cast<size_t>(best_form(*kernels.integer, true))];
+double integer_speed(const Kernels& kernels, size_t channels) {
+  constexpr double kSpeeds[kIntegerForms] = {1.2, 3.5, 6.5, 10};
+  return kSpeeds[static_cast<size_t>(best_form(*kernels.integer, true, channels))];
 }
 
 Requantization::Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels)
@@ -133,9 +133,9 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       fits &= value >= -128 && value <= 127;
     }
   }
-  form_ = best_form(*kernels.integer, fits);
+  form_ = best_form(*kernels.integer, fits, channels);
   pairs_ = ceil_div(ceil_div(outputs / groups, lanes_), kPair);
-  channel_groups_ = ceil_div(channels, channels_at_once(form_));
+  channel_groups_ = groups_of(form_, channels);
   panel_bytes_ = taps * channel_groups_ * kPair * lanes_ * group_bytes(form_);
 }
 

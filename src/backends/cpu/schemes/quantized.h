@@ -78,7 +78,7 @@ std::string refusal_of_quantized_conv(const NodeView& node);
 /// The estimate for a convolution in the packed layout; `speed` is relative to multiply-adds of f32. `of_input`, `of_output`: operations
 /// for each element of the image, which is arranged, and of the result, which is requantized.
 Estimate quantized_conv_estimate(const NodeView& node, const Device& device, double speed, double of_input = 0, double of_output = 0);
-/// Multiply-adds of these schemes, relative to those of f32.
-double integer_speed(const Kernels& kernels);
+/// Multiply-adds of these schemes, relative to those of f32, where a tap has so many channels.
+double integer_speed(const Kernels& kernels, size_t channels);
 
 }  // namespace minnow::cpu

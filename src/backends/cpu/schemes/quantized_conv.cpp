@@ -47,13 +47,14 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (s.groups > 1 && (s.in_channels / s.groups % lanes != 0 || s.out_channels / s.groups % lanes != 0))
     return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
   const Kernels& kernels = *cpu_device(device).kernels;
+  const size_t channels = s.in_channels / s.groups;
   // Words reach 0.9 of their speed in nine networks from resnet8 to resnet_18: with 0.8, estimates were up to a fifth too long (AVX2, Zen
   // 3, 2026-11-29).
-  const bool words = best_form(*kernels.integer, true) == IntegerForm::words;
+  const bool words = best_form(*kernels.integer, true, channels) == IntegerForm::words;
   const double of_element = words ? kOfWord : 0;
   // Eight first layers of three channels took 1.4 to 1.9 times as long (the same day).
-  const double few = words && s.in_channels / s.groups < lanes ? 0.6 : 1;
-  return quantized_conv_estimate(node, device, few * (words ? 0.9 : 0.8) * integer_speed(kernels), of_element, of_element);
+  const double few = words && channels < lanes ? 0.6 : 1;
+  return quantized_conv_estimate(node, device, few * (words ? 0.9 : 0.8) * integer_speed(kernels, channels), of_element, of_element);
 }
 
 #if MINNOW_SMALL
@@ -65,7 +66,8 @@ constexpr size_t kFewChannels = channels_at_once(IntegerForm::bytes);
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {
   const Kernels& kernels = *cpu_device(device).kernels;
-  if (best_form(*kernels.integer, true) == IntegerForm::matrices) return unavailable("the machine multiplies matrices of bytes");
+  if (best_form(*kernels.integer, true, kFewChannels) == IntegerForm::matrices)
+    return unavailable("the machine multiplies matrices of bytes");
   Estimate result = estimate(node, device);
   if (!result.declined.empty()) return result;
   const ConvShape s = conv_shape(node);
@@ -100,9 +102,9 @@ class QuantizedConvKernel final : public Kernel {
       planes_ = weights_.channel_groups(), phases_ = step_w_;
       piece_ = lanes_, pixel_ = group_bytes(IntegerForm::matrices);
     } else {
-      piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2), pixel_ = in_blocks_ * piece_;
+      piece_ = lanes_ * element_bytes(weights_.form()), pixel_ = in_blocks_ * piece_;
     }
-    if (kReadsPlain && plain_) pixel_ = kFewChannels * (weights_.form() == IntegerForm::bytes ? 1 : 2);
+    if (kReadsPlain && plain_) pixel_ = kFewChannels * element_bytes(weights_.form());
     row_ = product_of({ceil_div(columns_, phases_), phases_, pixel_});
     const size_t budget = context.device().l2 / 3;
     rows_ = 1;
@@ -114,7 +116,7 @@ class QuantizedConvKernel final : public Kernel {
     for (size_t ky = 0; ky < s_.kernel_h; ++ky)
       for (size_t kx = 0; kx < s_.kernel_w; ++kx)
         taps_.push_back(static_cast<ptrdiff_t>(ky * s_.dilation_h * row_ + place_of(kx * s_.dilation_w)));
-    size_t scratch = sum_of({window_bytes(rows_), pixel_});  // tiles may read a pixel beyond
+    size_t scratch = sum_of({window_bytes(rows_), pixel_, kAmxGroups * group_bytes(IntegerForm::amx)});  // tiles may read a pixel beyond
     if (kReadsPlain && plain_ && weights_.form() == IntegerForm::words) {
       between_ = align_up(sum_of({scratch, 2 * lanes_}));  // words are written in whole vectors
       scratch = sum_of({between_, product_of({columns_, kFewChannels}), lanes_});
@@ -203,7 +205,7 @@ class QuantizedConvKernel final : public Kernel {
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), in_row = step_h_ * row_,
                  in_pixel = step_w_ / phases_ * pixel_;
-    const IntegerTileFunction* table = kernels_.integer->tiles[static_cast<size_t>(weights_.form())];
+    const IntegerTiles integer_tiles(*kernels_.integer, weights_.form());
     IntegerTile t{};
     t.taps = taps_.data();
     t.tap_count = taps_.size();
@@ -229,7 +231,8 @@ class QuantizedConvKernel final : public Kernel {
           t.y[0] = to + (row * s_.out_w + from) * place;
           t.x[1] = two ? t.x[0] + in_row : t.x[0] + (count + 1) / 2 * in_pixel;
           t.y[1] = t.y[0] + (two ? s_.out_w : (count + 1) / 2) * place;
-          table[count](t);
+          t.rows = count;
+          integer_tiles.run(t);
         }
         row += two ? 2 : 1;
       }

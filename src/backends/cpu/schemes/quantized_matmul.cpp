@@ -29,7 +29,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (const std::string refusal = refusal_of_quantized(node, static_cast<size_t>(p.n), static_cast<size_t>(p.k)); !refusal.empty())
     return declined("{}", refusal);
   const double bytes = static_cast<double>(node.input_shape(kX).elements() + 2 * node.output_shape(0).elements());
-  const double speed = 0.7 * integer_speed(*cpu_device(device).kernels);
+  const double speed = 0.7 * integer_speed(*cpu_device(device).kernels, static_cast<size_t>(p.k));
   return Estimate(std::max(device.flop_time(2 * p.multiply_adds(), speed),
                            device.weight_time(static_cast<double>(node.input_shape(inputs.w).elements()))) +
                   device.byte_time(bytes) + 1e-6);
@@ -71,7 +71,7 @@ class QuantizedMatMulKernel final : public Kernel {
     const IntegerForm form = weights_.form();
     // Vectors of a row that are `stride` bytes apart, `pieces` of them adjacent: in the form matrices, those of a group of channels.
     const bool matrices = form == IntegerForm::matrices;
-    const size_t piece = lanes * (form == IntegerForm::words ? 2 : 1), whole = k_ / lanes, rest = k_ % lanes;
+    const size_t piece = lanes * element_bytes(form), whole = k_ / lanes, rest = k_ % lanes;
     const size_t pieces = matrices ? group_bytes(form) / piece : 1, row = matrices ? group_bytes(form) : row_, group = count * row;
     const size_t stride = matrices ? group : piece;
     for (size_t r = 0; r < count; ++r) {
@@ -86,7 +86,7 @@ class QuantizedMatMulKernel final : public Kernel {
       kernels_.integer->arrange(form, source, lanes, 1, to + whole / pieces * stride + whole % pieces * piece, stride);
     }
     constexpr ptrdiff_t kNoTaps = 0;
-    const IntegerTileFunction* table = kernels_.integer->tiles[static_cast<size_t>(form)];
+    const IntegerTiles integer_tiles(*kernels_.integer, form);
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, form)), tiles = ceil_div(count, most);
     uint8_t edge[kMostIntegerRows * kPair * kMostLanes * sizeof(int32_t)];
     IntegerTile t{};
@@ -112,7 +112,8 @@ class QuantizedMatMulKernel final : public Kernel {
         t.x[1] = t.x[0] + half * row;
         t.y[0] = narrow ? edge : to;
         t.y[1] = t.y[0] + half * y_row;
-        table[height](t);
+        t.rows = height;
+        integer_tiles.run(t);
         if (narrow)
           for (size_t r = 0; r < height; ++r) std::memcpy(to + r * n_ * place_, edge + r * y_row, columns * place_);
       }
