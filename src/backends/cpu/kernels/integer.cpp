@@ -181,12 +181,14 @@ MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const In
     for (; r < rows; ++r, y += stride) hn::StoreU(hn::LoadU(d, sums + r * kLanes), d, reinterpret_cast<int32_t*>(y));
     return;
   }
+  const Requantizer requantizer(t, n);
+  const bool is_signed = t.is_signed;
   for (; r + 4 <= rows; r += 4, y += 4 * stride) {
     V four[4];
-    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized(hn::LoadU(d, sums + (r + k) * kLanes), t, n);
-    store_rows<4>(four, t.is_signed, y, stride);
+    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantizer.of(hn::LoadU(d, sums + (r + k) * kLanes));
+    store_rows<4>(four, is_signed, y, stride);
   }
-  for (; r < rows; ++r, y += stride) store(requantized(hn::LoadU(d, sums + r * kLanes), t, n), t.is_signed, y);
+  for (; r < rows; ++r, y += stride) store(requantizer.of(hn::LoadU(d, sums + r * kLanes)), is_signed, y);
 }
 
 MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {

@@ -109,13 +109,15 @@ void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const
 }
 
 IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups,
-                               bool last)
+                               bool last, size_t columns, size_t pixel)
     : weights_(outputs * channels * taps),
       outputs_(outputs),
       channels_(channels),
       taps_(taps),
       groups_(groups),
       lanes_(kernels.lanes),
+      columns_(columns),
+      pixel_(pixel),
       inputs_(node),
       outputs_last_(last) {
   const Tensor &w = node.contents(inputs_.w), zero = node.has_input(inputs_.w_zero) ? node.contents(inputs_.w_zero) : Tensor();
@@ -133,23 +135,26 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       fits &= value >= -128 && value <= 127;
     }
   }
-  form_ = best_form(*kernels.integer, fits, channels);
+  form_ = best_form(*kernels.integer, fits, columns * channels);
+  if (form_ == IntegerForm::matrices) columns_ = 1;
+  if (columns_ == 1) pixel_ = channels;
   pairs_ = ceil_div(ceil_div(outputs / groups, lanes_), kPair);
-  channel_groups_ = groups_of(form_, channels);
-  panel_bytes_ = taps * channel_groups_ * kPair * lanes_ * group_bytes(form_);
+  channel_groups_ = groups_of(form_, columns_ * pixel_);
+  panel_bytes_ = taps / columns_ * channel_groups_ * kPair * lanes_ * group_bytes(form_);
 }
 
 void IntegerWeights::pack(uint8_t* out) const {
   const size_t at_once = channels_at_once(form_), outputs = outputs_ / groups_;
   for (size_t g = 0; g < groups_; ++g)
     for (size_t pair = 0; pair < pairs_; ++pair)
-      for (size_t tap = 0; tap < taps_; ++tap)
+      for (size_t tap = 0; tap < taps_; tap += columns_)
         for (size_t c = 0; c < channel_groups_ * at_once; c += at_once)
           for (size_t lane = 0; lane < kPair * lanes_; ++lane)
             for (size_t i = 0; i < at_once; ++i) {
               const size_t o = pair * kPair * lanes_ + lane;
-              const bool used = o < outputs && c + i < channels_;
-              const int16_t value = used ? weights_[((g * outputs + o) * channels_ + c + i) * taps_ + tap] : int16_t{0};
+              const size_t column = (c + i) / pixel_, channel = (c + i) % pixel_;
+              const bool used = o < outputs && column < columns_ && channel < channels_;
+              const int16_t value = used ? weights_[((g * outputs + o) * channels_ + channel) * taps_ + tap + column] : int16_t{0};
               if (form_ != IntegerForm::words) {
                 *out++ = static_cast<uint8_t>(value);
               } else {
@@ -179,7 +184,8 @@ void IntegerWeights::prepare(PrepareContext& context, Requantization& requantiza
   }
   if (zero_is_zero_) {
     const PackingParameters parameters = {{"form", form_},         {"groups", groups_}, {"outputs", outputs_},
-                                          {"channels", channels_}, {"taps", taps_},     {"outputs last", outputs_last_}};
+                                          {"channels", channels_}, {"taps", taps_},     {"outputs last", outputs_last_},
+                                          {"columns", columns_},   {"pixel", pixel_}};
     shared_ =
         context.packed(inputs_.w, "integer", parameters, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
   } else {

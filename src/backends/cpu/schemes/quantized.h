@@ -39,10 +39,14 @@ struct Requantization {
 /// Weights of one group as tiles read them: [pair of vectors][tap][group of channels][vector][lane][channel].
 class IntegerWeights {
  public:
-  /// `channel_axis`: of the weights' outputs, 0 or last. The form is the fastest that the machine and the values allow.
-  IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups, bool last);
+  /// `last`: the weights' outputs are their last axis, not their first. The form is the fastest that the machine and the values allow.
+  /// `columns` taps that follow each other may be one, of so many pixels with `pixel` channels each.
+  IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups, bool last,
+                 size_t columns = 1, size_t pixel = 0);
 
   IntegerForm form() const noexcept { return form_; }
+  /// Taps of the weights that are one tap of a tile.
+  size_t columns() const noexcept { return columns_; }
   size_t channel_groups() const noexcept { return channel_groups_; }
   size_t pairs() const noexcept { return pairs_; }
   /// The panel of a pair of vectors of a group.
@@ -60,7 +64,7 @@ class IntegerWeights {
   const uint8_t* data() const noexcept { return shared_ ? static_cast<const uint8_t*>(shared_.get()) : own_.data(); }
   void pack(uint8_t* out) const;
   std::vector<int16_t> weights_;  // less their zero points, [output of all groups][channel][tap], until they are packed
-  size_t outputs_, channels_, taps_, groups_, lanes_, pairs_, channel_groups_, panel_bytes_;
+  size_t outputs_, channels_, taps_, groups_, lanes_, columns_, pixel_, pairs_, channel_groups_, panel_bytes_;
   IntegerForm form_;
   FactorInputs inputs_;
   bool outputs_last_, zero_is_zero_, x_is_signed_;

@@ -91,7 +91,8 @@ class QuantizedConvKernel final : public Kernel {
         lanes_(kernels_.lanes),
         raw_(FactorInputs(context.node()).raw),
         requantization_(context.node(), s_.out_channels, s_.groups, kernels_),
-        weights_(context.node(), kernels_, s_.out_channels, s_.in_channels / s_.groups, s_.taps(), s_.groups, false) {
+        weights_(context.node(), kernels_, s_.out_channels, s_.in_channels / s_.groups, s_.taps(), s_.groups, false, columns_of_tap(),
+                 plain_ ? kFewChannels : s_.in_channels / s_.groups) {
     weights_.prepare(context, requantization_);
     const size_t channels = s_.in_channels / s_.groups;
     in_blocks_ = ceil_div(channels, lanes_);
@@ -114,7 +115,7 @@ class QuantizedConvKernel final : public Kernel {
     if (threads > 1 && groups < 2 * threads) chunks_ = std::min(weights_.pairs(), ceil_div(2 * threads, groups));
     rows_ = ceil_div(s_.out_h, blocks_);
     for (size_t ky = 0; ky < s_.kernel_h; ++ky)
-      for (size_t kx = 0; kx < s_.kernel_w; ++kx)
+      for (size_t kx = 0; kx < s_.kernel_w; kx += weights_.columns())
         taps_.push_back(static_cast<ptrdiff_t>(ky * s_.dilation_h * row_ + place_of(kx * s_.dilation_w)));
     size_t scratch = sum_of({window_bytes(rows_), pixel_, kAmxGroups * group_bytes(IntegerForm::amx)});  // tiles may read a pixel beyond
     if (kReadsPlain && plain_ && weights_.form() == IntegerForm::words) {
@@ -135,6 +136,10 @@ class QuantizedConvKernel final : public Kernel {
   }
 
  private:
+  /// A row of taps is one, whose channels are those of all its pixels, where these lie in the window without gaps.
+  size_t columns_of_tap() const noexcept {
+    return s_.dilation_w == 1 && (plain_ || s_.in_channels / s_.groups % lanes_ == 0) ? s_.kernel_w : 1;
+  }
   size_t window_rows(size_t rows) const noexcept { return (rows - 1) * step_h_ + s_.extent_h(); }
   size_t window_bytes(size_t rows) const noexcept { return product_of({planes_, window_rows(rows), row_}); }
   /// Where a column begins in a row of the window.

@@ -135,7 +135,7 @@ float log1p(float x) {
 float tanh(float x) {
   const float a = fabs(x), z = a * a;
   if (a < 0.625f)
-    return x + x * z * ((((-0.00571703365f * z + 0.0206505762f) * z - 0.0537434943f) * z + 0.133314912f) * z - 0.333332839f);
+    return __signed_as(a + a * z * ((((-0.00571703365f * z + 0.0206505762f) * z - 0.0537434943f) * z + 0.133314912f) * z - 0.333332839f), x);
   return isnan(x) ? x : __signed_as(1.0f - 2.0f / (exp(2.0f * a) + 1.0f), x);
 })"},
     {"sinh", R"(
@@ -285,11 +285,14 @@ float pow(float x, float y) {
   else result = __power(a, y);
   return is_odd ? __signed_as(result, x) : result;
 })"},
-    // Exact: the dividend loses the divisor times powers of two.
+    // Exact: the dividend loses the divisor times powers of two. A subnormal divisor is made normal before, so that its exponent tells its
+    // size.
     {"__reduced", R"(
 float __reduced(float a, float b) {
-  for (int k = (int)(AS_U32(a) >> 23) - (int)(AS_U32(b) >> 23); k >= 0; --k) {
-    const float part = __scaled(b, k);
+  const int by = AS_U32(b) < 0x800000u ? 23 : 0;
+  const float normal = __scaled(b, by);
+  for (int k = (int)(AS_U32(a) >> 23) - (int)(AS_U32(normal) >> 23); k >= -by; --k) {
+    const float part = __scaled(normal, k);
     if (a >= part) a -= part;
   }
   return a;
