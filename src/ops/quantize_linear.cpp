@@ -191,8 +191,9 @@ void quantize_dynamically(const NodeView&, KernelArgs& args) {
 
 Exprs dynamic_parts(const NodeView&, GraphBuilder& b, const Exprs& in) {
   const Attributes no_dims{{"keepdims", int64_t{0}}};
-  const Expr none = b.scalar(0), low = b.op("Min", {b.op("ReduceMin", {in[0]}, no_dims), none}),
-             high = b.op("Max", {b.op("ReduceMax", {in[0]}, no_dims), none}), range = high - low;
+  const Expr none = b.scalar(0), x = select(b.op("IsNaN", {in[0]}), none, in[0]);  // NaN has no part in the range
+  const Expr low = b.op("Min", {b.op("ReduceMin", {x}, no_dims), none}), high = b.op("Max", {b.op("ReduceMax", {x}, no_dims), none}),
+             range = high - low;
   const Expr scale = select(b.op("Equal", {range, none}), b.scalar(1), range / 255.0);
   const Expr zero = cast(b.op("Round", {b.op("Clip", {0.0 - low / scale, none, b.scalar(255)})}), DType::u8);
   return {b.op("QuantizeLinear", {in[0], scale, zero}), scale, zero};
