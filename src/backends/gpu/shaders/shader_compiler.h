@@ -34,7 +34,6 @@ struct ShaderOptions {
   bool has_8bit_storage = false;                  // storageBuffer8BitAccess
   bool has_16bit_storage = false;                 // storageBuffer16BitAccess
   bool has_signed_zero_inf_nan_preserve = false;  // of f32, in VkPhysicalDeviceFloatControlsProperties
-  bool has_denorm_preserve = false;               // of f32, there too
 };
 
 struct ShaderInterface {

@@ -420,19 +420,12 @@ SpirvTarget::Id SpirvTarget::call_function(Id function, Form form, std::span<con
 
 std::vector<uint32_t> SpirvTarget::finish() {
   constexpr uint32_t kMagic = 0x07230203, kVersion = 0x00010300;
-  constexpr uint32_t kShader = 1, kInt64 = 11, k16BitStorage = 4433, k8BitStorage = 4448;
-  struct FloatControl {
-    uint32_t capability, mode;
-  };
-  constexpr FloatControl kDenormPreserve{4464, 4459}, kSignedZeroInfNanPreserve{4466, 4461};
+  constexpr uint32_t kShader = 1, kInt64 = 11, k16BitStorage = 4433, k8BitStorage = 4448, kPreserves = 4466, kPreservesMode = 4461;
   constexpr uint32_t kGlCompute = 5, kLocalSize = 17;
   if (words_ && !options_.push_constants) {
     emit(decorations_, op::kDecorate, {words_, kDescriptorSet, 0});
     emit(decorations_, op::kDecorate, {words_, kBinding, static_cast<uint32_t>(buffers_.size())});
   }
-  std::vector<FloatControl> controls;
-  if (options_.has_denorm_preserve) controls.push_back(kDenormPreserve);
-  if (options_.has_signed_zero_inf_nan_preserve) controls.push_back(kSignedZeroInfNanPreserve);
   Words words = {kMagic, kVersion, 0, next_, 0};
   const auto text = [&](uint32_t op, std::initializer_list<uint32_t> before, std::string_view name, std::initializer_list<uint32_t> after) {
     Words operands(before);
@@ -445,9 +438,9 @@ std::vector<uint32_t> SpirvTarget::finish() {
   if (has_wide_) emit(words, op::kCapability, {kInt64});
   if (has_halves_) emit(words, op::kCapability, {k16BitStorage});
   if (has_bytes_) emit(words, op::kCapability, {k8BitStorage});
-  for (const FloatControl& control : controls) emit(words, op::kCapability, {control.capability});
+  if (options_.has_signed_zero_inf_nan_preserve) emit(words, op::kCapability, {kPreserves});
   if (has_bytes_) text(op::kExtension, {}, "SPV_KHR_8bit_storage", {});
-  if (!controls.empty()) text(op::kExtension, {}, "SPV_KHR_float_controls", {});
+  if (options_.has_signed_zero_inf_nan_preserve) text(op::kExtension, {}, "SPV_KHR_float_controls", {});
   text(op::kExtInstImport, {library_}, "GLSL.std.450", {});
   emit(words, op::kMemoryModel, {0, 1});
   Words entry = {kGlCompute, main_};
@@ -456,7 +449,7 @@ std::vector<uint32_t> SpirvTarget::finish() {
   words.push_back(static_cast<uint32_t>(entry.size() + 1) << 16 | op::kEntryPoint);
   words.insert(words.end(), entry.begin(), entry.end());
   emit(words, op::kExecutionMode, {main_, kLocalSize, options_.group[0], options_.group[1], options_.group[2]});
-  for (const FloatControl& control : controls) emit(words, op::kExecutionMode, {main_, control.mode, 32});
+  if (options_.has_signed_zero_inf_nan_preserve) emit(words, op::kExecutionMode, {main_, kPreservesMode, 32});
   for (const Words* part : {&decorations_, &types_, &functions_}) words.insert(words.end(), part->begin(), part->end());
   return words;
 }

@@ -103,8 +103,7 @@ struct Properties2 {
 };
 struct FloatControls {  // VkPhysicalDeviceFloatControlsProperties
   Head head{1000197000};
-  uint32_t denormal_independence = 0, rounding_independence = 0, keeps_special_f16 = 0, keeps_special_f32 = 0, keeps_special_f64 = 0;
-  uint32_t keeps_denormal_f16 = 0, keeps_denormal_f32 = 0, rest[10] = {};
+  uint32_t denormal_independence = 0, rounding_independence = 0, keeps_special_f16 = 0, keeps_special_f32 = 0, rest[13] = {};
 };
 static_assert(sizeof(FloatControls) == 88 || sizeof(void*) == 4);
 struct SubgroupProperties {

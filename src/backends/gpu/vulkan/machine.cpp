@@ -66,8 +66,6 @@ Found look_at(const Api& api, Handle physical) {
   found.has_8bit = storage_8.storage_buffer != 0;
   found.has_16bit = storage_16.storage_buffer != 0;
   found.keeps_special_numbers = controls.keeps_special_f32 != 0;
-  constexpr uint32_t kAllWidthsAlike = 2;  // VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE
-  found.keeps_denormals = controls.keeps_denormal_f32 != 0 && controls.denormal_independence != kAllWidthsAlike;
   found.subgroup = subgroup.size;
   found.max_allocation = allocation.max_allocation ? allocation.max_allocation : uint64_t{1} << 30;
 
@@ -150,9 +148,9 @@ Machine::Machine(const Api& instance, const Found& given, std::string name) : na
   const Properties& of = found.properties;
   std::string id;
   for (const uint32_t byte : of.cache_id) id += format("{} ", byte);
-  programs.emplace(*this, format("vulkan {} {} {}, driver {}, caches {}, abilities {} {} {} {} {} {} {}, {}", of.name, of.vendor, of.device,
+  programs.emplace(*this, format("vulkan {} {} {}, driver {}, caches {}, abilities {} {} {} {} {} {}, {}", of.name, of.vendor, of.device,
                                  of.driver_version, id, found.has_i64, found.has_8bit, found.has_16bit, found.keeps_special_numbers,
-                                 found.keeps_denormals, of.limits.max_push_constants, of.limits.max_shared_bytes, shader_revision()));
+                                 of.limits.max_push_constants, of.limits.max_shared_bytes, shader_revision()));
 }
 
 Machine::~Machine() {
@@ -221,7 +219,6 @@ std::unique_ptr<Program> Machine::compile(const std::string& source) {
   options.has_8bit_storage = found.has_8bit;
   options.has_16bit_storage = found.has_16bit;
   options.has_signed_zero_inf_nan_preserve = found.keeps_special_numbers;
-  options.has_denorm_preserve = found.keeps_denormals;
   Shader shader = compile_to_spirv(given.text, given.function, options);
   options.push_constants = (shader.parameters.size() + (options.group_offsets ? 6 : 0)) * 4 <= limits.max_push_constants;
   if (!options.push_constants) shader = compile_to_spirv(given.text, given.function, options);
