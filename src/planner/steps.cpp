@@ -109,7 +109,7 @@ class StepMaker {
       plan_.remaining.push_back(&node);
       return;
     }
-    if (storage_ != DType::undefined) {
+    if (stores_16_bits()) {
       if (is_rounding(step)) {
         (*plan_.aliases)[node.output(0)] = canonical(node.input(0));
         return;
@@ -134,7 +134,7 @@ class StepMaker {
     std::vector<Candidate> candidates =
         find_candidates(environment_, step, plan_.values, draft_.derived, earlier == earlier_.end() ? nullptr : earlier->second, choice);
     if (candidates.empty() || is_fallback(candidates[0]) || candidates[0].spare) {
-      if (storage_ != DType::undefined && reads_16_bits(step)) return compute_in_f32(step, first_output);
+      if (stores_16_bits() && reads_16_bits(step)) return compute_in_f32(step, first_output);
       if (step.definition->decompose && (candidates.empty() || environment_.backends.size() > 1) && decompose(step, first_output)) return;
       if (candidates.empty()) throw Unsupported("{}: no backend can compute it{}", node.where(), text_of(choice.refusals));
     }
@@ -162,6 +162,7 @@ class StepMaker {
 
   // ---- Values that have 16 bits where the graph has f32
 
+  bool stores_16_bits() const { return kHasDevices && storage_ != DType::undefined; }
   DType dtype_of(uint32_t v) const { return v == kNone ? DType::undefined : plan_.values[v].info.dtype; }
   bool reads_16_bits(const Step& step) const {
     return std::any_of(step.inputs.begin(), step.inputs.end(), [&](uint32_t v) { return dtype_of(v) == storage_; });
@@ -245,7 +246,7 @@ class StepMaker {
     const Node& node = *step.node;
     for (;;) {
       StepInfos infos(step, plan_.values);
-      const bool in_f32 = storage_ != DType::undefined && step.definition->float_width == FloatWidth::f32 && reads_16_bits(step);
+      const bool in_f32 = stores_16_bits() && step.definition->float_width == FloatWidth::f32 && reads_16_bits(step);
       if (in_f32) infos.widen(storage_);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
@@ -365,7 +366,7 @@ class StepMaker {
     plan_.wanted = request_.outputs;
     for (const Value* output : plan_.wanted) {
       uint32_t v = lookup(output);
-      if (storage_ != DType::undefined && dtype_of(v) == storage_ && output->type.dtype == DType::f32) v = converted(v, DType::f32);
+      if (stores_16_bits() && dtype_of(v) == storage_ && output->type.dtype == DType::f32) v = converted(v, DType::f32);
       plan_.outputs.push_back(v);
     }
   }

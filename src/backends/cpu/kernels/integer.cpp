@@ -173,22 +173,21 @@ MINNOW_AMX void configure_amx(size_t first, size_t second, size_t groups) {
 MINNOW_AMX void release_amx() { _tile_release(); }
 
 // Rows of a run, `sums` with their bias one after the other.
-MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const IntegerTile& t, size_t n, uint8_t* y) {
+MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const IntegerTile& tile, size_t n, uint8_t* y) {
   const D d;
+  const IntegerTile t = tile;  // stays in registers: no result can lie in it
   const ptrdiff_t stride = t.pixel_stride;
   size_t r = 0;
   if (t.raw) {
     for (; r < rows; ++r, y += stride) hn::StoreU(hn::LoadU(d, sums + r * kLanes), d, reinterpret_cast<int32_t*>(y));
     return;
   }
-  const Requantizer requantizer(t, n);
-  const bool is_signed = t.is_signed;
   for (; r + 4 <= rows; r += 4, y += 4 * stride) {
     V four[4];
-    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantizer.of(hn::LoadU(d, sums + (r + k) * kLanes));
-    store_rows<4>(four, is_signed, y, stride);
+    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized(hn::LoadU(d, sums + (r + k) * kLanes), t, n);
+    store_rows<4>(four, t.is_signed, y, stride);
   }
-  for (; r < rows; ++r, y += stride) store(requantizer.of(hn::LoadU(d, sums + r * kLanes)), is_signed, y);
+  for (; r < rows; ++r, y += stride) store(requantized(hn::LoadU(d, sums + r * kLanes), t, n), t.is_signed, y);
 }
 
 MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {
@@ -707,7 +706,7 @@ IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes, siz
   constexpr size_t kEnough = 16;  // channels of a tap: a tile register takes its time whether it is full or not
   if (weights_are_bytes)
     for (const IntegerForm form : {IntegerForm::amx, IntegerForm::matrices, IntegerForm::bytes})
-      if (runs(kernels, form) && (form != IntegerForm::amx || channels >= kEnough)) return form;
+      if (runs(kernels, form) && (!kHasAmx || form != IntegerForm::amx || channels >= kEnough)) return form;
   return IntegerForm::words;
 }
 

@@ -15,6 +15,11 @@ namespace minnow::cpu {
 ///   amx: as bytes, for the tile registers of AMX, which multiply 16 pixels by 16 outputs and up to 16 groups of channels at once.
 enum class IntegerForm : uint8_t { words, bytes, matrices, amx };
 inline constexpr size_t kIntegerForms = 4;
+#if defined(__x86_64__)
+inline constexpr bool kHasAmx = true;  // on some machines
+#else
+inline constexpr bool kHasAmx = false;
+#endif
 /// Channels that are multiplied at once, and bytes that they take.
 inline constexpr size_t channels_at_once(IntegerForm form) {
   constexpr size_t kChannels[kIntegerForms] = {2, 4, 8, 4};
@@ -27,7 +32,7 @@ inline constexpr size_t element_bytes(IntegerForm form) { return form == Integer
 inline constexpr size_t kAmxGroups = 16;
 inline constexpr size_t groups_of(IntegerForm form, size_t channels) {
   const size_t groups = (channels + channels_at_once(form) - 1) / channels_at_once(form);
-  if (form != IntegerForm::amx) return groups;
+  if (!kHasAmx || form != IntegerForm::amx) return groups;
   const size_t pieces = (groups + kAmxGroups - 1) / kAmxGroups;
   return pieces * ((groups + pieces - 1) / pieces);
 }
@@ -132,10 +137,10 @@ IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes, siz
 class IntegerTiles {
  public:
   IntegerTiles(const IntegerKernels& kernels, IntegerForm form)
-      : functions_(kernels.tiles[static_cast<size_t>(form)]), release_(form == IntegerForm::amx ? kernels.release : nullptr) {}
+      : functions_(kernels.tiles[static_cast<size_t>(form)]), release_(kHasAmx && form == IntegerForm::amx ? kernels.release : nullptr) {}
   IntegerTiles(const IntegerTiles&) = delete;
   ~IntegerTiles() {
-    if (release_) release_();
+    if (kHasAmx && release_) release_();
   }
   void run(const IntegerTile& tile) const { functions_[tile.rows](tile); }
 

@@ -11,6 +11,11 @@ namespace minnow::cpu {
 namespace {
 
 constexpr size_t kPair = 2;
+#if MINNOW_SMALL
+constexpr bool kJoinsColumns = false;
+#else
+constexpr bool kJoinsColumns = true;
+#endif
 constexpr size_t kMostDepth = 16384;  // sums of so many products of 9-bit numbers and a bias below 2^30 fit 32 bits
 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
@@ -116,7 +121,7 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       taps_(taps),
       groups_(groups),
       lanes_(kernels.lanes),
-      columns_(columns),
+      columns_(kJoinsColumns ? columns : 1),
       pixel_(pixel),
       inputs_(node),
       outputs_last_(last) {
@@ -135,7 +140,7 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       fits &= value >= -128 && value <= 127;
     }
   }
-  form_ = best_form(*kernels.integer, fits, columns * channels);
+  form_ = best_form(*kernels.integer, fits, columns_ * channels);
   if (form_ == IntegerForm::matrices) columns_ = 1;
   if (columns_ == 1) pixel_ = channels;
   pairs_ = ceil_div(ceil_div(outputs / groups, lanes_), kPair);
@@ -147,12 +152,12 @@ void IntegerWeights::pack(uint8_t* out) const {
   const size_t at_once = channels_at_once(form_), outputs = outputs_ / groups_;
   for (size_t g = 0; g < groups_; ++g)
     for (size_t pair = 0; pair < pairs_; ++pair)
-      for (size_t tap = 0; tap < taps_; tap += columns_)
+      for (size_t tap = 0; tap < taps_; tap += kJoinsColumns ? columns_ : 1)
         for (size_t c = 0; c < channel_groups_ * at_once; c += at_once)
           for (size_t lane = 0; lane < kPair * lanes_; ++lane)
             for (size_t i = 0; i < at_once; ++i) {
               const size_t o = pair * kPair * lanes_ + lane;
-              const size_t column = (c + i) / pixel_, channel = (c + i) % pixel_;
+              const size_t column = kJoinsColumns ? (c + i) / pixel_ : 0, channel = c + i - column * pixel_;
               const bool used = o < outputs && column < columns_ && channel < channels_;
               const int16_t value = used ? weights_[((g * outputs + o) * channels_ + channel) * taps_ + tap + column] : int16_t{0};
               if (form_ != IntegerForm::words) {
