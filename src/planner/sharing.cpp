@@ -45,6 +45,8 @@ class Sharing {
     const int overwritten = step.estimate.overwrites;
     if (overwritten < 0 || static_cast<size_t>(overwritten) >= step.inputs.size()) return;
     const uint32_t from = step.inputs[static_cast<size_t>(overwritten)], to = step.outputs[0];
+    // A kernel that reads the value as another input too may not be done with it when it writes: a convolution that adds its own input.
+    if (std::count(step.inputs.begin(), step.inputs.end(), from) > 1) return;
     if (!in_arena(from) || !in_arena(to) || values_[from].last != s || values_[from].memory != values_[to].memory) return;
     const uint32_t owner = owner_of(from);
     if (values_[to].bytes > values_[owner].bytes) return;

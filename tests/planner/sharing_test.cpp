@@ -82,6 +82,18 @@ TEST(Sharing, what_is_written_in_place_goes_along) {
   EXPECT_EQ(h.values[whole].first, 0u);
 }
 
+TEST(Sharing, a_value_that_a_step_reads_twice_is_not_overwritten) {
+  Hand h;
+  const uint32_t a = h.value(64), b = h.value(64), c = h.value(64), d = h.value(64);
+  h.step({}, {a});
+  h.step({a}, {b}).estimate.overwrites = 0;
+  h.step({b, b}, {c}).estimate.overwrites = 1;
+  h.step({c}, {d});
+  share_memory(h.steps, h.values);
+  EXPECT_EQ(h.values[b].alias, a);
+  EXPECT_EQ(h.values[c].alias, kNone);
+}
+
 TEST(Sharing, a_part_that_is_read_later_or_twice_is_copied) {
   Hand h;
   const uint32_t a = h.value(64), b = h.value(64), whole = h.value(192), end = h.value(8);
