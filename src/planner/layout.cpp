@@ -49,8 +49,10 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
   // Reading and writing the tensor once; a fixed part for the extra step. Between memories: a copy.
   const auto conversion = [&](uint32_t v, const Form& from, const Form& to, const Device& device) {
     const double bytes = static_cast<double>(values[v].bytes);
-    if (kHasDevices && from.memory != to.memory) return (to.memory ? to.memory : from.memory)->device().transfer_time(bytes);
-    return device.byte_time(2.0 * bytes) + 2e-7;
+    const double reordering = device.byte_time(2.0 * bytes) + 2e-7;
+    if (kHasDevices && from.memory != to.memory)
+      return (to.memory ? to.memory : from.memory)->device().transfer_time(bytes) + (from.layout != to.layout ? reordering : 0);
+    return reordering;
   };
 
   // Cost of candidate c at step s, given its neighbours' choices. A conversion that another consumer needs anyway is free.
