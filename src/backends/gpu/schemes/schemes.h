@@ -27,6 +27,7 @@ std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> tensor_conv_schemes();
 std::span<const Scheme> tensor_matmul_schemes();
 std::span<const Scheme> transfer_schemes();
+std::span<const Scheme> transpose_schemes();
 
 /// All of them.
 std::vector<Scheme> scheme_table();
