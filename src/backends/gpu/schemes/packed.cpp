@@ -114,10 +114,53 @@ KERNEL(to_plain)(READ(CHUNK, x), WRITE(MEM(T), y), const int n, const int C, con
 }
 )";
 
+// The same for tensors of the packed type whose images have an even number of positions: an item treats two of them. Two neighbouring items
+// exchange a chunk, so that both write (or read) 32 bytes together.
+constexpr std::string_view kReorderPairs = R"(
+INLINE void exchange(uint4& first, uint4& second, bool odd) {
+  const uint4 mine = odd ? first : second;
+  const uint4 got = make_uint4(__shfl_xor_sync(0xffffffffu, mine.x, 1), __shfl_xor_sync(0xffffffffu, mine.y, 1),
+                               __shfl_xor_sync(0xffffffffu, mine.z, 1), __shfl_xor_sync(0xffffffffu, mine.w, 1));
+  if (odd) first = got; else second = got;
+}
+#define LOW(a, b) __byte_perm(a, b, 0x5410)
+#define HIGH(a, b) __byte_perm(a, b, 0x7632)
+#define PLACES                                                                                                    \
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0), position = i % P, plane = i / P, chunk = plane % CB, b = plane / CB; \
+  const int at = i / 2 * 4 + i % 2, row = (b * C + chunk * 8) * P + position
+KERNEL(to_packed)(READ(u32, x), WRITE(uint4, y), const int n, const int C, const int CB, const int P) {
+  PLACES;
+  u32 w[8];
+  UNROLL for (int e = 0; e < 8; ++e) w[e] = i < n && chunk * 8 + e < C ? x[row + e * P] : 0;
+  uint4 first = make_uint4(LOW(w[0], w[1]), LOW(w[2], w[3]), LOW(w[4], w[5]), LOW(w[6], w[7]));
+  uint4 second = make_uint4(HIGH(w[0], w[1]), HIGH(w[2], w[3]), HIGH(w[4], w[5]), HIGH(w[6], w[7]));
+  exchange(first, second, i & 1);
+  if (at < 2 * n) y[at] = first;
+  if (at + 2 < 2 * n) y[at + 2] = second;
+}
+KERNEL(to_plain)(READ(uint4, x), WRITE(u32, y), const int n, const int C, const int CB, const int P) {
+  PLACES;
+  uint4 first = make_uint4(0, 0, 0, 0), second = first;
+  if (at < 2 * n) first = x[at];
+  if (at + 2 < 2 * n) second = x[at + 2];
+  exchange(first, second, i & 1);
+  const u32 w[8] = {LOW(first.x, second.x), HIGH(first.x, second.x), LOW(first.y, second.y), HIGH(first.y, second.y),
+                    LOW(first.z, second.z), HIGH(first.z, second.z), LOW(first.w, second.w), HIGH(first.w, second.w)};
+  UNROLL for (int e = 0; e < 8; ++e)
+    if (i < n && chunk * 8 + e < C) y[row + e * P] = w[e];
+}
+)";
+
 std::unique_ptr<Kernel> prepare_reorder(PrepareContext& context) {
   const NodeView& node = context.node();
   const Packed packed(node.input_shape(0));
   auto kernel = std::make_unique<Launches>(context);
+  if (dialect_name(node.input_dtype(0)) == packed_name(node, context.device()) && packed.positions % 2 == 0) {
+    const int64_t pairs = packed.count() / 2;
+    kernel->add_1d(std::string(kReorderPairs), to_packed(node) ? "to_packed" : "to_plain", pairs,
+                   {Given::input(0), Given::output(0), pairs, packed.channels, packed.chunks, packed.positions / 2});
+    return kernel;
+  }
   kernel->add_1d(beginning(node, context.device()) + std::string(kReorderSource), to_packed(node) ? "to_packed" : "to_plain",
                  packed.count(), {Given::input(0), Given::output(0), packed.count(), packed.channels, packed.chunks, packed.positions});
   return kernel;
