@@ -47,6 +47,7 @@ struct Device {
   double flops = 10e9;      // f32 operations a second of one thread, a multiply-add counting two
   double l1_bandwidth = 100e9, l2_bandwidth = 50e9, l3_bandwidth = 30e9, memory_bandwidth = 10e9;  // bytes a second of one thread
   double far_scaling = 0.5;  // the bandwidth of the last cache and of memory that each further thread adds
+  int wgmma_units = 0;       // multiprocessors of an NVIDIA GPU of compute capability 9.0, which has wgmma and copies boxes; else 0
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
   double transfer_latency = 0, transfer_bandwidth = 0;  // seconds, bytes a second: of copies between the host's memory and a device's
   /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.

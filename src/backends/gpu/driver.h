@@ -19,9 +19,22 @@ class Function {
   virtual ~Function() = default;
 };
 
-/// One argument of a launch: a buffer (an address of the driver's), or a number.
+/// Boxes of a tensor of 16-bit elements that NVIDIA's copy engine brings from the device's memory to shared memory (compute
+/// capability 9.0). The innermost dimension comes first. Elements outside of the tensor are 0.
+struct Boxes {
+  size_t rank = 0;                        // at most 4
+  std::array<int64_t, 4> sizes{}, box{};  // of the tensor and of a box, in elements
+  std::array<int64_t, 4> steps{};         // bytes between neighbours; those of dimension 0 touch
+  bool swizzled = false;                  // rows of 128 bytes exchange their units of 16: unit u of row r lies at u ^ r % 8
+};
+/// Boxes at an address, as a kernel takes them.
+struct alignas(64) EncodedBoxes {
+  std::byte bytes[128];
+};
+
+/// One argument of a launch: a buffer (an address of the driver's), a number, or the address of an EncodedBoxes.
 struct Argument {
-  enum class Kind : uint8_t { buffer, i32, f32 };
+  enum class Kind : uint8_t { buffer, i32, f32, boxes };
   Kind kind = Kind::i32;
   union {
     const void* address;
@@ -72,6 +85,8 @@ class Queue {
   virtual void compile() {}
   /// The compute capability of NVIDIA's tensor cores, as in 90; 0: there are none.
   virtual int tensor_cores() const { return 0; }
+  /// False: the driver refused, or has no such boxes (Device::wgmma_units is 0).
+  virtual bool encode(const Boxes&, const void*, EncodedBoxes&) noexcept { return false; }
   /// Enqueues groups * group work items. False: the driver refused.
   virtual bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept = 0;
   virtual void finish() = 0;

@@ -35,12 +35,12 @@ void Launches::add(const std::string& source, const std::string& name, Extent gr
                                  [&](const TensorView& weight, void* out) { std::memcpy(out, weight.data(), bytes); });
         given = constant(known - 1);
       }
-      argument.kind = Argument::Kind::buffer;
+      argument.kind = given.boxes ? Argument::Kind::boxes : Argument::Kind::buffer;
       argument.address = nullptr;
       if (given.kind == Given::Kind::input && given.index >= kConstants)
         argument.address = constants_[given.index - kConstants].get();
       else
-        launch.placed.push_back({launch.arguments.size(), given.kind, given.index});
+        launch.placed.push_back({launch.arguments.size(), given.kind, given.index, given.boxes});
     }
     launch.arguments.push_back(argument);
   }
@@ -67,6 +67,13 @@ size_t Launches::add_table(const void* data, size_t bytes) {
   return add_constant(std::move(memory));
 }
 
+Given Launches::add_boxes(Given buffer, const Boxes& boxes) {
+  boxes_.push_back(std::make_unique<PlacedBoxes>());
+  boxes_.back()->boxes = boxes;
+  buffer.boxes = boxes_.size();
+  return buffer;
+}
+
 int32_t Launches::add_fault(std::string_view pattern) {
   Faults& faults = queue_.faults;
   if (!faults.memory) {
@@ -83,6 +90,7 @@ void Launches::run(RunContext& context) noexcept {
     if (launch.same && static_cast<const char*>(context.inputs[launch.same->input]->view.data()) + launch.same->input_offset ==
                            static_cast<const char*>(context.outputs[launch.same->output]->view.data()) + launch.same->output_offset)
       continue;
+    bool taken = true;
     for (const Placed& placed : launch.placed) {
       const void*& address = launch.arguments[placed.argument].address;
       if (placed.kind == Given::Kind::input)
@@ -91,8 +99,13 @@ void Launches::run(RunContext& context) noexcept {
         address = context.outputs[placed.index]->view.data();
       else
         address = static_cast<const char*>(context.scratch) + placed.index;
+      if (placed.boxes) {
+        PlacedBoxes& boxes = *boxes_[placed.boxes - 1];
+        if (boxes.address != address) taken = taken && queue_.encode(boxes.boxes, address, boxes.encoded);
+        boxes.address = address, address = &boxes.encoded;
+      }
     }
-    if (!queue_.launch(*launch.function, launch.groups, launch.group, launch.arguments)) {
+    if (!taken || !queue_.launch(*launch.function, launch.groups, launch.group, launch.arguments)) {
       queue_.note_failure();
       fail_unsupported(context, "{}: the driver of {} did not accept the kernel {}", where_, queue_.device().name, launch.name);
       return;

@@ -16,6 +16,7 @@ struct Given {
   size_t index = 0;  // of the input or output; the offset in the scratch
   int32_t i32 = 0;
   float f32 = 0;
+  size_t boxes = 0;  // of a buffer: 1 + the index of Boxes over it; 0: the buffer itself
 
   template <class T>
   requires std::is_integral_v<T> Given(T value) : kind(Kind::i32), i32(static_cast<int32_t>(value)) {}
@@ -52,6 +53,9 @@ class Launches final : public Kernel {
   /// A table that the scheme made.
   size_t add_table(const void* data, size_t bytes);
 
+  /// Boxes over a buffer, as an argument.
+  Given add_boxes(Given buffer, const Boxes& boxes);
+
   /// A sentence about the node with two numbers in it, for a kernel to report; its number. `fault_memory` is where the kernel writes.
   int32_t add_fault(std::string_view pattern);
   Given fault_memory() { return constant(add_constant(queue_.faults.memory)); }
@@ -67,7 +71,12 @@ class Launches final : public Kernel {
   struct Placed {
     size_t argument;
     Given::Kind kind;
-    size_t index;
+    size_t index, boxes;
+  };
+  struct PlacedBoxes {
+    Boxes boxes;
+    const void* address = nullptr;  // of the last run
+    EncodedBoxes encoded;
   };
   struct Launch {
     std::unique_ptr<Function> function;
@@ -82,6 +91,7 @@ class Launches final : public Kernel {
   std::string where_;
   std::vector<Launch> launches_;
   std::vector<std::shared_ptr<const void>> constants_;
+  std::vector<std::unique_ptr<PlacedBoxes>> boxes_;
   std::vector<size_t> constant_of_input_;  // +1; 0: not a constant
 };
 

@@ -2,6 +2,7 @@
 // A stand-in for CUDA's driver, libcuda.so.1, on machines without one: its memory is the host's, kernels are loaded and do nothing. So
 // NVRTC compiles what plans ask for (conformance_tests --backend cuda --compile). The variable MINNOW_STUB_CAPABILITY is the device's
 // compute capability, as in 90.
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -50,6 +51,10 @@ Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Handle) {
 }
 Result cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Handle) {
   return std::memset(reinterpret_cast<void*>(to), value, bytes), 0;
+}
+Result cuTensorMapEncodeTiled(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int,
+                              int, int) {
+  return 0;
 }
 Result cuModuleLoadData(Handle* module, const void*) { return *module = &something, 0; }
 Result cuModuleGetFunction(Handle* function, Handle, const char*) { return *function = &something, 0; }

@@ -98,12 +98,107 @@ TEST_P(Gpu, computes_large_products_in_large_tiles) {
   for (size_t i = 0; i < 2; ++i) expect_close(found[i], expected[i], 5e-5);
 }
 
-TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
+// Large products and images of 16 bits, which the copy engine brings to wgmma on an NVIDIA GPU of compute capability 9.0: sizes that do not
+// fill tiles, images whose boxes are parts of them and several of them, and results in both layouts.
+struct LargeCase {
+  const char* what;
+  Shape input, weight;
+  int64_t pad;
+  DType dtype;
+};
+Model large_model(const LargeCase& each) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const auto narrow = [&](const Expr& x) { return each.dtype == DType::f32 ? x : cast(x, each.dtype); };
+  ValueType type = ValueType::tensor(DType::f32);
+  type.dims.emplace();
+  for (const int64_t dim : each.input.dims()) type.dims->push_back(Dim{dim, ""});
+  const Expr x = narrow(b.wrap(&graph->add_input("x", type)));
+  const auto constant = [&](const Shape& shape, unsigned seed, int64_t terms) {
+    const Tensor uniform = random_tensor(shape, seed);
+    std::vector<float> values(uniform.data<float>(), uniform.data<float>() + uniform.elements());
+    for (float& value : values) value /= std::sqrt(static_cast<float>(terms));
+    return narrow(b.constant(Tensor::of_f32(shape, values)));
+  };
+  const int64_t columns = each.weight[each.input.rank() == 2 ? 1 : 0];
+  const Expr weight = constant(each.weight, 1, each.weight.elements() / columns), bias = constant({columns}, 2, 1);
+  const auto result = [&](const Expr& y) { graph->add_output(*cast(y, DType::f32).value()); };
+  if (each.input.rank() == 2) {
+    result(b.op("Relu", {b.op("Gemm", {x, weight, bias})}));
+  } else {
+    const Expr y = b.op("Conv", {x, weight, bias}, {{"pads", Ints(4, each.pad)}});
+    result(y);
+    const Expr again = constant({columns, columns, 1, 1}, 3, columns);
+    result(b.op("Conv", {b.op("minnow.FusedConv", {y, again, bias, y}, {{"activation", std::string("Relu")}}), again}));
+  }
+  return Model::from_graph(std::move(graph));
+}
+const LargeCase kLargeCases[] = {{"product", {4100, 520}, {520, 1000}, 0, DType::f16},
+                                 {"product of few columns", {30011, 264}, {264, 72}, 0, DType::f16},
+                                 {"product whose rows are rounded", {4100, 517}, {517, 1000}, 0, DType::f32},
+                                 {"product of bf16", {4100, 520}, {520, 1000}, 0, DType::bf16},
+                                 {"images of whole boxes", {16, 120, 56, 56}, {248, 120, 3, 3}, 1, DType::f16},
+                                 {"images of strips", {37, 136, 28, 28}, {264, 136, 3, 3}, 1, DType::f16},
+                                 {"small images", {133, 136, 7, 7}, {520, 136, 3, 3}, 1, DType::bf16},
+                                 {"images of odd sizes", {67, 120, 31, 19}, {125, 120, 3, 3}, 0, DType::f16},
+                                 {"images of f32", {16, 120, 56, 56}, {248, 120, 3, 3}, 1, DType::f32},
+                                 {"images read once", {16, 136, 56, 56}, {264, 136, 1, 1}, 0, DType::f16}};
+
+TEST_P(Gpu, computes_large_products_and_images_of_16_bits) {
+  if (make_backend(GetParam(), {})->device().wgmma_units == 0) GTEST_SKIP() << "the device has no wgmma";
+  options.precision = "low";
+  for (const LargeCase& each : kLargeCases) {
+    SCOPED_TRACE(each.what);
+    const Model model = large_model(each);
+    const Tensor x = random_tensor(each.input, 7);
+    Session device(model, options);
+    const std::vector<Tensor> found = device.run(std::vector<TensorView>{x}), expected = Session(model).run(std::vector<TensorView>{x});
+    for (size_t i = 0; i < found.size(); ++i) expect_close(found[i], expected[i], each.dtype == DType::bf16 ? 0.3 : 0.04);
+  }
+}
+
+// With tests/backends/gpu/cuda_driver.cpp, so that NVRTC compiles those kernels where there is no device.
+TEST(CudaKernels, of_large_products_and_images_compile) {
+  try {
+    if (make_backend("cuda", {})->device().wgmma_units == 0) GTEST_SKIP() << "the device has no wgmma";
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  SessionOptions options;
+  options.backends = {"cuda"};
+  options.precision = "low";
+  for (const LargeCase& each : kLargeCases) {
+    SCOPED_TRACE(each.what);
+    Session session(large_model(each), options);
+    const Tensor x = random_tensor(each.input, 7);
+    session.run(std::vector<TensorView>{x});
+    size_t count = 0;
+    for (const PlanRow& row : session.plan_report().rows) count += row.scheme.find(".wgmma") != std::string::npos;
+    EXPECT_GT(count, 0u);
+  }
+}
+
+TEST_P(Gpu, transposes_in_tiles) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     auto graph = std::make_unique<Graph>();
     GraphBuilder b(*graph);
+    const Expr x = cast(b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {3, 34, 5, 100}))), dtype);
+    for (const Ints& perm : {Ints{0, 2, 3, 1}, Ints{3, 2, 1, 0}, Ints{1, 3, 0, 2}, Ints{2, 3, 0, 1}, Ints{0, 3, 1, 2}})
+      graph->add_output(*cast(b.op("Transpose", {x}, {{"perm", perm}}), DType::f32).value());
+    const Model model = Model::from_graph(std::move(graph));
+    const Tensor input = random_tensor({3, 34, 5, 100}, 3);
+    const std::vector<Tensor> found = Session(model, options).run(std::vector<TensorView>{input}),
+                              expected = Session(model).run(std::vector<TensorView>{input});
+    for (size_t i = 0; i < found.size(); ++i) expect_close(found[i], expected[i], 0);
+  }
+}
+
+TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
+  for (const auto& [dtype, columns] : {std::pair(DType::f32, 257), std::pair(DType::f16, 257), std::pair(DType::f16, 250)}) {
+    auto graph = std::make_unique<Graph>();
+    GraphBuilder b(*graph);
     ValueType type = ValueType::tensor(DType::f32);
-    type.dims = std::vector<Dim>{Dim{513, ""}, Dim{3, ""}, Dim{257, ""}};
+    type.dims = std::vector<Dim>{Dim{513, ""}, Dim{3, ""}, Dim{columns, ""}};
     const Expr x = b.wrap(&graph->add_input("x", type));
     const Expr narrow = b.op("Cast", {x}, {{"to", static_cast<int64_t>(dtype == DType::f32 ? 1 : 10)}});
     const Expr factors = b.op("Cast", {b.constant(random_tensor({3, 1}, 2))}, {{"to", static_cast<int64_t>(dtype == DType::f32 ? 1 : 10)}});
@@ -114,7 +209,7 @@ TEST_P(Gpu, computes_large_tensors_and_sums_of_columns) {
     widened(b.op("ReduceMax", {y, b.constant(Tensor::of_i64({2}, Ints{0, 1}))}));
     widened(b.op("ReduceMean", {y, b.constant(Tensor::of_i64({1}, Ints{1}))}));
     const Model model = Model::from_graph(std::move(graph));
-    const Tensor input = random_tensor({513, 3, 257}, 3);
+    const Tensor input = random_tensor({513, 3, columns}, 3);
     const std::vector<Tensor> found = Session(model, options).run(std::vector<TensorView>{input}),
                               expected = Session(model).run(std::vector<TensorView>{input});
     for (size_t i = 0; i < 4; ++i) expect_close(found[i], expected[i], dtype == DType::f32 ? 1e-4 : 4e-2);

@@ -56,8 +56,13 @@ constexpr Symbol kCompiler[] = {
 }  // namespace
 
 const Api* load_api(std::string& problem) {
-  static const LoadedOnce<Api, DriverFunctions> once(open_first("libcuda.so.1"), kDriver,
-                                                     "NVIDIA's driver (libcuda.so.1) is not installed");
+  static const LoadedOnce<Api, DriverFunctions>& once = *[] {
+    auto* const loaded =
+        new LoadedOnce<Api, DriverFunctions>(open_first("libcuda.so.1"), kDriver, "NVIDIA's driver (libcuda.so.1) is not installed");
+    if (loaded->api.library)
+      loaded->api.cuTensorMapEncodeTiled = reinterpret_cast<EncodeTiled>(loaded->api.library->symbol("cuTensorMapEncodeTiled"));
+    return loaded;
+  }();
   return once.get(problem);
 }
 

@@ -19,6 +19,7 @@ inline constexpr int kMostSharedBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHA
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureThreadLocal = 1;
 inline constexpr Result kOutOfMemory = 2;
+inline constexpr int kTypeU16 = 1, kSwizzle128 = 3, kPromote256 = 3;  // CU_TENSOR_MAP_DATA_TYPE_UINT16 and others
 
 struct DriverFunctions {
   Result (*cuInit)(unsigned);
@@ -56,6 +57,10 @@ struct DriverFunctions {
   Result (*cuGetErrorString)(Result, const char**);
 };
 
+/// Drivers since CUDA 12 have it; it is null in older ones.
+using EncodeTiled = Result (*)(void* map, int type, uint32_t rank, void* address, const uint64_t* sizes, const uint64_t* steps,
+                               const uint32_t* box, const uint32_t* element_steps, int interleave, int swizzle, int promotion, int fill);
+
 struct CompilerFunctions {
   Result (*nvrtcCreateProgram)(Handle*, const char*, const char*, int, const char* const*, const char* const*);
   Result (*nvrtcCompileProgram)(Handle, int, const char* const*);
@@ -68,6 +73,7 @@ struct CompilerFunctions {
 
 struct Api : DriverFunctions {
   std::unique_ptr<os::SharedLibrary> library;
+  EncodeTiled cuTensorMapEncodeTiled = nullptr;
 };
 /// Null, and the reason, where the driver or one of its functions is missing.
 const Api* load_api(std::string& problem);

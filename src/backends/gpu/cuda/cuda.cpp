@@ -169,6 +169,7 @@ class CudaQueue final : public Queue {
       device_.pack = 8;
       if (options.precision == Precision::low) device_.packed_f32 = DType::f16;
     }
+    if (machine_->capability == 90 && api_.cuTensorMapEncodeTiled) device_.wgmma_units = machine_->attribute(kMultiprocessors);
     device_.transfer_latency = 1e-5;
     device_.transfer_bandwidth = 10e9;
   }
@@ -249,9 +250,23 @@ class CudaQueue final : public Queue {
     }
   }
 
+  bool encode(const Boxes& boxes, const void* address, EncodedBoxes& to) noexcept override {
+    std::array<uint64_t, 4> sizes{}, steps{};
+    std::array<uint32_t, 4> box{}, ones{};
+    for (size_t i = 0; i < boxes.rank; ++i)
+      sizes[i] = static_cast<uint64_t>(boxes.sizes[i]), box[i] = static_cast<uint32_t>(boxes.box[i]), ones[i] = 1;
+    for (size_t i = 1; i < boxes.rank; ++i) steps[i - 1] = static_cast<uint64_t>(boxes.steps[i]);
+    machine_->enter();
+    const bool taken =
+        api_.cuTensorMapEncodeTiled(&to, kTypeU16, static_cast<uint32_t>(boxes.rank), const_cast<void*>(address), sizes.data(),
+                                    steps.data(), box.data(), ones.data(), 0, boxes.swizzled ? kSwizzle128 : 0, kPromote256, 0) == 0;
+    failed_ = failed_ || !taken;
+    return taken;
+  }
   bool launch(Function& function, const Extent& groups, const Extent& group, std::span<const Argument> arguments) noexcept override {
     void* values[kMostArguments];
-    for (size_t i = 0; i < arguments.size(); ++i) values[i] = const_cast<void*>(static_cast<const void*>(&arguments[i].address));
+    for (size_t i = 0; i < arguments.size(); ++i)
+      values[i] = const_cast<void*>(arguments[i].kind == Argument::Kind::boxes ? arguments[i].address : &arguments[i].address);
     machine_->enter();
     const CudaKernel& kernel = *static_cast<CudaFunction&>(function).kernel;
     const bool taken = api_.cuLaunchKernel(kernel.function, groups[0], groups[1], groups[2], group[0], group[1], group[2],

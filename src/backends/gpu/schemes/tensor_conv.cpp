@@ -3,6 +3,7 @@
 // item for each chunk of a result.
 #include "backends/gpu/schemes/elementwise.h"
 #include "backends/gpu/schemes/tensor_cores.h"
+#include "backends/gpu/schemes/wgmma.h"
 #include "base/numeric.h"
 
 namespace minnow::gpu {
@@ -57,12 +58,12 @@ Given bias_of(Launches& kernel, const NodeView& node, int64_t channels) {
 
 Activation activation_of(const NodeView& node) { return node.op() == "minnow.FusedConv" ? Activation::of(node) : Activation{}; }
 
-std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
-  const NodeView& node = context.node();
+TensorGemm gemm_of(const NodeView& node, const Device& device) {
   const ConvGeometry conv = ConvGeometry::of(node);
   const Window3 window(conv.window);
   TensorGemm gemm;
-  gemm.type = packed_name(node, context.device());
+  gemm.type = packed_name(node, device);
+  gemm.images = conv.batch;
   gemm.rows = conv.batch * conv.window.output_positions();
   gemm.columns = conv.out_channels_per_group();
   gemm.set_depth(conv.in_channels_per_group());
@@ -75,11 +76,17 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
   gemm.dilation_y = window.dilation[1], gemm.dilation_x = window.dilation[2];
   gemm.pad_y = window.pad[1], gemm.pad_x = window.pad[2];
   gemm.activation = activation_of(node);
-  auto kernel = std::make_unique<Launches>(context);
   gemm.a = Given::input(kImage);
-  gemm.bias = bias_of(*kernel, node, conv.out_channels);
   if (has_addend(node)) gemm.residual = Given::input(kAddend);
-  const int64_t channels = conv.in_channels_per_group(), taps = gemm.taps();
+  return gemm;
+}
+
+std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
+  const NodeView& node = context.node();
+  TensorGemm gemm = gemm_of(node, context.device());
+  auto kernel = std::make_unique<Launches>(context);
+  gemm.bias = bias_of(*kernel, node, gemm.out_channels);
+  const int64_t channels = ConvGeometry::of(node).in_channels_per_group(), taps = gemm.taps();
   const size_t filters = kernel->add_packed(kFilters, "gpu tensor columns", {{"type", packed_key(gemm.type)}, {"groups", gemm.groups}},
                                             packed_bytes(gemm), [&](const TensorView& weight, void* out) {
                                               const Floats values(weight);
@@ -91,6 +98,46 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
                                                   channels, out);
                                             });
   add_tensor_gemm(*kernel, context, gemm, kernel->constant(filters));
+  return kernel;
+}
+
+// By wgmma. The result is packed, or in the plain layout: then the kernel that reads it, or a copy to the host, needs no reordering before.
+TensorGemm wgmma_gemm_of(const NodeView& node, const Device& device, bool plain) {
+  TensorGemm gemm = gemm_of(node, device);
+  if (plain) gemm.plain_result = dialect_name(node.output(0).dtype);
+  return gemm;
+}
+
+template <bool kPlain>
+Estimate estimate_wgmma(const NodeView& node, const Device& device) {
+  if (device.wgmma_units == 0) return unavailable("the device has no wgmma");
+  if (std::string reason = refusal_of_packed_conv(node, device); !reason.empty()) return declined("{}", reason);
+  if (kPlain && has_addend(node)) return declined("there is an addend");
+  std::string reason;
+  const TensorGemm gemm = wgmma_gemm_of(node, device, kPlain);
+  if (wgmma_columns(gemm, device, reason) == 0) return declined("{}", reason);
+  const double seconds = 0.7 * tensor_seconds(ConvGeometry::of(node).multiply_adds(), device);
+  Estimate estimate = packed_conv_estimate(node, kPlain ? 2e-6 + 1.02 * seconds : seconds);
+  if (kPlain) estimate.packed_outputs = 0;
+  return estimate;
+}
+
+std::unique_ptr<Kernel> prepare_wgmma(PrepareContext& context) {
+  const NodeView& node = context.node();
+  TensorGemm gemm = wgmma_gemm_of(node, context.device(), context.output_layout(0) == Layout::plain);
+  auto kernel = std::make_unique<Launches>(context);
+  gemm.bias = bias_of(*kernel, node, gemm.out_channels);
+  std::string reason;
+  const int64_t channels = ConvGeometry::of(node).in_channels, taps = gemm.taps(), tile = wgmma_columns(gemm, context.device(), reason);
+  const size_t filters = kernel->add_packed(
+      kFilters, "gpu wgmma filters", {{"type", packed_key(gemm.type)}, {"tile", tile}}, wgmma_bytes(gemm, tile),
+      [&](const TensorView& weight, void* out) {
+        const Floats values(weight);
+        pack_wgmma(
+            gemm, tile, [&](int64_t tap, int64_t channel, int64_t column) { return values[(column * channels + channel) * taps + tap]; },
+            channels, out);
+      });
+  add_wgmma(*kernel, context, gemm, kernel->constant(filters));
   return kernel;
 }
 
@@ -161,7 +208,11 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
   return kernel;
 }
 
-constexpr Scheme kSchemes[] = {{"Conv", "gpu.conv.tensor", estimate_tensor, prepare_tensor},
+constexpr Scheme kSchemes[] = {{"Conv", "gpu.conv.wgmma", estimate_wgmma<false>, prepare_wgmma},
+                               {"minnow.FusedConv", "gpu.conv.wgmma", estimate_wgmma<false>, prepare_wgmma},
+                               {"Conv", "gpu.conv.wgmma.plain", estimate_wgmma<true>, prepare_wgmma},
+                               {"minnow.FusedConv", "gpu.conv.wgmma.plain", estimate_wgmma<true>, prepare_wgmma},
+                               {"Conv", "gpu.conv.tensor", estimate_tensor, prepare_tensor},
                                {"minnow.FusedConv", "gpu.conv.tensor", estimate_tensor, prepare_tensor},
                                {"Conv", "gpu.depthwise.packed", estimate_depthwise, prepare_depthwise},
                                {"minnow.FusedConv", "gpu.depthwise.packed", estimate_depthwise, prepare_depthwise}};

@@ -247,13 +247,13 @@ constexpr Tile kTiles[] = {{64, 32, 32, 16, 4, false},
 struct Choice {
   Tile tile;
   int64_t splits, each;  // units of each split
+  double microseconds = 0;
 };
 
 // Microseconds by a model of what was measured: a launch, and for each step the traffic from the second cache, which limits it.
 Choice choose(const TensorGemm& gemm, int capability, int64_t all_units) {
   constexpr double kMultiprocessors = 132, kBytesPerMicrosecond = 29000, kLeastStep = 0.3;
   Choice best{kTiles[0], 1, 0};
-  double least = 0;
   for (const Tile& tile : kTiles) {
     if (tile.wgmma && capability != 90) continue;
     const int64_t steps = (all_units + Tile::kStepUnits - 1) / Tile::kStepUnits;
@@ -264,7 +264,7 @@ Choice choose(const TensorGemm& gemm, int capability, int64_t all_units) {
       const double step =
           std::max(kLeastStep, waves * static_cast<double>((tile.rows + tile.columns) * Tile::kStepUnits * 16) / kBytesPerMicrosecond);
       const double time = 4 + (splits > 1 ? 2 + 0.15 * static_cast<double>(splits) : 0) + static_cast<double>(each) * step;
-      if (least == 0 || time < least) least = time, best = {tile, (steps + each - 1) / each, each * Tile::kStepUnits};
+      if (best.microseconds == 0 || time < best.microseconds) best = {tile, (steps + each - 1) / each, each * Tile::kStepUnits, time};
     }
   }
   return best;
@@ -386,6 +386,10 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
               gemm.pad_y,
               gemm.pad_x},
              tile.shared_bytes());
+}
+
+double tensor_microseconds(const TensorGemm& gemm, int capability) {
+  return choose(gemm, capability, gemm.units * gemm.taps()).microseconds;
 }
 
 double tensor_seconds(double multiply_adds, const Device& device) { return 3e-6 + device.flop_time(2 * multiply_adds, 4); }

@@ -17,7 +17,8 @@ struct TensorGemm {
   int64_t taps_y = 1, taps_x = 1, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1, pad_y = 0, pad_x = 0;
   Given a = Given::input(0), bias = Given::input(0);
   std::optional<Given> residual;  // like the result
-  std::string_view plain_result;  // the dtype of a result [rows, columns] in the plain layout; empty: packed
+  std::string_view plain_result;  // the dtype of a result in the plain layout, [rows, columns] or of images; empty: packed
+  bool a_is_matrix = false;       // A lies as [rows, units of a whole row], not packed; for wgmma alone
   Activation activation;
   int64_t taps() const { return taps_y * taps_x; }
   int64_t unit_lanes() const { return type == "tf32" ? 4 : 8; }
@@ -59,6 +60,8 @@ void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t group, int64
 /// Appends the launch; `b` is what pack_columns made. Reserves scratch where sums are split.
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b);
 
+/// Microseconds of that launch by a model of what was measured.
+double tensor_microseconds(const TensorGemm& gemm, int capability);
 /// Seconds, for estimates.
 double tensor_seconds(double multiply_adds, const Device& device);
 

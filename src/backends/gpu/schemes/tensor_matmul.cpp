@@ -2,6 +2,7 @@
 // Products with one constant matrix on tensor cores: the other side is first rounded into chunks of 8 elements.
 #include "backends/gpu/schemes/elementwise.h"
 #include "backends/gpu/schemes/tensor_cores.h"
+#include "backends/gpu/schemes/wgmma.h"
 #include "graph/matmul.h"
 
 namespace minnow::gpu {
@@ -54,19 +55,44 @@ KERNEL(to_chunks)(READ(uint4, x), WRITE(uint4, y), const int M, const int units)
 }
 )";
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  const NodeView& node = context.node();
+// All but the operands.
+TensorGemm gemm_of(const NodeView& node, const Device& device) {
   const MatMulGeometry p = MatMulGeometry::of(node);
-  const float alpha = node.op() == "MatMul" ? 1 : node.attribute(Attribute<float>{"alpha", 1});
-  const float beta = is_gemm(node) ? node.attribute(Attribute<float>{"beta", 1}) : 1;
   TensorGemm gemm;
-  gemm.type = packed_name(node, context.device());
+  gemm.type = packed_name(node, device);
   gemm.rows = gemm.input_width = gemm.output_width = p.m * p.batches();
   gemm.columns = gemm.out_channels = p.n;
   gemm.set_depth(p.k);
   gemm.plain_result = dialect_name(node.output(0).dtype);
   if (is_fused(node)) gemm.activation = Activation::of(node);
   if (has_addend(node)) gemm.residual = Given::input(kAddend);
+  return gemm;
+}
+
+// The bias in f32, filled up with zeros.
+Given bias_of(Launches& kernel, const NodeView& node, int64_t columns) {
+  const size_t padded = static_cast<size_t>((columns + kPack - 1) / kPack * kPack);
+  const float beta = is_gemm(node) ? node.attribute(Attribute<float>{"beta", 1}) : 1;
+  if (node.op() == "MatMul" || !node.has_input(kBias)) {
+    const std::vector<float> zeros(padded, 0.0f);
+    return kernel.constant(kernel.add_table(zeros.data(), padded * sizeof(float)));
+  }
+  return kernel.constant(kernel.add_packed(
+      kBias, "gpu f32 row", {{"beta", beta}, {"count", padded}}, padded * sizeof(float), [&](const TensorView& bias, void* out) {
+        const Floats values(bias);
+        for (size_t i = 0; i < padded; ++i)
+          static_cast<float*>(out)[i] =
+              static_cast<int64_t>(i) < columns ? beta * values[bias.elements() == 1 ? 0 : static_cast<int64_t>(i)] : 0;
+      }));
+}
+
+float alpha_of(const NodeView& node) { return node.op() == "MatMul" ? 1 : node.attribute(Attribute<float>{"alpha", 1}); }
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const float alpha = alpha_of(node);
+  TensorGemm gemm = gemm_of(node, context.device());
   auto kernel = std::make_unique<Launches>(context);
   const int64_t count = gemm.rows * ((p.k + kPack - 1) / kPack);
   const size_t rows = context.reserve_scratch(static_cast<size_t>(count * kPack) * packed_size(gemm.type));
@@ -79,19 +105,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
     kernel->add_1d(format("#define T {}\n{}{}", left, chunk_definitions(gemm.type), kRows), "to_chunks", count,
                    {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
   gemm.a = Given::scratch(rows);
-  const size_t padded = static_cast<size_t>((p.n + kPack - 1) / kPack * kPack);
-  if (node.op() != "MatMul" && node.has_input(kBias)) {
-    gemm.bias = kernel->constant(kernel->add_packed(
-        kBias, "gpu f32 row", {{"beta", beta}, {"count", padded}}, padded * sizeof(float), [&](const TensorView& bias, void* out) {
-          const Floats values(bias);
-          for (size_t i = 0; i < padded; ++i)
-            static_cast<float*>(out)[i] =
-                static_cast<int64_t>(i) < p.n ? beta * values[bias.elements() == 1 ? 0 : static_cast<int64_t>(i)] : 0;
-        }));
-  } else {
-    const std::vector<float> zeros(padded, 0.0f);
-    gemm.bias = kernel->constant(kernel->add_table(zeros.data(), padded * sizeof(float)));
-  }
+  gemm.bias = bias_of(*kernel, node, p.n);
   const size_t columns = kernel->add_packed(
       kRight, "gpu tensor matrix", {{"type", packed_key(gemm.type)}, {"alpha", alpha}, {"transposed", p.transpose_b}}, packed_bytes(gemm),
       [&](const TensorView& weight, void* out) {
@@ -104,7 +118,66 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return kernel;
 }
 
-constexpr Scheme kSchemes[] = {{"MatMul", "gpu.matmul.tensor", estimate, prepare},
+// By wgmma, which reads the left side as it lies where its rows are whole units of the packed type. Other rows are rounded first.
+TensorGemm wgmma_gemm_of(const NodeView& node, const Device& device) {
+  TensorGemm gemm = gemm_of(node, device);
+  gemm.a_is_matrix = true;
+  return gemm;
+}
+
+Estimate estimate_wgmma(const NodeView& node, const Device& device) {
+  if (device.wgmma_units == 0) return unavailable("the device has no wgmma");
+  Estimate other = estimate(node, device);
+  if (!other.declined.empty()) return other;
+  std::string reason;
+  if (wgmma_columns(wgmma_gemm_of(node, device), device, reason) == 0) return declined("{}", reason);
+  return Estimate(0.7 * other.seconds);
+}
+
+constexpr std::string_view kRounded = R"(
+KERNEL(to_rows)(READ(MEM(T), x), WRITE(CHUNK, y), const int M, const int K) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0), units = (K + 7) / 8;
+  if (i >= units * M) return;
+  const int m = i / units, k = i % units * 8;
+  float lanes[8];
+  UNROLL for (int e = 0; e < 8; ++e) lanes[e] = k + e < K ? LOAD(T, x, m * K + k + e) : 0.0f;
+  store_chunk(y + i, lanes);
+}
+)";
+
+std::unique_ptr<Kernel> prepare_wgmma(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const float alpha = alpha_of(node);
+  TensorGemm gemm = wgmma_gemm_of(node, context.device());
+  auto kernel = std::make_unique<Launches>(context);
+  const std::string_view left = dialect_name(node.input_dtype(kLeft));
+  if (left == gemm.type && p.k % kPack == 0) {
+    gemm.a = Given::input(kLeft);
+  } else {
+    const size_t rows = context.reserve_scratch(static_cast<size_t>(gemm.rows * gemm.units) * 16);
+    kernel->add_1d(format("#define T {}\n{}{}", left, chunk_definitions(gemm.type), kRounded), "to_rows", gemm.rows * gemm.units,
+                   {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
+    gemm.a = Given::scratch(rows);
+  }
+  gemm.bias = bias_of(*kernel, node, p.n);
+  std::string reason;
+  const int64_t tile = wgmma_columns(gemm, context.device(), reason);
+  const size_t columns = kernel->add_packed(
+      kRight, "gpu wgmma matrix", {{"type", packed_key(gemm.type)}, {"alpha", alpha}, {"transposed", p.transpose_b}, {"tile", tile}},
+      wgmma_bytes(gemm, tile), [&](const TensorView& weight, void* out) {
+        const Floats values(weight);
+        pack_wgmma(
+            gemm, tile, [&](int64_t, int64_t k, int64_t n) { return alpha * values[p.transpose_b ? n * p.k + k : k * p.n + n]; }, p.k, out);
+      });
+  add_wgmma(*kernel, context, gemm, kernel->constant(columns));
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {{"MatMul", "gpu.matmul.wgmma", estimate_wgmma, prepare_wgmma},
+                               {"Gemm", "gpu.matmul.wgmma", estimate_wgmma, prepare_wgmma},
+                               {"minnow.FusedMatMul", "gpu.matmul.wgmma", estimate_wgmma, prepare_wgmma},
+                               {"MatMul", "gpu.matmul.tensor", estimate, prepare},
                                {"Gemm", "gpu.matmul.tensor", estimate, prepare},
                                {"minnow.FusedMatMul", "gpu.matmul.tensor", estimate, prepare}};
 
