@@ -40,6 +40,28 @@ TEST_P(LayoutTest, transpositions_of_bytes_touch_nothing_else) {
     }
 }
 
+TEST_P(LayoutTest, pixels_of_three_channels_become_planes) {
+  for (const size_t count : {1, 3, 4, 15, 16, 17, 50}) {
+    const std::vector<float> from = random_floats(3 * count, 4);
+    std::vector<uint8_t> bytes(3 * count);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7 % 251);
+    std::vector<float> to(3 * (count + 1), -7);
+    std::vector<uint8_t> to_bytes(to.size(), 255);
+    float* const planes[] = {to.data(), to.data() + count + 1, to.data() + 2 * (count + 1)};
+    uint8_t* const byte_planes[] = {to_bytes.data(), to_bytes.data() + count + 1, to_bytes.data() + 2 * (count + 1)};
+    kernels().layout->split_pixels(from.data(), count, planes);
+    kernels().layout->split_pixels_of_bytes(bytes.data(), count, byte_planes);
+    for (size_t c = 0; c < 3; ++c) {
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(planes[c][i], from[3 * i + c]) << count;
+        ASSERT_EQ(byte_planes[c][i], bytes[3 * i + c]) << count;
+      }
+      ASSERT_EQ(planes[c][count], -7);
+      ASSERT_EQ(byte_planes[c][count], 255);
+    }
+  }
+}
+
 TEST_P(LayoutTest, every_other_float) {
   for (const size_t count : {1, 2, 7, 8, 15, 16, 17, 100}) {
     const std::vector<float> from = random_floats(2 * count - 1, 2);  // the float after the last one may not be there

@@ -85,6 +85,28 @@ void transpose_bytes(const uint8_t* from, size_t from_row, size_t rows, size_t c
   transpose_squares<kSquare>(from, from_row, rows, columns, to, to_row);
 }
 
+#if MINNOW_SMALL
+constexpr void (*split_pixels)(const float*, size_t, float* const[3]) = nullptr;
+constexpr void (*split_pixels_of_bytes)(const uint8_t*, size_t, uint8_t* const[3]) = nullptr;
+#else
+template <class T>
+void split_pixels(const T* from, size_t count, T* const to[3]) {
+  constexpr size_t kVector = 16 / sizeof(T);
+  const hn::FixedTag<T, kVector> d;
+  size_t i = 0;
+  for (; i + kVector <= count; i += kVector) {
+    hn::Vec<decltype(d)> a, b, c;
+    hn::LoadInterleaved3(d, from + 3 * i, a, b, c);
+    hn::StoreU(a, d, to[0] + i);
+    hn::StoreU(b, d, to[1] + i);
+    hn::StoreU(c, d, to[2] + i);
+  }
+  for (; i < count; ++i)
+    for (size_t c = 0; c < 3; ++c) to[c][i] = from[3 * i + c];
+}
+constexpr auto split_pixels_of_bytes = split_pixels<uint8_t>;
+#endif
+
 using D = hn::ScalableTag<float>;
 using DI = hn::RebindToSigned<D>;
 constexpr size_t kLanes = HWY_LANES(float);
@@ -148,7 +170,7 @@ void gather_lanes(const float* const* from, const int32_t* lanes, size_t sources
 }  // namespace
 
 extern const LayoutKernels kLayoutKernels;
-const LayoutKernels kLayoutKernels{transpose, transpose_bytes, every_other, gather_lanes};
+const LayoutKernels kLayoutKernels{transpose, transpose_bytes, split_pixels, split_pixels_of_bytes, every_other, gather_lanes};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/loops/strided_copy.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "graph/slice.h"
@@ -71,11 +72,71 @@ Estimate estimate_copy(const NodeView& node, const Device& device) {
 
 // Transpose
 
+/// The axes of the input in the order of the output.
+Ints order_of(const NodeView& node) {
+  const size_t rank = node.input_shape(0).rank();
+  Ints order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
+  if (const Ints* perm = node.find<Ints>("perm"))
+    for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(node.normalize_axis((*perm)[i], rank));
+  return order;
+}
+
+#if MINNOW_SMALL
+constexpr bool splits_pixels(const NodeView&) { return false; }
+#else
+/// Whether three channels move from the end to another place, and all else stays: pictures with their channels last.
+bool splits_pixels(const NodeView& node) {
+  const Shape& from = node.input_shape(0);
+  const size_t rank = from.rank(), size = size_of(node.input_dtype(0));
+  if (rank < 2 || from[rank - 1] != 3 || (size != 1 && size != sizeof(float))) return false;
+  Ints order = order_of(node);
+  const int64_t last = static_cast<int64_t>(rank - 1);
+  if (order.back() == last) return false;
+  order.erase(std::find(order.begin(), order.end(), last));
+  return std::is_sorted(order.begin(), order.end());
+}
+
+// The pixels of images, some at a time (196,608 bytes of three channels: 142 -> 12 us, AVX-512, Xeon, 2026-11-29).
+class SplitPixelsKernel final : public Kernel {
+ public:
+  explicit SplitPixelsKernel(const PrepareContext& context) : layout_(*cpu_device(context.device()).kernels->layout) {
+    const Shape& to = context.node().output_shape(0);
+    const Ints order = order_of(context.node());
+    const size_t axis = static_cast<size_t>(std::find(order.begin(), order.end(), static_cast<int64_t>(order.size() - 1)) - order.begin());
+    images_ = static_cast<size_t>(to.product(0, axis)), pixels_ = static_cast<size_t>(to.product(axis + 1, to.rank()));
+    bytes_ = size_of(context.node().input_dtype(0)) == 1;
+    cuts_ = (pixels_ + kPixels - 1) / kPixels;
+  }
+
+  void run(RunContext& context) noexcept override {
+    context.parallel_for(images_ * cuts_, [&](size_t task) {
+      const size_t first = task % cuts_ * kPixels, count = std::min(kPixels, pixels_ - first), at = task / cuts_ * 3 * pixels_;
+      if (bytes_)
+        split(layout_.split_pixels_of_bytes, context.in<uint8_t>(0) + at, context.out<uint8_t>(0) + at, first, count);
+      else
+        split(layout_.split_pixels, context.in<float>(0) + at, context.out<float>(0) + at, first, count);
+    });
+  }
+
+ private:
+  static constexpr size_t kPixels = 16 << 10;  // fewer are not worth waking a thread for
+  template <class F, class T>
+  void split(F function, const T* from, T* to, size_t first, size_t count) const noexcept {
+    T* const planes[] = {to + first, to + pixels_ + first, to + 2 * pixels_ + first};
+    function(from + 3 * first, count, planes);
+  }
+  const LayoutKernels& layout_;
+  size_t images_, pixels_, cuts_;
+  bool bytes_;
+};
+#endif
+
 // Single elements out of their order take some 0.4 ns each (first layers with channels last, AVX2, Zen 3 of 126 GFLOP/s,
 // 2026-11-29), bytes as long as floats.
 Estimate estimate_transpose(const NodeView& node, const Device& device) {
   Estimate estimate = estimate_copy(node, device);
-  if (!estimate.declined.empty() || size_of(node.input_dtype(0)) != 1) return estimate;
+  if (!estimate.declined.empty() || size_of(node.input_dtype(0)) != 1 || splits_pixels(node)) return estimate;
   estimate.seconds += device.flop_time(45 * static_cast<double>(node.output_shape(0).elements()));
   return estimate;
 }
@@ -83,13 +144,14 @@ Estimate estimate_transpose(const NodeView& node, const Device& device) {
 std::unique_ptr<Kernel> prepare_transpose(PrepareContext& context) {
   const NodeView& node = context.node();
   const Shape &from = node.input_shape(0), &to = node.output_shape(0);
+#if !MINNOW_SMALL
+  if (splits_pixels(node) && to.elements() > 0) return std::make_unique<SplitPixelsKernel>(context);
+#endif
   const size_t rank = from.rank();
-  Ints order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
-  if (const Ints* perm = node.find<Ints>("perm")) order = *perm;
+  const Ints order = order_of(node);
   const std::vector<StridedCopy::Axis> source = plain_axes(from);
   std::vector<StridedCopy::Axis> axes = plain_axes(to);
-  for (size_t i = 0; i < rank; ++i) axes[i].from = source[node.normalize_axis(order[i], rank)].from;
+  for (size_t i = 0; i < rank; ++i) axes[i].from = source[static_cast<size_t>(order[i])].from;
   return movement(node, axes);
 }
 
