@@ -196,6 +196,62 @@ std::vector<SchemeCase> program_cases() {
                      })"),
                      {1}});
     cases.back().steps = 1;
+    // A gate, which may differ between images, and hold infinities and no numbers; the same on integers that stand in floats.
+    Shape gates = channels;
+    if (shape.rank() > 1) gates[0] = shape[0];
+    Tensor odd = normal(gates);
+    odd.writable().data<float>()[0] = NAN;
+    odd.writable().data<float>()[odd.elements() - 1] = INFINITY;
+    Tensor whole(DType::f32, shape);
+    for (int64_t i = 0; i < shape.elements(); ++i) whole.writable().data<float>()[i] = static_cast<float>(i * 13 % 256 - 100);
+    for (const auto& [gate, constant] : {std::pair(normal(gates), false), {normal(channels), true}, {odd, false}}) {
+      const std::vector<size_t> constants = constant ? std::vector<size_t>{2} : std::vector<size_t>{};
+      cases.push_back({"minnow.FusedElementwise",
+                       {quantized(DType::i8, 5), quantized(DType::i8, 11), gate},
+                       body(R"(graph {
+                       input x0: i8
+                       input x1: i8
+                       input x2: f32
+                       const s0 = f32[] 0.03
+                       const z0 = i8[] -20
+                       const s1 = f32[] 0.07
+                       const z1 = i8[] 5
+                       const s2 = f32[] 0.045
+                       const z2 = u8[] 77
+                       a = DequantizeLinear(x0, s0, z0)
+                       b = DequantizeLinear(x1, s1, z1)
+                       c = Mul(x2, b)
+                       d = Add(a, c)
+                       y = QuantizeLinear(d, s2, z2)
+                       output y
+                     })"),
+                       constants});
+      cases.back().steps = 1;
+      if (gate.data<float>()[0] != gate.data<float>()[0]) continue;
+      cases.push_back({"minnow.FusedElementwise",
+                       {whole, whole, gate},
+                       body(R"(graph {
+                       input x0: f32
+                       input x1: f32
+                       input x2: f32
+                       const s0 = f32[] 0.03
+                       const s1 = f32[] 0.07
+                       const s2 = f32[] 0.045
+                       const low = f32[] -77
+                       const high = f32[] 178
+                       a = Mul(x0, s0)
+                       b = Mul(a, x2)
+                       c = Mul(x1, s1)
+                       d = Add(b, c)
+                       e = Relu(d)
+                       f = Div(e, s2)
+                       g = Round(f)
+                       y = Clip(g, low, high)
+                       output y
+                     })"),
+                       constants});
+      cases.back().steps = 1;
+    }
     cases.push_back({"minnow.FusedElementwise", {quantized(DType::u8, 3), normal(shape)}, body(R"(graph {
                        input x0: u8
                        input x1: f32
@@ -601,6 +657,17 @@ std::vector<SchemeCase> movement_cases() {
   for (const Ints& perm : {Ints{0, 2, 3, 1}, Ints{3, 2, 1, 0}, Ints{1, 0, 2, 3}, Ints{0, 1, 3, 2}})
     cases.push_back({"Transpose", {normal({2, 17, 5, 7})}, {{"perm", perm}}});
   cases.push_back({"Transpose", {normal({30, 40})}});
+  // Three channels from the end, of floats and of bytes.
+  for (const auto& [shape, perm] : {std::pair(Shape{2, 5, 7, 3}, Ints{0, 3, 1, 2}),
+                                    {Shape{1, 130, 131, 3}, Ints{0, 3, 1, 2}},
+                                    {Shape{6, 3}, Ints{1, 0}},
+                                    {Shape{4, 2, 9, 3}, Ints{0, 1, 3, 2}},
+                                    {Shape{4, 17, 3}, Ints{1, 0, 2}}}) {
+    Tensor bytes(DType::u8, shape);
+    for (int64_t i = 0; i < shape.elements(); ++i) bytes.writable().data<uint8_t>()[i] = static_cast<uint8_t>(i * 7);
+    cases.push_back({"Transpose", {normal(shape)}, {{"perm", perm}}});
+    cases.push_back({"Transpose", {bytes}, {{"perm", perm}}});
+  }
   for (int64_t axis : {0, 1, 3}) {
     cases.push_back({"Concat", {normal({2, 16, 5, 7}), normal({2, 16, 5, 7}, 2), normal({2, 16, 5, 7}, 3)}, {{"axis", axis}}});
     cases.push_back({"Split", {normal({4, 32, 5, 8}), ints({2, 2})}, {{"axis", int64_t{0}}}, {1}, 2});
@@ -638,6 +705,16 @@ std::vector<SchemeCase> movement_cases() {
   cases.push_back({"Expand", {normal({3, 1, 5}), ints({2, 3, 4, 5})}, {}, {1}});
   cases.push_back({"Tile", {normal({3, 4}), ints({2, 3})}, {}, {1}});
   cases.push_back({"Pad", {normal({2, 3, 4}), ints({0, 1, 2, 3, 0, 1}), Tensor::scalar_f32(1.5f)}, {}, {1, 2}});
+  // Channels behind the others.
+  for (const auto& [channels, more] : {std::pair<int64_t, int64_t>{17, 9}, {24, 4}, {16, 33}, {3, 1}, {32, 0}})
+    for (const Shape& pixels : {Shape{5, 7}, Shape{1, 1}}) {
+      Tensor bytes(DType::u8, {2, channels, pixels[0], pixels[1]}), value(DType::u8, Shape{1});
+      for (int64_t i = 0; i < bytes.elements(); ++i) bytes.writable().data<uint8_t>()[i] = static_cast<uint8_t>(i * 7);
+      *value.writable().data<uint8_t>() = 130;
+      cases.push_back({"Pad", {normal(bytes.shape()), ints({0, 0, 0, 0, 0, more, 0, 0}), Tensor::scalar_f32(1.5f)}, {}, {1, 2}});
+      cases.push_back({"Pad", {normal(bytes.shape()), ints({0, more}), Tensor(), ints({1})}, {}, {1, 3}});
+      cases.push_back({"Pad", {bytes, ints({0, 0, 0, 0, 0, more, 0, 0}), value}, {}, {1, 2}});
+    }
   for (const Shape& shape : {Shape{7}, Shape{3, 5}, Shape{0, 4}, Shape{}, Shape{40000}}) {
     Tensor key(DType::u32, Shape{2});
     key.writable().data<uint32_t>()[0] = 4000000000u, key.writable().data<uint32_t>()[1] = 17;

@@ -601,15 +601,18 @@ void sum(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, u
 }
 
 #if !MINNOW_SMALL
-template <bool kSigned>
-void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, const float* slopes, uint8_t* y) {
+template <bool kSigned, bool kSlopes>
+void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, uint8_t* y) {
   const DF d;
-  const auto first = hn::Set(d, how.factor[0]), second = hn::Set(d, how.factor[1]), offset = hn::Set(d, how.offset),
-             slope = hn::LoadU(d, slopes), none = hn::Zero(d);
-  const V zero = hn::Set(D(), how.zero_point);
+  const auto first = hn::LoadU(d, how.first), second = hn::Set(d, how.second), offset = hn::LoadU(d, how.offset), none = hn::Zero(d),
+             low = hn::Set(d, how.low), high = hn::Set(d, how.high), slope = kSlopes ? hn::LoadU(d, how.slopes) : none;
+  const V a_zero = hn::Set(D(), how.a_zero), zero = hn::Set(D(), how.zero_point);
   const auto of = [&](const uint8_t* x, const uint8_t* other) HWY_ATTR {
-    const auto total = hn::MulAdd(real(x, kSigned), first, hn::MulAdd(real(other, kSigned), second, offset));
-    return hn::Add(nearest(hn::MulAdd(hn::Min(total, none), slope, hn::Max(total, none))), zero);
+    const auto from = hn::ConvertTo(d, hn::Sub(whole(x, kSigned), a_zero));
+    auto total = hn::MulAdd(from, first, hn::MulAdd(real(other, kSigned), second, offset));
+    if constexpr (kSlopes) total = hn::MulAdd(hn::Min(total, none), slope, hn::Max(total, none));
+    total = hn::IfThenZeroElse(hn::IsNaN(total), total);
+    return hn::Add(nearest(hn::Min(hn::Max(total, low), high)), zero);
   };
   const bool is_signed = how.y_is_signed;
   size_t i = 0;
@@ -627,37 +630,61 @@ void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBle
     std::memcpy(y + i, rest[0], n);
   }
 }
-void blend(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, const float* slopes, uint8_t* y) {
-  how.x_is_signed ? blend_bytes<true>(a, b, count, how, slopes, y) : blend_bytes<false>(a, b, count, how, slopes, y);
+void blend(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, uint8_t* y) {
+  if (how.slopes)
+    how.x_is_signed ? blend_bytes<true, true>(a, b, count, how, y) : blend_bytes<false, true>(a, b, count, how, y);
+  else
+    how.x_is_signed ? blend_bytes<true, false>(a, b, count, how, y) : blend_bytes<false, false>(a, b, count, how, y);
 }
-void blend_reals(const float* a, const float* b, size_t count, const RealBlend& how, const float* slopes, float* y) {
+
+// One vector after another, and the rest as a vector.
+template <class F>
+HWY_INLINE void each_vector(const float* a, const float* b, size_t count, float* y, F step) {
   const DF d;
-  const Quotient<kMends> quotient(how.divisor);
-  const auto first = hn::Set(d, how.factor[0]), second = hn::Set(d, how.factor[1]), slope = hn::LoadU(d, slopes), none = hn::Zero(d);
-  const auto one = hn::Set(d, 1.0f), sixth = hn::Set(d, 1.0f / 6), half = hn::Set(d, 0.5f);
-  // Bounds before the quotient, since infinities have no remainder.
-  const auto low = hn::Set(d, how.low * how.divisor), high = hn::Set(d, how.high * how.divisor);
-  const auto step = [&](const float* x, const float* other, float* to) HWY_ATTR {
-    auto total = hn::Mul(hn::LoadU(d, x), first);
-    if (b) total = hn::Add(total, hn::Mul(hn::LoadU(d, other), second));
-    if (how.hard_swish)
-      total = hn::Mul(total, at_most(one, at_least(none, hn::MulAdd(total, sixth, half))));
-    else
-      total = hn::MulAdd(at_most(none, total), slope, at_least(none, total));
-    hn::StoreU(hn::Round(quotient.of(at_most(high, at_least(low, total)))), d, to);
-  };
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) step(a + i, b ? b + i : b, y + i);
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(step(hn::LoadU(d, a + i), b ? hn::LoadU(d, b + i) : hn::Zero(d)), d, y + i);
   if (i == count) return;
   float rest[2][kLanes] = {};
   std::memcpy(rest[0], a + i, (count - i) * sizeof(float));
   if (b) std::memcpy(rest[1], b + i, (count - i) * sizeof(float));
-  step(rest[0], rest[1], rest[0]);
+  hn::StoreU(step(hn::LoadU(d, rest[0]), hn::LoadU(d, rest[1])), d, rest[0]);
   std::memcpy(y + i, rest[0], (count - i) * sizeof(float));
 }
+enum class Bend : uint8_t { none, slopes, hard_swish };
+template <Bend kBend>
+void blend_reals_by(const float* a, const float* b, size_t count, const RealBlend& how, float* y) {
+  using VF = hn::Vec<DF>;
+  const DF d;
+  const VF first = hn::LoadU(d, how.first), second = hn::Set(d, how.second), low = hn::Set(d, how.low), high = hn::Set(d, how.high),
+           none = hn::Zero(d), one = hn::Set(d, 1.0f), half = hn::Set(d, 0.5f), sixth = hn::Set(d, how.unit / 6),
+           slope = kBend == Bend::slopes ? hn::LoadU(d, how.slopes) : none;
+  each_vector(a, b, count, y, [&](VF x, VF other) HWY_ATTR {
+    VF total = hn::MulAdd(x, first, hn::Mul(other, second));
+    if constexpr (kBend == Bend::slopes) total = hn::MulAdd(at_most(none, total), slope, at_least(none, total));
+    if constexpr (kBend == Bend::hard_swish) total = hn::Mul(total, at_most(one, at_least(none, hn::MulAdd(total, sixth, half))));
+    return at_most(high, at_least(low, hn::Round(total)));
+  });
+}
+void blend_reals(const float* a, const float* b, size_t count, const RealBlend& how, float* y) {
+  if (how.unit != 0)
+    blend_reals_by<Bend::hard_swish>(a, b, count, how, y);
+  else if (how.slopes)
+    blend_reals_by<Bend::slopes>(a, b, count, how, y);
+  else
+    blend_reals_by<Bend::none>(a, b, count, how, y);
+}
+void round_quotients(const float* x, size_t count, float divisor, float low, float high, float* y) {
+  const DF d;
+  const Quotient<kMends> quotient(divisor);
+  // Bounds before the quotient, since infinities have no remainder.
+  const auto least = hn::Set(d, low * divisor), most = hn::Set(d, high * divisor);
+  each_vector(x, nullptr, count, y,
+              [&](hn::Vec<DF> v, hn::Vec<DF>) HWY_ATTR { return hn::Round(quotient.of(at_most(most, at_least(least, v)))); });
+}
 #else
-constexpr void (*blend_reals)(const float*, const float*, size_t, const RealBlend&, const float*, float*) = nullptr;
-constexpr void (*blend)(const uint8_t*, const uint8_t*, size_t, const ByteBlend&, const float*, uint8_t*) = nullptr;
+constexpr void (*blend)(const uint8_t*, const uint8_t*, size_t, const ByteBlend&, uint8_t*) = nullptr;
+constexpr void (*blend_reals)(const float*, const float*, size_t, const RealBlend&, float*) = nullptr;
+constexpr void (*round_quotients)(const float*, size_t, float, float, float, float*) = nullptr;
 #endif
 #if HWY_TARGET == HWY_AVX3
 constexpr void (*release)() = release_amx;
@@ -681,7 +708,8 @@ const IntegerKernels kIntegerKernels{
     lookup,
     sum,
     blend,
-    blend_reals};
+    blend_reals,
+    round_quotients};
 #undef MINNOW_BYTES
 #undef MINNOW_MATRICES
 #endif

@@ -79,18 +79,19 @@ struct ByteSum {
   bool is_signed;
 };
 
-/// A sum of bytes in f32: y = clamp(round(f(a factor[0] + b factor[1] + offset)) + zero_point), where f(x) is x, or slope x below 0.
-/// Results of f are below 2^30.
+/// A sum of bytes in f32: y = clamp(round(f((a - zero of a) first + b second + offset)), low, high) + zero_point, where f(x) is x, or slope
+/// x below 0. NaN becomes the zero point. `first`, `offset` and `slopes` are vectors, a number for each lane.
 struct ByteBlend {
-  float factor[2], offset;
-  int32_t zero_point;
+  const float *first, *offset, *slopes;  // slopes: null: f(x) = x
+  float second, low, high;
+  int32_t a_zero, zero_point;
   bool x_is_signed, y_is_signed;  // x: a and b
 };
 
-/// y = round(clamp(f(a factor[0] + b factor[1]) / divisor, low, high)), f as above or HardSwish; each step is rounded to f32 as by itself.
+/// y = min(max(round(f(a first + b second)), low), high), f as above or, if `unit` is not 0, f(x) = x min(max(unit x / 6 + 1/2, 0), 1).
 struct RealBlend {
-  float factor[2], divisor, low, high;
-  bool hard_swish;
+  const float *first, *slopes;
+  float second, low, high, unit;
 };
 
 struct IntegerKernels {
@@ -116,10 +117,12 @@ struct IntegerKernels {
   void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);
   /// `count` bytes; y may be a or b.
   void (*sum)(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y);
-  /// `count` bytes; `slopes` are a vector, one for each lane. y may be a or b. Null: there is none.
-  void (*blend)(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, const float* slopes, uint8_t* y);
-  /// `count` floats; b may be null: nothing is added. The divisor is between 1e-25 and 1e25.
-  void (*blend_reals)(const float* a, const float* b, size_t count, const RealBlend& how, const float* slopes, float* y);
+  /// `count` bytes. y may be a or b. Null: there is none.
+  void (*blend)(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, uint8_t* y);
+  /// `count` floats; b may be null: nothing is added. y may be a or b. Null: there is none.
+  void (*blend_reals)(const float* a, const float* b, size_t count, const RealBlend& how, float* y);
+  /// y = round(min(max(x / divisor, low), high)); the divisor is between 1e-25 and 1e25. Null: there is none.
+  void (*round_quotients)(const float* x, size_t count, float divisor, float low, float high, float* y);
 };
 
 inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }
