@@ -87,6 +87,27 @@ TEST(FuseElementwise, outputs_and_what_others_use_stay) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FuseElementwise, every_group_reads_the_bytes_that_others_read_too) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: u8[1, 2, 3, 3]
+    input z: f32[1, 2, 3, 3]
+    const s = f32[] 0.02
+    const zero = u8[] 120
+    a = DequantizeLinear(x, s, zero)
+    b = Add(a, z)
+    c = Sigmoid(b)
+    d = Relu(a)
+    e = GlobalAveragePool(a)
+    output c
+    output d
+    output e
+  })",
+                            {"fuse_elementwise"});
+  EXPECT_EQ(r.ops(), "DequantizeLinear minnow.FusedElementwise minnow.FusedElementwise GlobalAveragePool");
+  EXPECT_EQ(body_ops(r), "DequantizeLinear Add Sigmoid");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 TEST(FuseElementwise, nothing_small_is_computed_for_every_place_of_the_result) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[2, 4, 5, 5]
