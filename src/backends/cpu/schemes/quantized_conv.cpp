@@ -2,6 +2,7 @@
 // minnow.QuantizedConv, QLinearConv and ConvInteger with constant weights, exact: tiles of 32-bit sums over a copy of some rows of the
 // image whose pixels hold all channels of a group. Images of up to four channels are read as they come, in the plain layout.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "backends/cpu/kernels/stop.h"
@@ -54,7 +55,10 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const double of_element = words ? kOfWord : 0;
   // Eight first layers of three channels took 1.4 to 1.9 times as long (the same day).
   const double few = words && channels < lanes ? 0.6 : 1;
-  return quantized_conv_estimate(node, device, few * (words ? 0.9 : 0.8) * integer_speed(kernels, channels), of_element, of_element);
+  // Tiles compute two vectors of channels, whether both are used or not.
+  const double outputs = static_cast<double>(s.out_channels / s.groups), tile = static_cast<double>(kPair * lanes);
+  const double used = outputs / (std::ceil(outputs / tile) * tile);
+  return quantized_conv_estimate(node, device, used * few * (words ? 0.9 : 0.8) * integer_speed(kernels, channels), of_element, of_element);
 }
 
 #if MINNOW_SMALL
