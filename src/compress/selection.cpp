@@ -11,6 +11,7 @@
 #include "exporters/onnx/standard_form.h"
 #include "ops/evaluate.h"
 #include "passes/pipeline.h"
+#include "passes/quantization.h"
 #include "passes/rewrite.h"
 #include "runtime/model.h"
 
@@ -67,7 +68,7 @@ class Selector {
       if (node.output(i) && (op->elements == Elements::chosen ? !node.output(i)->is_unused() : !is_f32(node.output(i)))) return Role::other;
     const bool joins = op->inputs.back().arity == Arity::variadic;
     if (moves_data(op->elements) || op->elements == Elements::chosen) return !joins || node.op() == "Concat" ? Role::moves : Role::other;
-    if (node.op() == "Concat") return Role::moves;
+    if (node.op() == "Concat" || pads_with_zeros(node)) return Role::moves;
     const bool computes = op->fusible || std::any_of(std::begin(kComputing), std::end(kComputing),
                                                      [&](const Computing& each) { return each.op == node.op(); });
     return computes ? Role::computes : Role::other;
@@ -165,13 +166,18 @@ class Selector {
       for (size_t i = 0; i < node.output_count(); ++i)
         if (node.output(i) && is_f32(node.output(i))) available.insert(node.output(i)), quantized_.insert(node.output(i));
     }
+    std::unordered_set<const Value*> ends;
     for (const Layer& layer : result_.layers) {
       Value& output = *layer.node->output(0);
-      if (Value* end = end_of(output); end != &output && quantized_.contains(end)) quantized_.erase(&output);
+      Value* const end = end_of(output);
+      if (end != &output && quantized_.contains(end)) quantized_.erase(&output);
+      ends.insert(end);
     }
-    // Between elementwise nodes numbers stay f32: no rounding, and the nodes run as one.
+    // Between elementwise nodes numbers stay f32: no rounding, and the nodes run as one. A layer wants its result quantized, though, to
+    // compute with integers.
     std::vector<Value*> inner;
     for (Value* value : quantized_) {
+      if (ends.contains(value)) continue;
       const Node *maker = value->producer(), *user = sole_user(*value);
       if (maker && user && is_elementwise(*maker) && is_elementwise(*user)) inner.push_back(value);
     }

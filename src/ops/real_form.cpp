@@ -251,6 +251,26 @@ Expr move(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   return builder.op(node.op(), inputs, node.node().attributes);
 }
 
+// Bytes are padded with their zero point.
+
+std::optional<RealEnds> ends_of_pad(const NodeView& node) {
+  const DType dtype = node.output(0).dtype;
+  const Tensor* const value = node.has_input(2) ? contents_of(node, 2) : nullptr;
+  if (!is_byte(dtype) || node.input_dtype(0) != dtype || !value || value->elements() != 1 ||
+      node.attribute(Attribute<std::string_view>{"mode", "constant"}) != "constant")
+    return {};
+  const Bytes bytes{dtype, dtype == DType::i8 ? int64_t{*value->data<int8_t>()} : int64_t{*value->data<uint8_t>()}};
+  RealEnds ends;
+  ends.inputs.resize(node.input_count());
+  ends.inputs[0] = ends.output = {Kind::bytes, bytes};
+  return ends;
+}
+Expr pad(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  Exprs reals = inputs;
+  reals[2] = builder.scalar(0);
+  return builder.op("Pad", reals, node.node().attributes);
+}
+
 struct Form {
   std::string_view op;
   std::optional<RealEnds> (*ends)(const NodeView&);
@@ -264,6 +284,7 @@ constexpr Form kForms[] = {
     {"DequantizeLinear", ends_of_dequantize, dequantize},
     {"minnow.FusedElementwise", ends_of_body, body_on_reals},
     {"minnow.QuantizedAdd", ends_of_sum, add},
+    {"Pad", ends_of_pad, pad},
 };
 constexpr Form kMove{{}, ends_of_move, move};
 

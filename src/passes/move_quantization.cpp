@@ -22,7 +22,7 @@ class QuantizationMover {
         drop_relu(node);
       else if (node.op() == "Concat")
         concat_moves(node);
-      else if (is_moved(node) || (is_chosen(node) && quantized_behind(node)))
+      else if (is_moved(node) || pads_with_zeros(node) || (is_chosen(node) && quantized_behind(node)))
         move_down(node);
     }
     for (Node* node : replaced_) remove_dead(*node);
@@ -98,6 +98,11 @@ class QuantizationMover {
     if (!axis || node.output(0)->is_unused()) return;
     std::vector<Value*> inputs{before->input(0)};
     for (size_t i = 1; i < node.input_count(); ++i) inputs.push_back(node.input(i));
+    if (pads_with_zeros(node)) {
+      if (!q->is_per_tensor() || !q->zero_point_number()) return;
+      inputs.resize(std::max<size_t>(inputs.size(), 3), nullptr);
+      inputs[2] = &q->zero_point_value(graph_);
+    }
     move_behind(node, inputs, *q, *axis);
   }
 

@@ -61,4 +61,9 @@ Value& Quantization::zero_point_value(Graph& graph) const {
   return zero_point ? *zero_point : graph.add_constant(Tensor(dtype, Shape{}), graph.fresh_name("zero_point"));
 }
 
+bool pads_with_zeros(const Node& node) {
+  return node.op() == "Pad" && text_attribute(node, "mode", "constant") == "constant" &&
+         (!node.input(2) || scalar_of(node.input(2)) == 0.0);
+}
+
 }  // namespace minnow

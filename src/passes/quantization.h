@@ -26,4 +26,7 @@ struct Quantization {
   Value& zero_point_value(Graph& graph) const;
 };
 
+/// A Pad with zeros: quantized data can be padded with its zero point instead.
+bool pads_with_zeros(const Node& node);
+
 }  // namespace minnow

@@ -140,6 +140,49 @@ TEST(Quantize, layers_of_a_residual_network_become_integers) {
   EXPECT_GE(quantized.report.outputs[0].agreement, 0.8);
 }
 
+TEST(Quantize, a_layer_with_an_activation_before_a_sum_becomes_integers) {
+  const Model model = model_of_text(R"(graph {
+    input x: f32[1, 8, 9, 9]
+    const w = f32[8, 1, 3, 3] random 1
+    const v = f32[8, 8, 1, 1] random 2
+    a = Conv(x, v)
+    b = Relu(a)
+    c = Conv(b, w) {group = 8, pads = [1, 1, 1, 1]}
+    d = Relu(c)
+    e = Add(b, d)
+    y = Conv(e, v)
+    output y
+  })");
+  auto counts = operators_of(quantize(model, random_samples({1, 8, 9, 9})).model);
+  EXPECT_EQ(counts["minnow.QuantizedConv"], 2);
+  EXPECT_EQ(counts["minnow.FusedConv"] + counts["Conv"], 1);  // the last one gives f32
+  EXPECT_EQ(counts["minnow.FusedElementwise"], 1);
+}
+
+TEST(Quantize, a_residual_with_more_channels_stays_quantized) {
+  const Model model = model_of_text(R"(graph {
+    input x: f32[1, 8, 9, 9]
+    const v = f32[8, 8, 1, 1] random 1
+    const w = f32[12, 8, 1, 1] random 2
+    const u = f32[4, 12, 1, 1] random 3
+    const pads = i64[8] [0, 0, 0, 0, 0, 4, 0, 0]
+    a = Conv(x, v)
+    b = Relu(a)
+    c = Conv(b, w)
+    p = Pad(b, pads)
+    d = Add(c, p)
+    e = Relu(d)
+    y = Conv(e, u)
+    output y
+  })");
+  const Quantized quantized = quantize(model, random_samples({1, 8, 9, 9}));
+  auto counts = operators_of(quantized.model);
+  EXPECT_EQ(counts["minnow.QuantizedConv"], 2) << to_text(quantized.model.graph());
+  for (const Node& node : quantized.model.graph().nodes()) EXPECT_TRUE(node.op() != "Pad" || node.output(0)->type.dtype == DType::u8);
+  EXPECT_EQ(counts["Pad"], 1);
+  EXPECT_GT(quantized.report.outputs[0].fidelity.sqnr, 25);
+}
+
 TEST(Quantize, integers_give_what_the_plain_form_gives) {
   const Model model = model_of_text(kResidual);
   for (const char* activations : {"u8", "i8"}) {

@@ -104,6 +104,13 @@ class Layers {
     y.expr = b_.op(name, twice ? Exprs{x_.expr, x_.expr} : Exprs{x_.expr}, attributes);
     add(y);
   }
+  /// More channels and columns, which hold the zero point.
+  void pad() {
+    Value y = x_;
+    y.shape[1] += 3, y.shape[3] += 1;
+    y.expr = b_.op("Pad", {x_.expr, b_.constant({0, 0, 0, 0, 0, 3, 0, 1}), b_.constant(byte(x_.dtype, x_.zero))});
+    add(y);
+  }
   /// To real numbers and back, with another scale and zero point.
   void requantize() {
     Value y = next(1.3);
@@ -192,7 +199,10 @@ Layers random_layers(uint32_t seed) {
         layers.fixed_point_sum();
         break;
       case 5:
-        layers.move("Concat", {{"axis", int64_t{1}}}, {x[0], 2 * x[1], x[2], x[3]}, true);
+        if (i % 2)
+          layers.pad();
+        else
+          layers.move("Concat", {{"axis", int64_t{1}}}, {x[0], 2 * x[1], x[2], x[3]}, true);
         break;
       case 6:
         layers.requantize();
