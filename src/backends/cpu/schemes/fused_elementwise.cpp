@@ -403,42 +403,48 @@ class BlendKernel final : public Kernel {
   }
 
   void run(RunContext& context) noexcept override {
-    const size_t vectors = std::max<size_t>(1, slopes_.size() / lanes_);
-    context.parallel_for(rows_ * cuts_, [&](size_t task) {
-      const size_t row = task / cuts_, cut = task % cuts_ * kElementsPerTask, at = row * row_ + cut;
-      const size_t count = std::min(kElementsPerTask, row_ - cut);
-      float gated[kMostLanes];
-      const float* first = first_.data();
-      if (gate_) {
-        const float* gate = gate_->channels.empty() ? context.in<float>(gate_->input) : gate_->channels.data();
-        gate += geometry_.offset_of(*gate_, static_cast<int64_t>(row));
-        for (size_t l = 0; l < lanes_; ++l) gated[l] = factor_[0] * gate[l];
-        first = gated;
-      }
-      const float* slopes = slopes_.empty() ? nullptr : slopes_.data() + row % vectors * lanes_;
-      if (blend_.only_divides)
-        return integer_.round_quotients(context.in<float>(blend_.a) + at, count, blend_.to.scale, blend_.low, blend_.high,
-                                        context.out<float>(0) + at);
-      if (reals_)
-        return integer_.blend_reals(context.in<float>(blend_.a) + at, blend_.adds ? context.in<float>(blend_.b) + at : nullptr, count,
-                                    {first, slopes, factor_[1], blend_.low, blend_.high, blend_.hard_swish ? blend_.to.scale : 0},
-                                    context.out<float>(0) + at);
-      const ByteBlend how{first,
-                          offset_.data(),
-                          slopes,
-                          factor_[1],
-                          blend_.low,
-                          blend_.high,
-                          blend_.from[0].zero_point,
-                          blend_.to.zero_point,
-                          blend_.from[0].is_signed,
-                          blend_.to.is_signed};
-      integer_.blend(context.in<uint8_t>(blend_.a) + at, context.in<uint8_t>(blend_.b) + at, count, how, context.out<uint8_t>(0) + at);
+    // Some short rows at a time: a task costs as much as a few hundred elements.
+    const size_t each = std::max<size_t>(1, kElementsPerTask / row_);
+    context.parallel_for((rows_ + each - 1) / each * cuts_, [&](size_t task) {
+      const size_t cut = task % cuts_ * kElementsPerTask, last = std::min(rows_, (task / cuts_ + 1) * each);
+      for (size_t row = task / cuts_ * each; row < last; ++row) run_piece(context, row, cut);
     });
   }
 
  private:
   static constexpr size_t kMostLanes = 16;
+  void run_piece(RunContext& context, size_t row, size_t cut) const noexcept {
+    const size_t at = row * row_ + cut, count = std::min(kElementsPerTask, row_ - cut);
+    float gated[kMostLanes];
+    const float* first = first_.data();
+    if (gate_) {
+      const float* gate = gate_->channels.empty() ? context.in<float>(gate_->input) : gate_->channels.data();
+      gate += geometry_.offset_of(*gate_, static_cast<int64_t>(row));
+      for (size_t l = 0; l < lanes_; ++l) gated[l] = factor_[0] * gate[l];
+      first = gated;
+    }
+    const size_t vectors = std::max<size_t>(1, slopes_.size() / lanes_);
+    const float* slopes = slopes_.empty() ? nullptr : slopes_.data() + row % vectors * lanes_;
+    if (blend_.only_divides)
+      return integer_.round_quotients(context.in<float>(blend_.a) + at, count, blend_.to.scale, blend_.low, blend_.high,
+                                      context.out<float>(0) + at);
+    if (reals_)
+      return integer_.blend_reals(context.in<float>(blend_.a) + at, blend_.adds ? context.in<float>(blend_.b) + at : nullptr, count,
+                                  {first, slopes, factor_[1], blend_.low, blend_.high, blend_.hard_swish ? blend_.to.scale : 0},
+                                  context.out<float>(0) + at);
+    const ByteBlend how{first,
+                        offset_.data(),
+                        slopes,
+                        factor_[1],
+                        blend_.low,
+                        blend_.high,
+                        blend_.from[0].zero_point,
+                        blend_.to.zero_point,
+                        blend_.from[0].is_signed,
+                        blend_.to.is_signed};
+    integer_.blend(context.in<uint8_t>(blend_.a) + at, context.in<uint8_t>(blend_.b) + at, count, how, context.out<uint8_t>(0) + at);
+  }
+
   const IntegerKernels& integer_;
   size_t lanes_;
   bool reals_;
