@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/targets.h"
 #include "base/os.h"
+#include "base/share.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/integer.cpp"
 #include "hwy/foreach_target.h"
@@ -192,7 +193,7 @@ MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const In
 
 MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {
   const size_t first = (t.rows + 1) / 2, second = t.rows - first;
-  const size_t pieces = (t.groups + kAmxGroups - 1) / kAmxGroups, groups = t.groups / pieces;
+  const size_t pieces = ceil_div(t.groups, kAmxGroups), groups = t.groups / pieces;
   const uint8_t* const runs[2] = {t.x[0], second ? t.x[1] : t.x[0]};  // no tile has no rows
   const uint32_t wanted = static_cast<uint32_t>(first | HWY_MAX(second, size_t{1}) << 8 | groups << 16);
   if (t.registers != wanted) {

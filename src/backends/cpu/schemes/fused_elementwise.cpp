@@ -13,6 +13,7 @@
 #include "backends/cpu/schemes/elementwise_program.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 namespace {
@@ -405,7 +406,7 @@ class BlendKernel final : public Kernel {
   void run(RunContext& context) noexcept override {
     // Some short rows at a time: a task costs as much as a few hundred elements.
     const size_t each = std::max<size_t>(1, kElementsPerTask / row_);
-    context.parallel_for((rows_ + each - 1) / each * cuts_, [&](size_t task) {
+    context.parallel_for(ceil_div(rows_, each) * cuts_, [&](size_t task) {
       const size_t cut = task % cuts_ * kElementsPerTask, last = std::min(rows_, (task / cuts_ + 1) * each);
       for (size_t row = task / cuts_ * each; row < last; ++row) run_piece(context, row, cut);
     });

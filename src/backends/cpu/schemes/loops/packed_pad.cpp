@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/schemes/schemes.h"
+#include "base/share.h"
 
 namespace minnow::cpu {
 #if !MINNOW_SMALL
@@ -51,7 +52,7 @@ class PackedPadKernel final : public Kernel {
     const size_t size = size_of(node.input_dtype(0)), pack = static_cast<size_t>(context.device().pack);
     const size_t channels = static_cast<size_t>(from[1]);
     images_ = static_cast<size_t>(from[0]);
-    in_vectors_ = (channels + pack - 1) / pack, out_vectors_ = (static_cast<size_t>(to[1]) + pack - 1) / pack;
+    in_vectors_ = ceil_div(channels, pack), out_vectors_ = ceil_div(static_cast<size_t>(to[1]), pack);
     mixed_ = channels % pack == 0 ? SIZE_MAX : channels / pack;
     plane_ = static_cast<size_t>(from.product(2, from.rank())) * pack * size;
     std::byte value[sizeof(float)] = {};
