@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Links LIBRARY.lto.s, the assembly that clang's link-time optimization left, with thinner unwind tables and less type information, to
-# LIBRARY, and removes it.
+# Links LIBRARY.lto.s, the assembly that clang's link-time optimization left, with thinner unwind tables, to LIBRARY, and removes it.
 # src/CMakeLists.txt sets COMPILER (with its options), PYTHON, EXPORT_MAP, LIBRARY and SONAME.
 set(part "${LIBRARY}.lto.s")
 if(NOT EXISTS "${part}")
   message(FATAL_ERROR "there is no optimized code ${part} to link")
 endif()
-foreach(script drop_type_information thin_unwind_tables)
-  execute_process(COMMAND "${PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/${script}.py" "${part}" COMMAND_ERROR_IS_FATAL ANY)
-endforeach()
+execute_process(COMMAND "${PYTHON}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/thin_unwind_tables.py" "${part}" COMMAND_ERROR_IS_FATAL ANY)
 execute_process(
   COMMAND
     ${COMPILER} -Wa,--no-warn -shared "${part}" -o "${LIBRARY}" "-Wl,-soname,${SONAME}" "-Wl,--version-script=${EXPORT_MAP}" -Wl,--as-needed

@@ -226,9 +226,13 @@ class RunContext {
   void fail_with(std::string_view pattern, std::span<const FormatArg> args) noexcept;
 };
 
+class RowKernel;
+
 /// A prepared computation. If all shapes were known, run() allocates nothing, takes no lock, and executes no string or shape logic.
 struct Kernel {
   virtual void run(RunContext& context) noexcept = 0;
+  /// The kernel as one that can also compute its output row by row (row_tiling.h); null where it cannot.
+  virtual RowKernel* by_rows() noexcept { return nullptr; }
   virtual ~Kernel() = default;
 };
 

@@ -18,6 +18,7 @@ class RowKernel : public Kernel {
     bool from_ring;  // the input may be a ring of rows
     size_t stride, extent, pad;
   };
+  RowKernel* by_rows() noexcept final { return this; }
   virtual Reading reading() const noexcept = 0;
   /// Prepares for run_rows(). `input` and `output`: the numbers of rows in memory. Row r is stored as row r % input, or r % output, of an
   /// image. SIZE_MAX: the whole image is in memory.

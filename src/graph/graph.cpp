@@ -61,6 +61,13 @@ std::string to_string(const ValueType& type) {
   return text + ']';
 }
 
+Attributes::Attributes() = default;
+Attributes::Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> list) : items_(list) {}
+Attributes::Attributes(const Attributes& other) = default;
+Attributes::Attributes(Attributes&& other) noexcept = default;
+Attributes& Attributes::operator=(const Attributes& other) = default;
+Attributes& Attributes::operator=(Attributes&& other) noexcept = default;
+Attributes::~Attributes() = default;
 const AttributeValue* Attributes::find(std::string_view name) const noexcept {
   for (const auto& [key, value] : items_)
     if (key == name) return &value;

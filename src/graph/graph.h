@@ -57,8 +57,13 @@ using AttributeValue = std::variant<int64_t, float, std::string, Tensor, Subgrap
 /// The attributes of a node: a few (name, value) pairs.
 class Attributes {
  public:
-  Attributes() = default;
-  Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> list) : items_(list) {}
+  Attributes();
+  Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> list);
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
   const AttributeValue* find(std::string_view name) const noexcept;
   AttributeValue* find(std::string_view name) noexcept;
   /// The value if it is there and of that type, else null.

@@ -14,7 +14,7 @@ namespace {
 
 RowStage stage_of(const Step& step, const std::vector<PlanValue>& values) {
   const PlanValue& y = values[step.outputs[0]];
-  return {static_cast<RowKernel*>(step.kernel.get()), static_cast<size_t>(y.info.shape[2]), y.bytes / static_cast<size_t>(y.info.shape[0]),
+  return {step.kernel->by_rows(), static_cast<size_t>(y.info.shape[2]), y.bytes / static_cast<size_t>(y.info.shape[0]),
           values[step.inputs[1]].bytes};
 }
 
@@ -22,7 +22,7 @@ bool computes_rows(const Step& step, const std::vector<PlanValue>& values, bool 
   const auto is_ready = [&](size_t i) {
     return i >= step.inputs.size() || step.inputs[i] == kNone || values[step.inputs[i]].place == PlanValue::Place::constant;
   };
-  const auto kernel = dynamic_cast<RowKernel*>(step.kernel.get());
+  RowKernel* const kernel = step.kernel ? step.kernel->by_rows() : nullptr;
   const PlanValue& y = values[step.outputs[0]];
   if (!kernel || !is_ready(1) || !is_ready(2) || y.bytes == 0 || y.info.shape.rank() != 4 || y.info.extent != ValueInfo::Extent::exact)
     return false;
