@@ -10,6 +10,7 @@
 #include <minnow/minnow.h>
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct Samples {
   size_t count = 0;
   std::function<std::vector<Tensor>(size_t i)> at;
 };
-/// Made-up samples for a model without data: smooth noise of mean 0 and variance 1. Ranges found with them are guesses. Open dimensions
-/// are 1.
-MINNOW_API Samples synthetic_samples(const Model& model, size_t count = 8, uint64_t seed = 0);
+/// Made-up samples for a model without data: smooth noise of mean 0 and variance 1. Ranges found with them are guesses. `shapes`: those of
+/// the inputs in the model's order; empty: as the model says, open dimensions are 1. Throws InvalidArgument if an input is not a tensor or
+/// has no rank, or if the shapes do not belong to the inputs.
+MINNOW_API Samples synthetic_samples(const Model& model, size_t count = 8, uint64_t seed = 0, std::span<const Shape> shapes = {});
 
 /// The name of a method and a sentence about it.
 struct MethodDescription {

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
+#include "base/nearest.h"
 #include "base/os.h"
 #include "cli/commands.h"
 #if MINNOW_COMPRESS
@@ -19,6 +21,7 @@ struct Arguments {
   std::string model, output, calibration, evaluation, recipe, html;
   OperatorOptions operators;
   PictureOptions pictures;
+  std::vector<std::string> shapes;
   std::vector<std::pair<std::string, CLI::Option*>> keys;  // of compress::QuantizeOptions
   bool data_free = false, json = false, automatic = false, compress = false;
   size_t samples = 0;
@@ -116,6 +119,16 @@ std::string sentence_of(const compress::Candidate& candidate) {
   return text;
 }
 
+/// The dimensions that --shape gives the one input that pictures fill; none if it is not given.
+std::vector<int64_t> picture_shape(const Model& model, const std::vector<std::string>& shapes) {
+  if (shapes.empty()) return {};
+  const NamedShape shape = parse_shape(shapes[0]);
+  if (shapes.size() > 1) throw UsageError("--shape: a picture fills one input, {} shapes are given", shapes.size());
+  if (!shape.name.empty() && !model.inputs().empty() && shape.name != model.inputs()[0].name)
+    throw UsageError("--shape: the model has no input \"{}\"{}", shape.name, nearest(shape.name, {model.inputs()[0].name}));
+  return shape.dims;
+}
+
 void write_text(const std::string& path, const std::string& text) {
   os::write_file_atomically(path, [&](const auto& write) { write(std::as_bytes(std::span(text.data(), text.size()))); });
 }
@@ -160,18 +173,26 @@ void quantize_command(Arguments& arguments) {
       arguments.evaluation.empty())
     throw UsageError("--min-sqnr and --min-agreement need samples: give --evaluation or --calibration");
   Model model = load_model(arguments.model, arguments.operators);
+  std::vector<std::string> open;
   const compress::Samples samples = [&]() -> compress::Samples {
-    if (arguments.data_free) return compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed);
+    if (arguments.data_free) {
+      std::vector<Shape> shapes;
+      for (const Tensor& each : make_inputs(model, {}, arguments.shapes, true, &open)) shapes.push_back(each.shape());
+      return compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed, shapes);
+    }
     if (arguments.calibration.empty()) return {};
-    return read_samples(model, arguments.calibration, arguments.pictures, arguments.samples);
+    return read_samples(model, arguments.calibration, arguments.pictures, arguments.samples, picture_shape(model, arguments.shapes));
   }();
   compress::Samples evaluation;
-  if (!arguments.evaluation.empty()) evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0);
+  if (!arguments.evaluation.empty())
+    evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0,
+                              arguments.data_free ? std::vector<int64_t>() : picture_shape(model, arguments.shapes));
   const Stopwatch watch;
   if (!steps.empty()) {
-    const compress::Steps::Result made = steps.apply(model, samples);
-    model = made.plain;
-    for (const std::string& sentence : made.sentences)
+    std::optional<compress::Steps::Result> made;
+    run_with_open(open, [&] { made = steps.apply(model, samples); });
+    model = made->plain;
+    for (const std::string& sentence : made->sentences)
       if (!arguments.json) std::cout << sentence << '\n';
   }
   const bool searches = arguments.automatic || arguments.max_drop >= 0 || !arguments.max_size.empty();
@@ -186,10 +207,17 @@ void quantize_command(Arguments& arguments) {
   compress::Quantized quantized = [&] {
     Progress progress("quantizing " + arguments.model);
     options.progress = [&](double part) { progress.tell(part); };
-    if (!searches) return compress::quantize(model, samples, options);
-    compress::SearchResult result = compress::search(model, samples, evaluation.count ? evaluation : samples, options, aims);
-    candidates = std::move(result.candidates), chosen = result.chosen, reached = result.reached;
-    return std::move(result.quantized);
+    std::optional<compress::Quantized> result;
+    run_with_open(open, [&] {
+      if (!searches) {
+        result = compress::quantize(model, samples, options);
+        return;
+      }
+      compress::SearchResult found = compress::search(model, samples, evaluation.count ? evaluation : samples, options, aims);
+      candidates = std::move(found.candidates), chosen = found.chosen, reached = found.reached;
+      result = std::move(found.quantized);
+    });
+    return std::move(*result);
   }();
   if (evaluation.count && !searches) {
     quantized.report.outputs = compress::compare(model, quantized.model, evaluation);
@@ -272,6 +300,10 @@ void add_quantize(CLI::App& app) {
   command->add_option("--evaluation", arguments->evaluation, "the same, for the report on the outputs; otherwise the first samples")
       ->type_name("PATH");
   command->add_flag("--data-free", arguments->data_free, "calibrate with made-up inputs; ranges are then guesses");
+  add_repeated(*command, "-s,--shape", arguments->shapes,
+               "shape of a made-up input or of pictures, whose open dimensions are 1 otherwise: name=1x3x224x224, or the shape alone for the "
+               "next input in the model's order")
+      ->type_name("SHAPE");
   command->add_option("--samples", arguments->samples, "use the first N samples (default: all; made up: 8)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000000));

@@ -166,7 +166,8 @@ Arrays arrays_in(const Model& model, const std::string& path) {
 
 }  // namespace
 
-compress::Samples read_samples(const Model& model, const std::string& path, const PictureOptions& pictures, size_t most) {
+compress::Samples read_samples(const Model& model, const std::string& path, const PictureOptions& pictures, size_t most,
+                               const std::vector<int64_t>& wanted) {
   if (model.inputs().empty()) throw InvalidArgument("the model has no inputs to calibrate");
   std::vector<std::string> files;
   std::error_code error;
@@ -214,11 +215,12 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
       set->places.push_back({set->files.size() - 1, i});
   }
   if (!any_picture) pictures.check_not_given("applies to pictures, and the calibration data has none");
-  return {set->places.size(), [set, model, pictures](size_t i) {
+  if (!any_picture && !wanted.empty()) throw UsageError("--shape applies to pictures and made-up samples; arrays have shapes of their own");
+  return {set->places.size(), [set, model, pictures, wanted](size_t i) {
             const Place place = set->places[i];
             std::vector<Tensor> inputs;
             if (set->arrays[place.file].empty())
-              inputs.push_back(read_picture(set->files[place.file], model, 0, {}, pictures));
+              inputs.push_back(read_picture(set->files[place.file], model, 0, wanted, pictures));
             else
               for (const Parts& parts : set->arrays[place.file]) inputs.push_back(parts.part(place.part));
             return inputs;

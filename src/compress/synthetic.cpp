@@ -33,17 +33,32 @@ void smooth(std::vector<double>& values, const Shape& shape) {
 
 }  // namespace
 
-Samples synthetic_samples(const Model& model, size_t count, uint64_t seed) try {
+Samples synthetic_samples(const Model& model, size_t count, uint64_t seed, std::span<const Shape> shapes) try {
   const std::vector<ValueDescription> inputs = model.inputs();
   for (const ValueDescription& input : inputs)
     if (!input.is_tensor || !input.has_rank)
       throw InvalidArgument("input \"{}\" is {}, which cannot be made up; give calibration samples", input.name, input.type);
-  return {count, [inputs, seed](size_t i) {
+  if (!shapes.empty() && shapes.size() != inputs.size())
+    throw InvalidArgument("{} shapes are given, the model takes {} inputs", shapes.size(), inputs.size());
+  std::vector<Shape> made;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueDescription& input = inputs[i];
+    Shape shape;
+    for (const int64_t dim : input.dims) shape.push_back(dim < 0 ? 1 : dim);
+    if (!shapes.empty()) {
+      bool fits = shapes[i].rank() == shape.rank();
+      for (size_t axis = 0; fits && axis < shape.rank(); ++axis) fits = input.dims[axis] < 0 || input.dims[axis] == shapes[i][axis];
+      if (!fits) throw InvalidArgument("input \"{}\" is {}, the shape {} is given", input.name, input.type, shapes[i]);
+      shape = shapes[i];
+    }
+    made.push_back(shape);
+  }
+  return {count, [inputs, made, seed](size_t i) {
             std::vector<Tensor> tensors;
             std::mt19937_64 generator(seed * 1000003 + i);
-            for (const ValueDescription& input : inputs) {
-              Shape shape;
-              for (const int64_t dim : input.dims) shape.push_back(dim < 0 ? 1 : dim);
+            for (size_t each = 0; each < inputs.size(); ++each) {
+              const ValueDescription& input = inputs[each];
+              const Shape& shape = made[each];
               const DType dtype = input.dtype == DType::undefined ? DType::f32 : input.dtype;
               Tensor tensor(dtype, shape);
               std::vector<double> values(static_cast<size_t>(tensor.elements()));

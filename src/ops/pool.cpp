@@ -209,6 +209,18 @@ Expr spread(const GradientContext& c, const Expr& windows, const PoolGeometry& p
     const Expr repeated = b.op("Expand", {b.op("Reshape", {windows, b.constant(narrow)}), b.constant(wide)});
     return c.shaped_like(b.op("Pad", {b.op("Reshape", {repeated, b.constant(covered)}), b.constant(ends)}), 0);
   }
+  // Windows that move one place at a time: sums over windows again, of the other borders.
+  bool by_one = true;
+  Ints shape, borders(2 * w.rank());
+  for (size_t i = 0; i < w.rank(); ++i) {
+    borders[i] = w.kernel[i] - 1 - w.pad_begin[i];
+    borders[w.rank() + i] = w.input[i] - w.output[i] + w.pad_begin[i];
+    shape.push_back(w.kernel[i]);
+    by_one = by_one && w.stride[i] == 1 && w.dilation[i] == 1 && borders[i] >= 0 && borders[w.rank() + i] >= 0;
+  }
+  if (by_one)
+    return b.op("AveragePool", {windows}, {{"kernel_shape", shape}, {"pads", borders}, {"count_include_pad", int64_t{1}}}) *
+           static_cast<double>(w.taps());
   Ints kernel{1, 1}, planes{1, pool.planes()};
   for (const int64_t size : w.kernel) kernel.push_back(size);
   for (const int64_t size : w.output) planes.push_back(size);

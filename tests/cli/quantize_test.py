@@ -101,6 +101,19 @@ class Quantize(NetworkTest):
         answer = self.json("quantize", self.model, "q.minnow", "--data-free", "--evaluation", "more.npy")
         self.assertGreater(answer["outputs"][0]["sqnr_db"], 10)
 
+    def test_shapes_of_made_up_inputs(self):
+        nodes = [helper.make_node("Conv", ["x", "a"], ["h"], name="conv"), helper.make_node("AveragePool", ["h"], ["y"], kernel_shape=[3, 3])]
+        weights = {"a": self.random.standard_normal((8, 3, 3, 3)).astype(np.float32)}
+        model = write_model(self.folder / "open.onnx", nodes, [("x", F32, ["n", 3, "h", "w"])], [("y", F32, ["n", 8, "i", "j"])], weights)
+        result = self.minnow("quantize", model, "q.minnow", "--data-free")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('dimensions of input "x" are open and were taken as 1: use --shape x=...', result.stderr)
+        for shape in ("x=1x3x12x16", "2x3x9x9"):
+            self.assertGreater(self.json("quantize", model, "q.minnow", "--data-free", "--shape", shape)["outputs"][0]["sqnr_db"], 25)
+        self.assertIn("1x4x9x9", self.minnow("quantize", model, "q.minnow", "--data-free", "--shape", "1x4x9x9").stderr.replace(", ", "x"))
+        np.save(self.folder / "arrays.npy", self.data)
+        self.assertIn("--shape applies to pictures", self.minnow("quantize", model, "q.minnow", "-c", "arrays.npy", "--shape", "1x3x9x9").stderr)
+
     def test_a_folder_of_arrays(self):
         (self.folder / "many").mkdir()
         for i in range(3):

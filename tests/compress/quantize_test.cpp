@@ -400,6 +400,10 @@ TEST(Quantize, made_up_samples_fit_the_model) {
   const Samples samples = synthetic_samples(model, 3, 5);
   EXPECT_EQ(samples.count, 3u);
   EXPECT_EQ(samples.at(1)[0].shape(), (Shape{1, 3, 20, 20}));
+  const Shape shapes[] = {{2, 3, 20, 20}, {1, 20}, {2}};
+  EXPECT_EQ(synthetic_samples(model, 1, 5, shapes).at(0)[0].shape(), shapes[0]);
+  EXPECT_THROW(synthetic_samples(model, 1, 5, std::span(shapes).first(1)), InvalidArgument);
+  EXPECT_THROW(synthetic_samples(model, 1, 5, std::vector<Shape>{{2, 3, 20, 21}, {1, 20}, {2}}), InvalidArgument);
   EXPECT_EQ(largest_difference(samples.at(1)[0], samples.at(1)[0]), 0);
   EXPECT_GT(largest_difference(samples.at(1)[0], samples.at(2)[0]), 0);
   EXPECT_GT(quantize(model, samples).report.layers[0].fidelity.sqnr, 30);
