@@ -89,7 +89,8 @@ struct ArmFeatures {
   bool i8mm = false;  // products of matrices of bytes (FEAT_I8MM)
 };
 const ArmFeatures& arm_features() noexcept;
-/// Whether this processor multiplies bytes in AMX's tile registers, and the system lets this process use them, for which it is asked.
+/// Whether this processor multiplies bytes and bf16 in AMX's tile registers, and the system lets this process use them, for which it is
+/// asked.
 bool may_use_amx() noexcept;
 /// Number of cores that this process may use.
 int available_cores();

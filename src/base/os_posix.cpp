@@ -367,10 +367,11 @@ const ArmFeatures& arm_features() noexcept {
 bool may_use_amx() noexcept {
 #if defined(__x86_64__) && defined(__linux__)
   static const bool may = [] {
-    constexpr unsigned kTiles = 1u << 24, kInt8 = 1u << 25;  // of leaf 7
-    constexpr long kRequest = 0x1023, kTileData = 18;        // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    constexpr unsigned kTiles = 1u << 24, kInt8 = 1u << 25, kBf16 = 1u << 22;  // of leaf 7
+    constexpr long kRequest = 0x1023, kTileData = 18;                          // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
     unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kTiles) && (d & kInt8) && ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kTiles) && (d & kInt8) && (d & kBf16) &&
+           ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
   }();
   return may;
 #else

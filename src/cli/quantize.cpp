@@ -300,9 +300,10 @@ void add_quantize(CLI::App& app) {
   command->add_option("--evaluation", arguments->evaluation, "the same, for the report on the outputs; otherwise the first samples")
       ->type_name("PATH");
   command->add_flag("--data-free", arguments->data_free, "calibrate with made-up inputs; ranges are then guesses");
-  add_repeated(*command, "-s,--shape", arguments->shapes,
-               "shape of a made-up input or of pictures, whose open dimensions are 1 otherwise: name=1x3x224x224, or the shape alone for the "
-               "next input in the model's order")
+  add_repeated(
+      *command, "-s,--shape", arguments->shapes,
+      "shape of a made-up input or of pictures, whose open dimensions are 1 otherwise: name=1x3x224x224, or the shape alone for the "
+      "next input in the model's order")
       ->type_name("SHAPE");
   command->add_option("--samples", arguments->samples, "use the first N samples (default: all; made up: 8)")
       ->type_name("N")

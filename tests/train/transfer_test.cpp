@@ -104,8 +104,11 @@ TEST(Freezing, more_memory_trains_more_layers) {
   const auto bytes_of_step = [&](const std::vector<std::string>& frozen) {
     Sequential net = make_net();
     if (!frozen.empty()) freeze(net, frozen);
-    TrainingStep step([&](const Vars& inputs) { return Vars{mse_loss({net(inputs[0]), inputs[1]})}; }, net.parameters(),
-                      Optimizer::create(adam));
+    TrainingStep step(
+        [&](const Vars& inputs) {
+          return Vars{mse_loss({net(inputs[0]), inputs[1]})};
+        },
+        net.parameters(), Optimizer::create(adam));
     step.prepare(batch);
     return step.arena_bytes();
   };

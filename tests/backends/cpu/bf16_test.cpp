@@ -7,21 +7,23 @@
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/matmul.h"
 #include "base/numeric.h"
+#include "base/os.h"
 
 namespace minnow::cpu {
 namespace {
 
-// Every instruction set in both forms.
-class Bf16Test : public testing::TestWithParam<std::tuple<Isa, bool>> {
+// Every instruction set in each form.
+using Form = LowPrecisionKernels Bf16Forms::*;
+class Bf16Test : public testing::TestWithParam<std::tuple<Isa, Form>> {
  protected:
   void SetUp() override {
-    if (!direct()) return;
-    if (!kernels().bf16->direct.tile.packed) GTEST_SKIP() << "no products of bf16 in this instruction set";
-    if (!has_bf16_products()) GTEST_SKIP() << "this machine has no products of bf16";
+    if (!bf16().tile.packed) GTEST_SKIP() << "no products of bf16 in this instruction set";
+    if (form() != &Bf16Forms::widening && !has_bf16_products()) GTEST_SKIP() << "this machine has no products of bf16";
+    if (form() == &Bf16Forms::matrices && !os::may_use_amx()) GTEST_SKIP() << "this machine has no registers of matrices";
   }
-  static bool direct() { return std::get<1>(GetParam()); }
+  static Form form() { return std::get<1>(GetParam()); }
   static const Kernels& kernels() { return kernels_for(std::get<0>(GetParam())); }
-  static const LowPrecisionKernels& bf16() { return direct() ? kernels().bf16->direct : kernels().bf16->widening; }
+  static const LowPrecisionKernels& bf16() { return kernels().bf16->*form(); }
 };
 
 float rounded_to_bf16(float value) { return f32_from_bf16(bf16_from_f32(value)); }
@@ -74,23 +76,16 @@ TEST_P(Bf16Test, convolutions_agree_with_plain_loops) {
   const Kernels& k = kernels();
   unsigned seed = 0;
   for (const ConvShape& s : conv_shapes({
-           {1, 16, 32, 1, 7, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-           {1, 33, 17, 1, 5, 9, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-           {2, 64, 48, 1, 14, 15, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-           {1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-           {1, 24, 96, 1, 30, 31, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-           {1, 32, 40, 1, 9, 9, 1, 1, 2, 2, 1, 1, 0, 0, 0, 0},
-           {1, 17, 33, 1, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
-           {2, 32, 64, 1, 13, 29, 3, 3, 1, 1, 1, 1, 0, 0, 0, 0},
-           {1, 49, 32, 1, 15, 17, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
-           {1, 8, 12, 1, 11, 13, 5, 3, 1, 2, 2, 1, 3, 0, 2, 1},
-           {1, 1, 20, 1, 28, 28, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},
-           {2, 128, 64, 2, 5, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
-           {1, 97, 130, 1, 4, 4, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
-           {1, 3, 32, 1, 33, 35, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
-           {1, 3, 64, 1, 30, 30, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},
-           {1, 4, 7, 1, 9, 8, 3, 2, 3, 1, 1, 2, 0, 1, 2, 0},
-           {1, 2, 9, 1, 6, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+           {1, 16, 32, 1, 7, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   {1, 33, 17, 1, 5, 9, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+           {2, 64, 48, 1, 14, 15, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+           {1, 24, 96, 1, 30, 31, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 32, 40, 1, 9, 9, 1, 1, 2, 2, 1, 1, 0, 0, 0, 0},
+           {1, 17, 33, 1, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},   {2, 32, 64, 1, 13, 29, 3, 3, 1, 1, 1, 1, 0, 0, 0, 0},
+           {1, 49, 32, 1, 15, 17, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, {1, 8, 12, 1, 11, 13, 5, 3, 1, 2, 2, 1, 3, 0, 2, 1},
+           {1, 1, 20, 1, 28, 28, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},  {2, 128, 64, 2, 5, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+           {1, 97, 130, 1, 4, 4, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},  {1, 3, 32, 1, 33, 35, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+           {1, 3, 64, 1, 30, 30, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},  {1, 4, 7, 1, 9, 8, 3, 2, 3, 1, 1, 2, 0, 1, 2, 0},
+           {1, 2, 9, 1, 6, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},     {1, 70, 40, 1, 3, 64, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+           {1, 40, 33, 1, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
        })) {
     SCOPED_TRACE(describe(s));
     const size_t lanes = k.lanes, in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels / s.groups * s.taps();
@@ -153,9 +148,14 @@ TEST_P(Bf16Test, products_agree_with_plain_loops) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Bf16Test, testing::Combine(testing::ValuesIn(available_isas()), testing::Bool()),
-                         [](const testing::TestParamInfo<std::tuple<Isa, bool>>& info) {
-                           return std::string(name_of(std::get<0>(info.param))) + (std::get<1>(info.param) ? "_direct" : "_widening");
+INSTANTIATE_TEST_SUITE_P(, Bf16Test,
+                         testing::Combine(testing::ValuesIn(available_isas()),
+                                          testing::Values(&Bf16Forms::widening, &Bf16Forms::direct, &Bf16Forms::matrices)),
+                         [](const testing::TestParamInfo<std::tuple<Isa, Form>>& info) {
+                           const Form form = std::get<1>(info.param);
+                           return std::string(name_of(std::get<0>(info.param))) + (form == &Bf16Forms::widening ? "_widening"
+                                                                                   : form == &Bf16Forms::direct ? "_direct"
+                                                                                                                : "_matrices");
                          });
 
 }  // namespace

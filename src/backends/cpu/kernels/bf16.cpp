@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backends/cpu/kernels/amx.h"
 #include "backends/cpu/kernels/targets.h"
 #include "base/numeric.h"
 #include "base/os.h"
@@ -120,13 +121,122 @@ MINNOW_BF16 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* fro
 #undef MINNOW_BF16_MATRICES
 }  // namespace direct
 #endif
+
+#if HWY_TARGET == HWY_AVX3
+// AMX: a vector of pairs of a pixel is a row of a register, the weights of such a vector are a register as they lie.
+namespace matrices {
+#define MINNOW_AMX __attribute__((target(HWY_TARGET_STR ",avx512bf16,amx-tile,amx-bf16")))
+constexpr int kRows = 32, kFewRows = 4;  // fewer rows leave the registers empty
+constexpr size_t kRowBytes = 64;
+static_assert(kLanes * sizeof(float) == kRowBytes);
+
+// Adds to the sums in registers: of each tap `blocks` groups of channels, which begin at `offset` of its pixels and at `w` of its weights.
+MINNOW_AMX HWY_INLINE void add_blocks(const Tile& t, const float* const (&runs)[2], size_t blocks, ptrdiff_t offset, const float* w,
+                                      size_t pairs, size_t vectors) {
+  const size_t row = vectors * kLanes, tap_weights = (t.blocks * kLanes + t.rest) * row;
+  const bool two = vectors > 1;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const float *x0 = runs[0] + t.taps[tap] + offset, *x1 = runs[1] + t.taps[tap] + offset, *at = w + tap * tap_weights;
+    for (size_t b = 0; b < blocks; ++b, x0 += t.block_stride, x1 += t.block_stride, at += pairs * row) {
+      _tile_loadd(6, at, row * sizeof(float));
+      _tile_loadd(4, x0, kRowBytes);
+      _tile_loadd(5, x1, kRowBytes);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(2, 5, 6);
+      if (two) {
+        _tile_loadd(7, at + kLanes, row * sizeof(float));
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_dpbf16ps(3, 5, 7);
+      }
+    }
+  }
+}
+
+MINNOW_AMX HWY_NOINLINE void tile(const Tile& t, size_t rows, size_t vectors) {
+  const size_t counts[2] = {(rows + 1) / 2, rows / 2};
+  const float* const runs[2] = {t.x[0], t.x[1]};
+  alignas(64) float sums[2][2][16 * kLanes];  // [run][vector]
+  const auto load = [&]() MINNOW_AMX {
+    _tile_loadd(0, sums[0][0], kRowBytes);
+    _tile_loadd(1, sums[0][1], kRowBytes);
+    _tile_loadd(2, sums[1][0], kRowBytes);
+    _tile_loadd(3, sums[1][1], kRowBytes);
+  };
+  const auto store = [&]() MINNOW_AMX {
+    _tile_stored(0, sums[0][0], kRowBytes);
+    _tile_stored(1, sums[0][1], kRowBytes);
+    _tile_stored(2, sums[1][0], kRowBytes);
+    _tile_stored(3, sums[1][1], kRowBytes);
+  };
+  if (t.blocks) {
+    const AmxConfiguration whole(counts[0], counts[1], kLanes);
+    _tile_loadconfig(&whole);  // all registers are zero now
+    add_blocks(t, runs, t.blocks, 0, t.w, kLanes, vectors);
+    store();
+  }
+  if (t.rest) {
+    const AmxConfiguration some(counts[0], counts[1], t.rest);
+    _tile_loadconfig(&some);
+    if (t.blocks) load();
+    add_blocks(t, runs, 1, static_cast<ptrdiff_t>(t.blocks) * t.block_stride, t.w + t.blocks * kLanes * vectors * kLanes, t.rest, vectors);
+    store();
+  }
+  _tile_release();
+  const D d;
+  const V low = hn::Set(d, t.low), high = hn::Set(d, t.high);
+  for (size_t n = 0; n < vectors; ++n) {
+    const V bias = t.bias ? hn::LoadU(d, t.bias + n * kLanes) : hn::Zero(d);
+    for (size_t run = 0; run < 2; ++run)
+      for (size_t r = 0; r < counts[run]; ++r) {
+        const ptrdiff_t at = static_cast<ptrdiff_t>(r) * t.pixel_stride + static_cast<ptrdiff_t>(n) * t.vector_stride;
+        float* const y = t.y[run] + at;
+        V sum = hn::Add(hn::Load(d, sums[run][n] + r * kLanes), t.accumulate ? hn::LoadU(d, y) : bias);
+        if (t.finish) {
+          if (t.add[0]) sum = hn::Add(sum, hn::LoadU(d, t.add[run] + at));
+          sum = at_most(high, at_least(low, sum));
+        }
+        hn::StoreU(sum, d, y);
+      }
+  }
+}
+
+struct Table {
+  TileFunction packed[3][kMostTileRows + 1] = {};
+};
+template <int R>
+constexpr void add(Table& table) {
+  if constexpr (R <= kFewRows) {
+    table.packed[1][R] = direct::kTable.packed[1][R];
+    table.packed[2][R] = direct::kTable.packed[2][R];
+  } else {
+    table.packed[1][R] = [](const Tile& t) { tile(t, R, 1); };
+    table.packed[2][R] = [](const Tile& t) { tile(t, R, 2); };
+  }
+  if constexpr (R > 1) add<R - 1>(table);
+}
+constexpr Table make_table() {
+  Table table;
+  add<kRows>(table);
+  return table;
+}
+constexpr Table kTable = make_table();
+constexpr LowPrecisionKernels kForm{{{0, kRows, kRows}, kTable.packed, nullptr, nullptr, nullptr, nullptr, nullptr},
+                                    direct::pack_pixels,
+                                    direct::pack_planes,
+                                    direct::pack_rows,
+                                    LowPrecisionFormat::bf16};
+#undef MINNOW_AMX
+}  // namespace matrices
+#endif
 }  // namespace
 
 extern const Bf16Forms kBf16Forms;
-#ifdef MINNOW_BF16
-const Bf16Forms kBf16Forms{widening::kForm, direct::kForm};
+#if HWY_TARGET == HWY_AVX3
+const Bf16Forms kBf16Forms{widening::kForm, direct::kForm, matrices::kForm};
+#elif defined(MINNOW_BF16)
+const Bf16Forms kBf16Forms{widening::kForm, direct::kForm, {}};
 #else
-const Bf16Forms kBf16Forms{widening::kForm, {}};
+const Bf16Forms kBf16Forms{widening::kForm, {}, {}};
 #endif
 #elif MINNOW_KERNEL_TARGET  // a small build has no rows for it
 extern const Bf16Forms kBf16Forms;
@@ -147,14 +257,17 @@ bool has_bf16_products() {
   return has;
 }
 
-const LowPrecisionKernels& bf16_kernels(const Bf16Forms& forms) {
+const LowPrecisionKernels& bf16_kernels(const Bf16Forms& forms, bool plain) {
+  if (!plain && forms.matrices.tile.packed && has_bf16_products() && os::may_use_amx()) return forms.matrices;
   return forms.direct.tile.packed && has_bf16_products() ? forms.direct : forms.widening;
 }
 
 // Intel's cores execute the instruction on one of the two ports that multiply f32: as many products per cycle, with half the bytes. ARM's
 // cores execute BFMMLA, with four times as many products as an f32 instruction, on the same units.
-double bf16_speed(const Bf16Forms& forms) {
-  if (&bf16_kernels(forms) == &forms.widening) return 0.85;
+double bf16_speed(const Bf16Forms& forms, bool plain) {
+  const LowPrecisionKernels& kernels = bf16_kernels(forms, plain);
+  if (&kernels == &forms.widening) return 0.85;
+  if (&kernels == &forms.matrices) return 6;  // 16 in the registers alone
 #if HWY_ARCH_X86
   return __builtin_cpu_is("amd") ? 2 : 1;
 #else

@@ -61,7 +61,7 @@ using TileFunction = void (*)(const Tile&);
 /// The bytes that one tile prefetches of a channel's weights of `lanes` floats: a cache line at most.
 constexpr size_t asked_bytes(size_t lanes) { return lanes * sizeof(float) < 64 ? lanes * sizeof(float) : 64; }
 
-inline constexpr int kMostTileRows = 14;
+inline constexpr int kMostTileRows = 32;  // 14 where sums stay in vectors
 
 /// Rows of a row-major matrix in Strassen's quarters: `to` gets, as vectors of [quarter or sum][vector of half a row][row], a11, a12, a21,
 /// a22 and the four sums of `strassen_sums`. Distances are in floats.

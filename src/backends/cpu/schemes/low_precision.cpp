@@ -24,14 +24,15 @@ Estimate refusal_of(Factors factors, const NodeView& node, const Device& device,
   return {};
 }
 
-const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels) {
+const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels, bool plain) {
   if (factors == Factors::f32) return nullptr;
-  return factors == Factors::bf16 ? &bf16_kernels(*kernels.bf16) : &kernels.f16->direct;
+  return factors == Factors::bf16 ? &bf16_kernels(*kernels.bf16, plain) : &kernels.f16->direct;
 }
 
-double speed_of(Factors factors, const Kernels& kernels) {
+double speed_of(Factors factors, const Kernels& kernels, bool plain) {
   if (factors == Factors::f32) return 1;
-  return factors == Factors::bf16 ? bf16_speed(*kernels.bf16) : 1.8;  // twice the products per instruction, less the cost of sums in f32
+  return factors == Factors::bf16 ? bf16_speed(*kernels.bf16, plain)
+                                  : 1.8;  // twice the products per instruction, less the cost of sums in f32
 }
 
 std::string_view suffix_of(Factors factors) noexcept {
@@ -48,7 +49,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   const size_t lanes = static_cast<size_t>(device.pack), channels = s.in_channels / s.groups, outputs = s.out_channels / s.groups;
   const Kernels& kernels = *cpu_device(device).kernels;
   if (plain) {
-    if (!low_precision_kernels(factors, kernels)->tile.plain)
+    if (!low_precision_kernels(factors, kernels, true)->tile.plain)
       return unavailable(format("this machine has no products of{}", suffix_of(factors)));
     if (s.groups != 1) return declined("there are {} groups", s.groups);
     if (channels > lanes) return declined("{} channels are a whole vector or more: the packed layout is better", channels);
@@ -60,7 +61,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   const double padded = static_cast<double>(ceil_div(outputs, lanes) * lanes) / static_cast<double>(outputs) *
                         static_cast<double>(2 * ceil_div(channels, 2)) / static_cast<double>(channels);
   const double compute =
-      device.flop_time(2 * ConvGeometry::of(node).multiply_adds() * padded, (plain ? 0.75 : 0.88) * speed_of(factors, kernels));
+      device.flop_time(2 * ConvGeometry::of(node).multiply_adds() * padded, (plain ? 0.75 : 0.88) * speed_of(factors, kernels, plain));
   const double weights = device.weight_time(2.0 * static_cast<double>(node.input_shape(1).elements()));
   const double in = static_cast<double>(node.input_shape(0).elements());
   double out = static_cast<double>(node.output_shape(0).elements());
@@ -81,7 +82,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const ConvShape shape = conv_shape(context.node());
   GemmConv::Options options = gemm_options(context.device());
   options.plain_input = kPlain;
-  options.low_precision = low_precision_kernels(kFactors, kernels);
+  options.low_precision = low_precision_kernels(kFactors, kernels, kPlain);
   const PackingParameters parameters = {{"factors", kFactors}, {"plain", kPlain}, {"groups", shape.groups}};
   return std::make_unique<ConvKernel<GemmConv>>(context, "gemm_conv", parameters,
                                                 GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels)));

@@ -18,10 +18,10 @@ enum class Factors : uint8_t { f32, bf16, f16 };
 /// Declines, with the reason, if no scheme with such factors can serve the node. `weights`: the inputs that the scheme rounds beforehand if
 /// they are constant.
 Estimate refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
-/// The kernels that multiply them; null for f32.
-const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels);
+/// The kernels that multiply them, with tiles for plain images or without; null for f32.
+const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels, bool plain = false);
 /// Multiply-adds per second, relative to those of f32 tiles on this machine.
-double speed_of(Factors factors, const Kernels& kernels);
+double speed_of(Factors factors, const Kernels& kernels, bool plain = false);
 /// In the names of packings: "", " bf16", " f16".
 std::string_view suffix_of(Factors factors) noexcept;
 
