@@ -26,7 +26,7 @@ DType output_dtype(const Operator& op, const NodeView& node, const DTypeRule& ru
     }
     case DTypeRule::Kind::same_as:
       for (size_t i = 0; i < op.inputs.size(); ++i)
-        if (op.inputs[i].name == rule.name) return node.input_dtype(i);
+        if (op.inputs[i].name == rule.name) return node.has_input(i) ? node.input_dtype(i) : rule.dtype;
   }
   throw InternalError("{}: its dtype rule names an unknown input \"{}\"", op.name, rule.name);
 }

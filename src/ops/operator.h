@@ -76,9 +76,11 @@ struct InputSpec {
 struct DTypeRule {
   enum class Kind : uint8_t { same_as, fixed, attribute } kind = Kind::same_as;
   std::string_view name = {};      // same_as: of an input; attribute: an integer (a DType's number) or a tensor (its dtype)
-  DType dtype = DType::undefined;  // fixed; attribute: where it is absent
+  DType dtype = DType::undefined;  // fixed; others: where the input or attribute is absent
 };
-constexpr DTypeRule same_as(std::string_view input) { return {DTypeRule::Kind::same_as, input, DType::undefined}; }
+constexpr DTypeRule same_as(std::string_view input, DType fallback = DType::undefined) {
+  return {DTypeRule::Kind::same_as, input, fallback};
+}
 constexpr DTypeRule fixed(DType dtype) { return {DTypeRule::Kind::fixed, {}, dtype}; }
 constexpr DTypeRule from_attribute(std::string_view name, DType fallback) { return {DTypeRule::Kind::attribute, name, fallback}; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and matrix products of 8-bit integers, with a 32-bit result or requantized to 8 bits.
+// Convolutions and matrix products of 8-bit integers, with a 32-bit result, requantized to 8 bits, or scaled to real numbers.
 #include "ops/quantized.h"
 #include "ops/batch.h"
 #include "ops/operator_table.h"
@@ -63,9 +63,23 @@ int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t low
 
 namespace {
 
-void check_relu(const NodeView& node) {
+/// The result's scale and zero point; a node without them has a result of real numbers.
+constexpr size_t kResultScale = 6, kResultZero = 7;
+bool has_real_result(const NodeView& node) { return !node.has_input(kResultScale); }
+
+void check_result(const NodeView& node) {
+  if (node.has_input(kResultScale) != node.has_input(kResultZero))
+    node.fail("give y_scale and y_zero_point both, or neither for a result in f32");
   const Activation::Kind kind = Activation::of(node).kind;
-  if (kind != Activation::Kind::none && kind != Activation::Kind::relu) node.fail("the activation should be Relu or nothing");
+  if (kind == Activation::Kind::none || kind == Activation::Kind::relu) return;
+  if (!has_real_result(node)) node.fail("the activation should be Relu or nothing");
+  if (kind != Activation::Kind::clip) node.fail("the activation should be Relu, Clip or nothing");
+}
+
+/// An element of a result of real numbers: of a sum, `multiplier` being input scale * weight scale.
+double scaled(double sum, float multiplier, const Activation& activation) {
+  const double product = double{static_cast<float>(sum) * multiplier};
+  return activation.kind == Activation::Kind::none ? product : activation(product);
 }
 
 void check_one_element(const NodeView& node, std::initializer_list<size_t> inputs) {
@@ -90,8 +104,8 @@ void conv_integer(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes quantized_conv_shape(const NodeView& node) {
-  check_one_element(node, {1, 2, 6, 7});
-  check_relu(node);
+  check_one_element(node, {1, 2, kResultScale, kResultZero});
+  check_result(node);
   const Sizes result = ConvGeometry::output_sizes(node);
   for (size_t i : {4, 5})
     if (const auto shape = node.known_sizes(i); !node.may_hold_one(i) && differ(*shape, Sizes{result[1]}))
@@ -105,17 +119,25 @@ void quantized_conv(const NodeView& node, KernelArgs& args) {
   Numbers<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, positions);
   convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 3, 5, 0).data(), sums.data());
   const Numbers<double> w_scale = args.reals(4);
-  const float x_scale = static_cast<float>(one_element(node, args, 1)), y_scale = static_cast<float>(one_element(node, args, 6));
-  const int64_t zero = static_cast<int64_t>(one_element(node, args, 7));
-  const DType dtype = args.output(0).dtype();
-  const int64_t lowest = Activation::of(node).kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
-  Numbers<int64_t> y(sums.size());
-  for (int64_t image = 0, i = 0; image < conv.batch * conv.out_channels; ++image) {
-    const size_t channel = static_cast<size_t>(image % conv.out_channels);
-    const float multiplier = x_scale * static_cast<float>(w_scale[w_scale.size() == 1 ? 0 : channel]) / y_scale;
-    for (const int64_t end = i + positions; i < end; ++i)
-      y[static_cast<size_t>(i)] = requantize(sums[static_cast<size_t>(i)], multiplier, zero, lowest, highest_of(dtype));
+  const float x_scale = static_cast<float>(one_element(node, args, 1));
+  const auto for_each_sum = [&](auto f) {
+    for (size_t image = 0, i = 0; i < sums.size(); ++image) {
+      const size_t channel = image % static_cast<size_t>(conv.out_channels);
+      const float scale = x_scale * static_cast<float>(w_scale[w_scale.size() == 1 ? 0 : channel]);
+      for (const size_t end = i + static_cast<size_t>(positions); i < end; ++i) f(i, scale);
+    }
+  };
+  const Activation activation = Activation::of(node);
+  if (has_real_result(node)) {
+    for_each_sum([&](size_t i, float scale) { sums[i] = scaled(sums[i], scale, activation); });
+    return args.write(0, sums);
   }
+  const float y_scale = static_cast<float>(one_element(node, args, kResultScale));
+  const int64_t zero = static_cast<int64_t>(one_element(node, args, kResultZero));
+  const DType dtype = args.output(0).dtype();
+  const int64_t lowest = activation.kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
+  Numbers<int64_t> y(sums.size());
+  for_each_sum([&](size_t i, float scale) { y[i] = requantize(sums[i], scale / y_scale, zero, lowest, highest_of(dtype)); });
   args.write(0, y);
 }
 
@@ -157,8 +179,8 @@ void matmul_integer(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes quantized_matmul_shape(const NodeView& node) {
-  check_one_element(node, {6, 7});
-  check_relu(node);
+  check_one_element(node, {kResultScale, kResultZero});
+  check_result(node);
   const MatMulSizes p = MatMulSizes::of(node);
   check_along(node, 0, {1, 2}, true), check_along(node, 3, {4, 5}, false);
   if (const auto bias = node.known_sizes(8); bias && differ(*bias, Sizes{p.n}))
@@ -178,14 +200,20 @@ void quantized_matmul(const NodeView& node, KernelArgs& args) {
   // Scales of rows of A and columns of B, as factors of each element of the result.
   Numbers<float> multiplier(sums.size());
   const Numbers<double> a_scale = args.reals(1), b_scale = args.reals(4);
-  const float y_scale = static_cast<float>(one_element(node, args, 6));
   walk_broadcast(aligned_shape(node, 1, a, row_axis(a)), result,
                  [&](size_t i, size_t at) { multiplier[i] = static_cast<float>(a_scale[at]); });
   walk_broadcast(aligned_shape(node, 4, b, column_axis(b)), result,
-                 [&](size_t i, size_t at) { multiplier[i] = multiplier[i] * static_cast<float>(b_scale[at]) / y_scale; });
+                 [&](size_t i, size_t at) { multiplier[i] *= static_cast<float>(b_scale[at]); });
+  const Activation activation = Activation::of(node);
+  if (has_real_result(node)) {
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] = scaled(sums[i], multiplier[i], activation);
+    return args.write(0, sums);
+  }
+  const float y_scale = static_cast<float>(one_element(node, args, kResultScale));
+  for (float& each : multiplier) each /= y_scale;
 
   const DType dtype = args.output(0).dtype();
-  const double zero_point = one_element(node, args, 7);
+  const double zero_point = one_element(node, args, kResultZero);
   if (is_float(dtype)) {
     const double largest = largest_of(dtype);
     for (size_t i = 0; i < sums.size(); ++i)
@@ -193,13 +221,13 @@ void quantized_matmul(const NodeView& node, KernelArgs& args) {
     return args.write(0, sums);
   }
   const int64_t zero = static_cast<int64_t>(zero_point);
-  const int64_t lowest = Activation::of(node).kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
+  const int64_t lowest = activation.kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
   Numbers<int64_t> y(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) y[i] = requantize(sums[i], multiplier[i], zero, lowest, highest_of(dtype));
   args.write(0, y);
 }
 
-// Back to the form DequantizeLinear -> operator -> QuantizeLinear.
+// Back to the form DequantizeLinear -> operator (-> QuantizeLinear).
 
 Expr flat(const NodeView& node, const Exprs& inputs, size_t i) {
   if (node.input_shape(i).rank() == 0) return inputs[i];
@@ -233,29 +261,34 @@ Expr bias_of(const NodeView& node, const Exprs& inputs) {
 }
 
 Expr quantized_again(const NodeView& node, const Exprs& inputs, const Expr& x) {
-  return op("QuantizeLinear", {Activation::of(node).apply(x), flat(node, inputs, 6), flat(node, inputs, 7)});
+  const Expr y = Activation::of(node).apply(x);
+  return has_real_result(node) ? y : op("QuantizeLinear", {y, flat(node, inputs, kResultScale), flat(node, inputs, kResultZero)});
 }
 
 Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   Attributes attributes = node.node().attributes;
+  if (has_real_result(node)) {
+    const Expr x = dequantized(node, inputs, 0, 0), w = dequantized(node, inputs, 3, 0);
+    return {builder.op("minnow.FusedConv", {x, w, bias_of(node, inputs)}, std::move(attributes))};
+  }
   for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
   const Expr x = dequantized(node, inputs, 0, 0), w = dequantized(node, inputs, 3, 0);
   return {quantized_again(node, inputs, builder.op("Conv", {x, w, bias_of(node, inputs)}, std::move(attributes)))};
 }
 
-Exprs decompose_matmul(const NodeView& node, GraphBuilder&, const Exprs& inputs) {
+Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   const Shape &a = node.input_shape(0), &b = node.input_shape(3);
   // DequantizeLinear knows scales along one axis only.
   for (size_t i : {1, 2, 4, 5})
     if (node.input_shape(i).elements() != 1 && node.input_shape(i).rank() != 1) return {};
   if (is_float(node.input_dtype(0)) || node.input_dtype(1) != DType::f32) return {};
   const bool by_row = node.input_shape(1).elements() != 1;
-  Expr y = op("MatMul", {dequantized(node, inputs, 0, a.rank() < 2 ? 0 : a.rank() - 2), dequantized(node, inputs, 3, b.rank() - 1)});
-  if (inputs.size() > 8 && inputs[8]) {
-    if (by_row || a.rank() < 2 || b.rank() < 2) return {};
-    y = y + bias_of(node, inputs);
-  }
-  return {quantized_again(node, inputs, y)};
+  const bool has_bias = inputs.size() > 8 && inputs[8];
+  if (has_bias && (by_row || a.rank() < 2 || b.rank() < 2)) return {};
+  const Expr left = dequantized(node, inputs, 0, a.rank() < 2 ? 0 : a.rank() - 2), right = dequantized(node, inputs, 3, b.rank() - 1);
+  if (has_real_result(node)) return {builder.op("minnow.FusedMatMul", {left, right, bias_of(node, inputs)}, node.node().attributes)};
+  const Expr y = op("MatMul", {left, right});
+  return {quantized_again(node, inputs, has_bias ? y + bias_of(node, inputs) : y)};
 }
 
 // Sums.
@@ -300,6 +333,7 @@ constexpr List<InputSpec> matmul_inputs() {
 constexpr List<Operator> definitions() {
   List<InputSpec> fused_conv_inputs = conv_inputs();
   fused_conv_inputs[8].dtypes = one_of({DType::i32, DType::f32});
+  fused_conv_inputs[kResultScale].arity = fused_conv_inputs[kResultZero].arity = kOptional;
   List<InputSpec> fused_matmul_inputs = fused_conv_inputs;
   constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
@@ -378,9 +412,10 @@ constexpr List<Operator> definitions() {
        .elementwise = true},
       {.name = "minnow.QuantizedConv",
        .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y; a bias of real "
-                         "numbers, in the same units, is added to the sum in single precision."),
+                         "numbers, in the same units, is added to the sum in single precision. Without y_scale and y_zero_point the "
+                         "result is the sum times x_scale * w_scale in f32, with Relu, Clip or none."),
        .inputs = fused_conv_inputs,
-       .outputs = {{"y", same_as("y_zero_point")}},
+       .outputs = {{"y", same_as("y_zero_point", DType::f32)}},
        .attributes = fused_conv,
        .infer_shapes = quantized_conv_shape,
        .reference = quantized_conv,
@@ -391,9 +426,9 @@ constexpr List<Operator> definitions() {
       {.name = "minnow.QuantizedMatMul",
        .doc = MINNOW_DOC(
            "QLinearMatMul with a bias [N] in units of a_scale * b_scale, of integers or real numbers, and an activation (Relu or "
-           "none)."),
+           "none). Without y_scale and y_zero_point the result is the sum times a_scale * b_scale in f32, with Relu, Clip or none."),
        .inputs = fused_matmul_inputs,
-       .outputs = {{"y", same_as("y_zero_point")}},
+       .outputs = {{"y", same_as("y_zero_point", DType::f32)}},
        .attributes = {kActivation, kActivationAlpha, kActivationBeta},
        .infer_shapes = quantized_matmul_shape,
        .reference = quantized_matmul,

@@ -58,21 +58,25 @@ Expr fused(GraphBuilder& builder, const Exprs& inputs, F body_of) {
   return builder.op("minnow.FusedElementwise", inputs, {{"body", Subgraph(std::move(body))}});
 }
 
-// Products of weights that are constant. Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias.
+// Products of weights that are constant. Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias. Without
+// y_scale the result is f32 and stays as it is.
+
+bool has_real_result(const NodeView& node) { return !node.has_input(6); }
 
 size_t channel_axis(const NodeView& node) { return node.op() == "minnow.QuantizedMatMul" ? node.input_shape(3).rank() - 1 : 0; }
-/// The factors that requantize sums, one for each output channel.
+/// The factors of sums, one for each output channel.
 Tensor multipliers(const NodeView& node) {
   const int64_t channels = node.input_shape(3)[channel_axis(node)];
   Tensor result(DType::f32, Shape{channels});
   const Tensor& w = node.contents(4);
-  const float x = *node.contents(1).data<float>(), y = *node.contents(6).data<float>();
+  const float x = *node.contents(1).data<float>(), y = has_real_result(node) ? 1 : *node.contents(6).data<float>();
   for (int64_t i = 0; i < channels; ++i) result.writable().data<float>()[i] = x * w.data<float>()[w.elements() == 1 ? 0 : i] / y;
   return result;
 }
 
 std::optional<RealEnds> ends_of_product(const NodeView& node) {
-  const auto x = quantum_of(node, node.input_dtype(0), 1, 2), y = quantum_of(node, node.output(0).dtype, 6, 7);
+  const bool real = has_real_result(node);
+  const auto x = quantum_of(node, node.input_dtype(0), 1, 2), y = real ? x : quantum_of(node, node.output(0).dtype, 6, 7);
   if (!x || !y || !is_byte(node.input_dtype(3))) return {};
   for (size_t i = 3; i < node.input_count(); ++i)
     if (node.has_input(i) && !node.is_constant(i)) return {};
@@ -83,7 +87,7 @@ std::optional<RealEnds> ends_of_product(const NodeView& node) {
   RealEnds ends;
   ends.inputs.resize(node.input_count());
   ends.inputs[0] = {Kind::bytes, x->bytes};
-  ends.output = {Kind::bytes, y->bytes};
+  if (!real) ends.output = {Kind::bytes, y->bytes};
   return ends;
 }
 /// The image in the order of its channels from which a first layer's Transpose made x; else empty. As in passes/fuse_products.cpp.
@@ -95,24 +99,41 @@ Expr image_of(const NodeView& node, GraphBuilder& builder, const Expr& x) {
   return builder.wrap(maker->input(0));
 }
 
-// The sums of f32 are those of integers as long as these are below 2^24.
+/// One number for each output channel, where there may be one for all.
+Tensor wide(const Tensor& numbers, int64_t channels) {
+  if (numbers.elements() != 1) return numbers;
+  Tensor result(numbers.dtype(), Shape{channels});
+  std::fill_n(result.writable().data<uint8_t>(), channels, *numbers.data<uint8_t>());
+  return result;
+}
+// The sums of f32 are those of integers as long as these are below 2^24. A result in f32 has weights and a bias that are multiplied
+// beforehand.
 Expr product(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
-  const Bytes y = quantum_of(node, node.output(0).dtype, 6, 7)->bytes;
-  const bool is_matmul = node.op() == "minnow.QuantizedMatMul";
+  const bool is_matmul = node.op() == "minnow.QuantizedMatMul", real = has_real_result(node);
   Attributes attributes = node.node().attributes;
-  const float low = Activation::of(node).kind == Activation::Kind::relu ? std::max(y.low(), 0.0f) : y.low();
-  Activation::named("Clip", low, y.high())->write(attributes);
-  Tensor ones(DType::f32, node.input_shape(5));
-  std::fill_n(ones.writable().data<float>(), ones.elements(), 1.0f);
+  const Tensor factors = multipliers(node);
+  Tensor steps = factors;
+  Expr zero = inputs[5], scale;
+  if (real) {
+    zero = builder.constant(wide(node.contents(5), factors.elements()));
+  } else {
+    const Bytes y = quantum_of(node, node.output(0).dtype, 6, 7)->bytes;
+    const float low = Activation::of(node).kind == Activation::Kind::relu ? std::max(y.low(), 0.0f) : y.low();
+    Activation::named("Clip", low, y.high())->write(attributes);
+    steps = Tensor(DType::f32, node.input_shape(5));
+    std::fill_n(steps.writable().data<float>(), steps.elements(), 1.0f);
+    scale = builder.constant(factors);
+  }
   const Attributes along{{"axis", static_cast<int64_t>(channel_axis(node))}};
-  const Expr w = builder.op("DequantizeLinear", {inputs[3], builder.constant(ones), inputs[5]}, along);
+  const Expr w = builder.op("DequantizeLinear", {inputs[3], builder.constant(steps), zero}, along);
   w.value()->type.dtype = DType::f32;
   Expr bias;
   if (node.has_input(8)) bias = node.input_dtype(8) == DType::f32 ? inputs[8] : cast(inputs[8], DType::f32);
+  if (bias && real) bias = bias * builder.constant(factors);
   const Expr image = is_matmul ? Expr() : image_of(node, builder, inputs[0]);
   if (image) attributes.set(kChannelsLast.name, int64_t{1});
-  return builder.op(is_matmul ? "minnow.FusedMatMul" : "minnow.FusedConv",
-                    {image ? image : inputs[0], w, bias, {}, builder.constant(multipliers(node))}, std::move(attributes));
+  return builder.op(is_matmul ? "minnow.FusedMatMul" : "minnow.FusedConv", {image ? image : inputs[0], w, bias, {}, scale},
+                    std::move(attributes));
 }
 
 std::optional<RealEnds> ends_of_quantize(const NodeView& node) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // DequantizeLinear -> convolution or product (-> Relu) -> QuantizeLinear becomes one operator on integers, minnow.QuantizedConv or
-// minnow.QuantizedMatMul, so that tensors and weights stay bytes in memory and on disk.
+// minnow.QuantizedMatMul, so that tensors and weights stay bytes in memory and on disk. Where no QuantizeLinear follows, which is certain
+// when all other passes have moved theirs, the operator has a result in f32.
 #include <cmath>
 #include <limits>
 
 #include "base/numeric.h"
 #include "graph/activation.h"
+#include "graph/window.h"
 #include "passes/quantization.h"
 
 namespace minnow {
@@ -21,20 +23,28 @@ class IslandGatherer {
     for (Node& node : graph_.nodes())
       if (node.op() == "QuantizeLinear") gather(node);
   }
+  void run_dequantized() {
+    for (Node& node : graph_.nodes())
+      if (node.output(0) && (is_conv(node) || is_matmul(node))) gather_real(node);
+  }
 
  private:
   struct Product {
-    Node* product = nullptr;  // Conv, MatMul or Gemm
+    Node* product = nullptr;  // Conv, MatMul, Gemm, or fused
     bool relu = false, transposes_w = false;
-    Quantization x, w, y;
+    Quantization x, w;
+    std::optional<Quantization> y;  // empty: f32
     Value *x_values = nullptr, *w_values = nullptr, *bias = nullptr;
   };
+
+  static bool is_conv(const Node& node) { return node.op() == "Conv" || node.op() == "minnow.FusedConv"; }
+  static bool is_matmul(const Node& node) { return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "minnow.FusedMatMul"; }
 
   void gather(Node& quantize) {
     Product found;
     const auto y = Quantization::of(&quantize);
     if (!y || !y->is_per_tensor() || !y->has_positive_scale() || !is_byte(y->dtype)) return;
-    found.y = *y;
+    found.y = y;
     Value* result = quantize.input(0);
     if (sole_user(*result) != &quantize || !result->producer()) return;
     if (const std::string& op = result->producer()->op(); op == "Relu" || op == "Clip") {
@@ -46,15 +56,34 @@ class IslandGatherer {
     found.product = result->producer();
     if (!found.product || &found.product->graph() != &graph_) return;
     const std::string& op = found.product->op();
-    const bool is_conv = op == "Conv";
-    if (!is_conv && op != "MatMul" && op != "Gemm") return;
-    if (!take_factors(found) || !take_bias(found)) return;
+    if (op != "Conv" && op != "MatMul" && op != "Gemm") return;
+    if (take_factors(found) && take_bias(found)) compute_with_integers(found, quantize);
+  }
+
+  /// A product with constant weights, and an activation that integer kernels apply.
+  void gather_real(Node& product) {
+    Product found;
+    found.product = &product;
+    const std::string_view activation = text_attribute(product, kActivation.name);
+    if (!activation.empty() && activation != "Relu" && activation != "Clip") return;
+    if (product.input(3) || product.input(kScale) || int_attribute(product, kChannelsLast.name, 0)) return;
+    if (!take_factors(found) || !found.x.scale_number() || !found.x.zero_point_number()) return;
+    for (const Value* each : {found.w_values, found.w.scale, found.w.zero_point})
+      if (each && !each->constant()) return;
+    if (!is_conv(product) && rank_of(*found.w_values) != size_t{2}) return;
+    if (take_bias(found)) compute_with_integers(found, product);
+  }
+
+  /// `last`: the node whose result the operator on integers has.
+  void compute_with_integers(Product& found, Node& last) {
     if (found.transposes_w) {  // the integer product takes B as it stands in the formula; a constant is transposed by another pass
-      Node& transposed = graph_.add_node("Transpose", {found.w_values}, 1, {{"perm", Ints{1, 0}}}, {}, &quantize);
+      Node& transposed = graph_.add_node("Transpose", {found.w_values}, 1, {{"perm", Ints{1, 0}}}, {}, &last);
       infer_node(context_, transposed);
       found.w_values = transposed.output(0);
     }
-    Attributes attributes = is_conv ? found.product->attributes : Attributes();
+    const bool conv = is_conv(*found.product);
+    Attributes attributes = found.product->attributes;
+    for (const std::string_view name : {"alpha", "beta", "transA", "transB"}) attributes.remove(name);  // of products
     if (found.relu) attributes.set(kActivation.name, std::string("Relu"));
     context_.changed("{} and what stands around it compute with integers", label_of(*found.product));
     const std::vector<Value*> inputs{found.x_values,
@@ -63,24 +92,24 @@ class IslandGatherer {
                                      found.w_values,
                                      found.w.scale,
                                      &found.w.zero_point_value(graph_),
-                                     found.y.scale,
-                                     &found.y.zero_point_value(graph_),
+                                     found.y ? found.y->scale : nullptr,
+                                     found.y ? &found.y->zero_point_value(graph_) : nullptr,
                                      found.bias};
-    replace(*quantize.output(0), is_conv ? "minnow.QuantizedConv" : "minnow.QuantizedMatMul", inputs, std::move(attributes),
+    replace(*last.output(0), conv ? "minnow.QuantizedConv" : "minnow.QuantizedMatMul", inputs, std::move(attributes),
             found.product->name());
-    remove_dead(quantize);
+    remove_dead(last);
   }
 
   /// Absorbs Relu, and a Clip whose bounds are 0 or those of the quantization.
   static bool take_activation(const Node& node, Product& found) {
     if (node.op() == "Relu") return found.relu = true;
-    const auto scale = found.y.scale_number();
-    const auto zero = found.y.zero_point_number();
+    const auto scale = found.y->scale_number();
+    const auto zero = found.y->zero_point_number();
     const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
     if (!scale || *scale <= 0 || !zero || (node.input(1) && !low) || (node.input(2) && !high)) return false;
     const auto quantized = [&](double bound) { return std::nearbyint(bound / *scale) + static_cast<double>(*zero); };
-    if (high && quantized(*high) < static_cast<double>(highest_of(found.y.dtype))) return false;
-    if (!low || quantized(*low) <= static_cast<double>(lowest_of(found.y.dtype))) return true;
+    if (high && quantized(*high) < static_cast<double>(highest_of(found.y->dtype))) return false;
+    if (!low || quantized(*low) <= static_cast<double>(lowest_of(found.y->dtype))) return true;
     return found.relu = *low == 0;
   }
 
@@ -97,12 +126,13 @@ class IslandGatherer {
     const auto axis = w->is_per_tensor() ? std::optional<size_t>(0) : positive_axis(w->axis, *rank);
     if (!axis || (!w->is_per_tensor() && (rank_of(*w->scale) != size_t{1} || (w->zero_point && rank_of(*w->zero_point) != size_t{1}))))
       return false;
-    if (product.op() == "Conv") return w->is_per_tensor() || *axis == 0;
+    if (is_conv(product)) return w->is_per_tensor() || *axis == 0;
     size_t columns = *rank - 1;
-    if (product.op() == "Gemm") {
+    if (product.op() != "MatMul") {
       if (real_attribute(product, "alpha", 1) != 1 || int_attribute(product, "transA", 0) != 0) return false;
       if (product.input(2) && real_attribute(product, "beta", 1) != 1) return false;
       if (int_attribute(product, "transB", 0) != 0) {
+        if (*rank != 2) return false;
         columns = 0;
         if (!w->is_per_tensor() && *axis != columns) return false;
         found.transposes_w = true;
@@ -154,7 +184,7 @@ class IslandGatherer {
   static bool has_columns(const Product& found, int64_t count) {
     const auto& dims = found.w_values->type.dims;
     if (!dims) return false;
-    const Dim& columns = found.transposes_w || found.product->op() == "Conv" ? dims->front() : dims->back();
+    const Dim& columns = found.transposes_w || is_conv(*found.product) ? dims->front() : dims->back();
     return columns.known() && columns.size == count;
   }
   static bool is_zero(const Value& constant) {
@@ -171,5 +201,6 @@ class IslandGatherer {
 }  // namespace
 
 void fuse_quantized(Graph& graph, PassContext& context) { IslandGatherer(graph, context).run(); }
+void fuse_dequantized(Graph& graph, PassContext& context) { IslandGatherer(graph, context).run_dequantized(); }
 
 }  // namespace minnow

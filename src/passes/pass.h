@@ -83,6 +83,7 @@ void einsum_to_matmul(Graph&, PassContext&);
 void conv_transpose_to_conv(Graph&, PassContext&);
 void move_quantization(Graph&, PassContext&);
 void fuse_quantized(Graph&, PassContext&);
+void fuse_dequantized(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);
 void fuse_elementwise(Graph&, PassContext&);
 void raise_attention(Graph&, PassContext&);

@@ -48,6 +48,7 @@ constexpr Pass kPasses[] = {
     {"fuse_products",
      "bias, residual, activation, transposed and scaled factors, the order of an image's channels join Conv, Gemm and MatMul",
      fuse_products, kFuse | kTidy},
+    {"fuse_dequantized", "convolutions and products behind DequantizeLinear alone compute with integers, too", fuse_dequantized, kTidy},
     {"fuse_channel_shuffles", "a shuffle of channels joins and splits them, too", fuse_channel_shuffles, kFuse},
     {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},
     {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kNotLast, true},

@@ -167,6 +167,39 @@ TEST(QuantizedMatMul, adds_a_bias_and_applies_Relu) {
                    {2, 2}, {54, 62, 40, 52}));
 }
 
+TEST(QuantizedConv, without_a_scale_the_result_is_f32) {
+  // By hand: sums 2 * (3 - 1) + 1 = 5 and -3 * (3 - 1) - 4 = -10, 13 and -22, times 0.5 * 0.25 and 0.5 * 0.5.
+  const std::vector<Tensor> inputs = {tensor(DType::u8, {1, 1, 1, 2}, {3, 7}), Tensor::scalar_f32(0.5),       tensor(DType::u8, {}, {1}),
+                                      tensor(DType::i8, {2, 1, 1, 1}, {2, -3}), tensor(DType::f32, {2}, {0.25, 0.5}), tensor(DType::i8, {2}, {0, 0}),
+                                      Tensor(), Tensor(), tensor(DType::i32, {2}, {1, -4})};
+  const std::vector<double> plain = {0.625, 1.625, -2.5, -5.5}, relu = {0.625, 1.625, 0, 0}, clip = {0.625, 1.5, -2.5, -3};
+  const auto check = [&](const Attributes& attributes, const std::vector<double>& expected) {
+    const Tensor y = run_operator("minnow.QuantizedConv", inputs, attributes)[0];
+    EXPECT_EQ(y.dtype(), DType::f32);
+    EXPECT_TRUE(near(y, {1, 2, 1, 2}, expected));
+    EXPECT_TRUE(near(run_decomposition("minnow.QuantizedConv", inputs, attributes)[0], {1, 2, 1, 2}, expected));
+  };
+  check({}, plain);
+  check({{"activation", std::string("Relu")}}, relu);
+  check({{"activation", std::string("Clip")}, {"activation_alpha", -3.0f}, {"activation_beta", 1.5f}}, clip);
+  using testing::HasSubstr;
+  EXPECT_THAT(error_of("minnow.QuantizedConv", inputs, {{"activation", std::string("Tanh")}}), HasSubstr("Relu, Clip or nothing"));
+  std::vector<Tensor> half = inputs;
+  half[6] = Tensor::scalar_f32(1);
+  EXPECT_THAT(error_of("minnow.QuantizedConv", half), HasSubstr("give y_scale and y_zero_point both"));
+}
+
+TEST(QuantizedMatMul, without_a_scale_the_result_is_f32) {
+  // By hand: (1 * 2 + 2 * 3 + 0.5) * 0.5 * 0.25 and (3 * 2 + 4 * 3 + 0.5) * 2 * 0.25, rows having scales of their own; then one for all.
+  std::vector<Tensor> inputs = {tensor(DType::i8, {2, 2}, {1, 2, 3, 4}), tensor(DType::f32, {2}, {0.5, 2}), tensor(DType::i8, {2}, {0, 0}),
+                                tensor(DType::i8, {2, 1}, {2, 3}),       Tensor::scalar_f32(0.25),          tensor(DType::i8, {}, {0}),
+                                Tensor(),                                Tensor(),                          tensor(DType::f32, {1}, {0.5})};
+  EXPECT_TRUE(near(run_operator("minnow.QuantizedMatMul", inputs)[0], {2, 1}, {1.0625, 9.25}));
+  inputs[1] = Tensor::scalar_f32(0.5), inputs[2] = tensor(DType::i8, {}, {0});
+  EXPECT_TRUE(near(run_operator("minnow.QuantizedMatMul", inputs)[0], {2, 1}, {1.0625, 2.3125}));
+  EXPECT_TRUE(near(run_decomposition("minnow.QuantizedMatMul", inputs)[0], {2, 1}, {1.0625, 2.3125}));
+}
+
 TEST(QuantizedAdd, rounds_the_shifted_sum_upward_from_halfway) {
   // Numbers from Python's fractions.
   const Attributes attributes{

@@ -44,18 +44,20 @@ class Layers {
     x_.expr = b_.wrap(&graph->add_input("x", ValueType::tensor(dtype, shape)));
     first_ = x_;
   }
-  void conv(int64_t channels, int64_t kernel, int64_t stride, int64_t group) {
+  /// real: the result is f32, and no layer reads it.
+  void conv(int64_t channels, int64_t kernel, int64_t stride, int64_t group, bool real = false) {
     const Shape w{channels, x_.shape[1] / group, kernel, kernel};
     const int64_t pad = kernel / 2;
     const auto out = [&](size_t axis) { return (x_.shape[axis] + 2 * pad - kernel) / stride + 1; };
     product(
-        random(4) ? "minnow.QuantizedConv" : "QLinearConv", w, w.product(1, 4), channels, {x_.shape[0], channels, out(2), out(3)},
-        {{"kernel_shape", Ints{kernel, kernel}}, {"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}, {"group", group}});
+        real || random(4) ? "minnow.QuantizedConv" : "QLinearConv", w, w.product(1, 4), channels, {x_.shape[0], channels, out(2), out(3)},
+        {{"kernel_shape", Ints{kernel, kernel}}, {"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}, {"group", group}},
+        real);
   }
-  void matmul(int64_t columns) {
+  void matmul(int64_t columns, bool real = false) {
     const Shape flat{x_.shape[0], x_.shape.product(1, x_.shape.rank())};
     move("Flatten", {}, flat);
-    product("minnow.QuantizedMatMul", {flat[1], columns}, flat[1], columns, {flat[0], columns}, {});
+    product("minnow.QuantizedMatMul", {flat[1], columns}, flat[1], columns, {flat[0], columns}, {}, real);
   }
   /// The sum with the first input of this shape, or a function.
   void elementwise() {
@@ -139,7 +141,8 @@ class Layers {
     graph->add_output(*y.expr.value());
     x_ = y;
   }
-  void product(std::string_view op, const Shape& w, int64_t depth, int64_t channels, const Shape& shape, Attributes attributes) {
+  void product(std::string_view op, const Shape& w, int64_t depth, int64_t channels, const Shape& shape, Attributes attributes,
+               bool real) {
     const bool fused = op != "QLinearConv", per_channel = random(2);
     const DType w_dtype = random(2) ? DType::i8 : DType::u8;
     Value y = next(0.01 * 60 * std::sqrt(static_cast<double>(depth)));
@@ -166,9 +169,13 @@ class Layers {
     if (fused && random(2)) attributes.set("activation", std::string("Relu"));
     y.expr = b_.op(op,
                    {x_.expr, b_.scalar(x_.scale), b_.constant(byte(x_.dtype, x_.zero)), b_.constant(random.bytes(w_dtype, w)),
-                    b_.constant(scale), b_.constant(zero), b_.scalar(y.scale), b_.constant(byte(y.dtype, y.zero)), bias},
+                    b_.constant(scale), b_.constant(zero), real ? Expr() : b_.scalar(y.scale),
+                    real ? Expr() : b_.constant(byte(y.dtype, y.zero)), bias},
                    attributes);
-    add(y);
+    if (real)
+      graph->add_output(*y.expr.value());
+    else
+      add(y);
   }
 
   GraphBuilder b_;
@@ -214,7 +221,9 @@ Layers random_layers(uint32_t seed) {
         layers.elementwise();
     }
   }
+  layers.conv(channels[random(9)], 1 + 2 * random(2), 1, 1, true);
   layers.matmul(1 + random(20));
+  layers.matmul(1 + random(20), true);
   return layers;
 }
 
@@ -286,13 +295,15 @@ std::unique_ptr<Graph> real_graph(const Layers& layers, const Tensor& x, const s
   return reals;
 }
 
-/// The largest difference of bytes; of floats, whether there is one.
-int largest_step(const Tensor& a, const Tensor& b) {
+/// The largest difference of bytes; of floats, whether there is one above `tolerance` times the largest of them.
+int largest_step(const Tensor& a, const Tensor& b, float tolerance) {
   int most = 0;
+  float largest = 0;
+  for (int64_t i = 0; tolerance > 0 && i < b.elements(); ++i) largest = std::max(largest, std::abs(b.data<float>()[i]));
   for (int64_t i = 0; i < a.elements(); ++i) {
     int step;
     if (a.dtype() == DType::f32)
-      step = a.data<float>()[i] == b.data<float>()[i] ? 0 : 1000;
+      step = std::abs(a.data<float>()[i] - b.data<float>()[i]) <= tolerance * largest ? 0 : 1000;
     else if (a.dtype() == DType::i8)
       step = a.data<int8_t>()[i] - b.data<int8_t>()[i];
     else
@@ -337,8 +348,9 @@ TEST_P(RealForm, integers_are_those_of_the_reference) {
         for (size_t i = 0; i < got.size(); ++i) {
           ASSERT_EQ(got[i].shape(), want[i].shape());
           ASSERT_EQ(got[i].dtype(), want[i].dtype());
-          const bool rounds = layers.graph->outputs()[i]->producer()->op() == "minnow.FusedElementwise";
-          const int step = largest_step(got[i], want[i]);
+          const std::string& op = layers.graph->outputs()[i]->producer()->op();
+          const bool rounds = op == "minnow.FusedElementwise", is_real_product = want[i].dtype() == DType::f32 && op.starts_with("minnow.");
+          const int step = largest_step(got[i], want[i], !is_real_product ? 0 : high ? 2e-6f : 1e-4f);
           if (apart && high && step > 0) exact[isa] = false;
           EXPECT_LE(step, high && !(apart && rounds) ? 0 : 1)
               << layers.graph->outputs()[i]->producer()->op() << ", output " << i << ", " << options.isa << ", precision " << precision;

@@ -21,6 +21,8 @@ constexpr std::string_view kConstants = R"(
     const sy = f32[] 0.05
     const zy = u8[] 0
     const sb = f32[] 0.0002
+    const s4 = f32[4] [0.01, 0.02, 0.005, 0.03]
+    const random_f = f32[4] fill 0
     const random_w = i8[4, 3, 3, 3] fill 0
     const random_b = i32[4] fill 0
 )";
@@ -83,10 +85,8 @@ TEST(FuseQuantized, a_bias_that_is_broadcast_stays) {
 TEST(FuseQuantized, weights_by_channel_and_a_bias_in_floats) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[1, 3, 6, 6]
-    const scales = f32[4] [0.01, 0.02, 0.005, 0.03]
-    const random_f = f32[4] [0.1, -0.2, 0.0071, 0.3]
     dx = DequantizeLinear(x, sx, zx)
-    dw = DequantizeLinear(random_w, scales) {{axis = 0}}
+    dw = DequantizeLinear(random_w, s4) {{axis = 0}}
     c = Conv(dx, dw, random_f)
     y = QuantizeLinear(c, sy, zx)
     output y
@@ -119,9 +119,9 @@ TEST(FuseQuantized, products) {
   for (const char* nodes : {"const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n c = MatMul(dx, dw)",
                             "const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n db = DequantizeLinear(random_b, sb)\n"
                             "c = Gemm(dx, dw, db)",
-                            "const random_m = i8[4, 5] fill 0\n const s4 = f32[4] [0.01, 0.02, 0.005, 0.03]\n dw = "
+                            "const random_m = i8[4, 5] fill 0\n dw = "
                             "DequantizeLinear(random_m, s4) {axis = 0}\n c = Gemm(dx, dw) {transB = 1}",
-                            "const random_m = i8[5, 4] fill 0\n const s4 = f32[4] [0.01, 0.02, 0.005, 0.03]\n dw = "
+                            "const random_m = i8[5, 4] fill 0\n dw = "
                             "DequantizeLinear(random_m, s4)\n c = MatMul(dx, dw)"}) {
     const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[2, 5]
@@ -150,6 +150,55 @@ TEST(FuseQuantized, not_where_others_see_the_floats) {
                                    kConstants),
                             {"fuse_quantized"});
   EXPECT_EQ(r.changes, 0u);
+}
+
+TEST(FuseQuantized, a_result_that_is_not_quantized_is_f32) {
+  for (const char* nodes : {
+           "input x: u8[1, 3, 6, 6]\n dx = DequantizeLinear(x, sx, zx)\n dw = DequantizeLinear(random_w, s4) {axis = 0}\n"
+           "db = DequantizeLinear(random_b, sb)\n c = Conv(dx, dw, db) {pads = [1, 1, 1, 1]}\n y = Relu(c)",
+           "input x: u8[1, 3, 6, 6]\n dx = DequantizeLinear(x, sx, zx)\n dw = DequantizeLinear(random_w, sw, zw)\n"
+           "c = Conv(dx, dw, random_f) {strides = [2, 1]}\n y = Clip(c, sw, sy)",
+           "input x: u8[1, 6, 5, 6]\n const random_d = i8[6, 1, 3, 3] fill 0\n dx = DequantizeLinear(x, sx, zx)\n"
+           "dw = DequantizeLinear(random_d, sw, zw)\n y = Conv(dx, dw) {group = 6}",
+       }) {
+    const Rewrite r = optimized(format("graph {{ {} {} output y }}", kConstants, nodes));
+    EXPECT_EQ(r.ops(), "minnow.QuantizedConv") << nodes;
+    EXPECT_TRUE(numbers_stay(r, 2e-6)) << nodes;
+  }
+  for (const char* nodes : {"const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n y = MatMul(dx, dw)",
+                            "const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, s4)\n c = MatMul(dx, dw)\n"
+                            "a = Add(c, random_f)\n y = Relu(a)",
+                            "const random_m = i8[4, 5] fill 0\n dw = DequantizeLinear(random_m, s4) {axis = 0}\n"
+                            "db = DequantizeLinear(random_b, sb)\n y = Gemm(dx, dw, db) {transB = 1}"}) {
+    const Rewrite r = optimized(format(R"(graph {{ {}
+    input x: u8[2, 5]
+    dx = DequantizeLinear(x, sx, zx)
+    {}
+    output y
+  }})",
+                                       kConstants, nodes));
+    EXPECT_EQ(r.ops(), "minnow.QuantizedMatMul") << nodes;
+    EXPECT_TRUE(numbers_stay(r, 2e-6)) << nodes;
+  }
+}
+
+// An activation of another kind, a tensor that is added, weights that are no constants: f32 products do these in one step.
+TEST(FuseQuantized, f32_where_integers_would_leave_steps_behind) {
+  for (const char* nodes :
+       {"c = MatMul(dx, dw)\n y = Sigmoid(c)", "input z: f32[2, 4]\n c = MatMul(dx, dw)\n y = Add(c, z)",
+        "input v: i8[5, 4]\n dv = DequantizeLinear(v, sw, zw)\n y = MatMul(dx, dv)", "y = Gemm(dx, dw) {alpha = 0.5}"}) {
+    const Rewrite r = optimized(format(R"(graph {{ {}
+    input x: u8[2, 5]
+    const random_m = i8[5, 4] fill 0
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_m, sw)
+    {}
+    output y
+  }})",
+                                       kConstants, nodes));
+    EXPECT_THAT(r.ops(), Not(HasSubstr("minnow.Quantized"))) << nodes;
+    EXPECT_TRUE(numbers_stay(r)) << nodes;
+  }
 }
 
 TEST(MoveQuantization, moved_data_stays_quantized) {

@@ -75,8 +75,19 @@ std::vector<Tensor> with_real_bias(std::vector<Tensor> inputs) {
 }
 std::vector<size_t> constants_of(const std::vector<Tensor>& inputs) {
   std::vector<size_t> list;
-  for (size_t i = 1; i < inputs.size(); ++i) list.push_back(i);
+  for (size_t i = 1; i < inputs.size(); ++i)
+    if (inputs[i]) list.push_back(i);
   return list;
+}
+/// The same operator with a result in f32, whose bounds some of its elements exceed.
+SchemeCase with_real_result(std::string op, std::vector<Tensor> inputs, const Quantized& q, Attributes attributes) {
+  const float scale = *inputs[6].data<float>();
+  inputs[6] = inputs[7] = Tensor();
+  if (q.relu)
+    attributes.set("activation", std::string("Relu"));
+  else if (q.bias)
+    attributes = with(attributes, {{"activation", std::string("Clip")}, {"activation_alpha", -40 * scale}, {"activation_beta", 50 * scale}});
+  return {std::move(op), inputs, attributes, constants_of(inputs), 1, 1e-6};
 }
 
 }  // namespace
@@ -120,6 +131,7 @@ std::vector<SchemeCase> quantized_cases() {
                        constants_of(inputs)});
       cases.push_back({"QLinearConv", inputs, attributes, constants_of(inputs)});
       if (q.bias) cases.push_back({"minnow.QuantizedConv", with_real_bias(inputs), attributes, constants_of(inputs)});
+      cases.push_back(with_real_result("minnow.QuantizedConv", q.per_channel && q.bias ? with_real_bias(inputs) : inputs, q, attributes));
     }
   };
   add_conv({1, 17, 9, 11}, {33, 17, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
@@ -214,6 +226,7 @@ std::vector<SchemeCase> quantized_cases() {
       cases.push_back({"minnow.QuantizedMatMul", inputs, q.relu ? Attributes{{"activation", std::string("Relu")}} : Attributes{},
                        constants_of(inputs)});
       if (q.bias) cases.push_back({"minnow.QuantizedMatMul", with_real_bias(inputs), {}, constants_of(inputs)});
+      cases.push_back(with_real_result("minnow.QuantizedMatMul", q.per_channel && q.bias ? with_real_bias(inputs) : inputs, q, {}));
       inputs.resize(8);
       cases.push_back({"QLinearMatMul", inputs, {}, constants_of(inputs)});
     }

@@ -63,6 +63,19 @@ HWY_INLINE V total(const V (&sum)[kSums]) {
 
 #include "backends/cpu/kernels/requantize.inc"
 
+// `rows` vectors of sums, `from_stride` bytes apart, in f32. A function of its own, behind the loop over channels, is smaller than one in
+// each tile.
+HWY_NOINLINE void make_reals(const uint8_t* from, ptrdiff_t from_stride, size_t rows, const IntegerTile& t, size_t n, uint8_t* y,
+                             ptrdiff_t stride) {
+  const DF d;
+  const auto addend = t.addend ? hn::LoadU(d, t.addend + n * kLanes) : hn::Zero(d), multiplier = hn::LoadU(d, t.multiplier + n * kLanes),
+             low = hn::Set(d, t.low), high = hn::Set(d, t.high);
+  for (; rows; --rows, from += from_stride, y += stride) {
+    const auto sum = hn::ConvertTo(d, hn::LoadU(D(), reinterpret_cast<const int32_t*>(from)));
+    hn::StoreU(hn::Min(high, hn::Max(low, hn::Mul(hn::Add(sum, addend), multiplier))), d, reinterpret_cast<float*>(y));
+  }
+}
+
 // The rows of a vector of outputs, `sums` with their bias.
 template <int R>
 HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
@@ -71,6 +84,9 @@ HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
   if (t.raw) {
     MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(
         sums[r], D(), reinterpret_cast<int32_t*>(r < kHalf ? first + r * t.pixel_stride : second + (r - kHalf) * t.pixel_stride));
+    if (!t.multiplier) return;
+    make_reals(first, t.pixel_stride, kHalf, t, n, first, t.pixel_stride);
+    make_reals(second, t.pixel_stride, R - kHalf, t, n, second, t.pixel_stride);
     return;
   }
   MINNOW_UNROLL for (int r = 0; r < R; ++r) sums[r] = requantized(sums[r], t, n);
@@ -179,6 +195,10 @@ MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const In
   const IntegerTile t = tile;  // stays in registers: no result can lie in it
   const ptrdiff_t stride = t.pixel_stride;
   size_t r = 0;
+  if (t.raw && t.multiplier) {
+    make_reals(reinterpret_cast<const uint8_t*>(sums), kVector, rows, tile, n, y, stride);
+    return;
+  }
   if (t.raw) {
     for (; r < rows; ++r, y += stride) hn::StoreU(hn::LoadU(d, sums + r * kLanes), d, reinterpret_cast<int32_t*>(y));
     return;
@@ -524,6 +544,12 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   uint8_t* y = t.y[0];
   const auto of = [&](const float* from) HWY_ATTR { return requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), from)), bias), t, 0); };
   size_t i = 0;
+  if (t.raw) {
+    for (; i < count; ++i, y += kVector)
+      hn::StoreU(hn::Add(hn::NearestInt(hn::LoadU(DF(), x + i * kLanes)), bias), d, reinterpret_cast<int32_t*>(y));
+    if (t.multiplier) make_reals(t.y[0], kVector, count, t, 0, t.y[0], kVector);
+    return;
+  }
   for (; i + 4 <= count; i += 4, x += 4 * kLanes, y += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(x + k * kLanes);

@@ -38,8 +38,8 @@ inline constexpr size_t groups_of(IntegerForm form, size_t channels) {
 }
 
 /// s[row][n] = bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n], n over two vectors of lanes, and
-/// y[row][n] = zero_point + clamp(round((s[row][n] + addend[n]) multiplier[n])), or s[row][n] itself. A tile of `rows` rows is two runs,
-/// the first of (rows + 1) / 2. Distances are in bytes.
+/// y[row][n] = zero_point + clamp(round((s[row][n] + addend[n]) multiplier[n])), or s[row][n] itself, or in f32 clamp((s[row][n] +
+/// addend[n]) multiplier[n]). A tile of `rows` rows is two runs, the first of (rows + 1) / 2. Distances are in bytes.
 struct IntegerTile {
   const uint8_t* x[2];
   const ptrdiff_t* taps;  // the offset of every tap from x
@@ -54,7 +54,7 @@ struct IntegerTile {
   float low = 0, high = 0;        // bounds of the result less the zero point
   int32_t zero_point = 0;
   bool is_signed = false;  // y is i8
-  bool raw = false;        // y is the sums, i32; the fields from `multiplier` on do not matter
+  bool raw = false;        // y is the sums, i32, or made of them in f32 if there is a multiplier
   size_t vectors = 2;      // that are written
   size_t rows = 0;
   mutable uint32_t registers = 0;  // amx: what the tile registers are configured for, which tiles of one loop share
@@ -110,8 +110,8 @@ struct IntegerKernels {
   void (*dequantize)(const ByteSource& source, size_t count, float scale, float* y);
   /// most[i] = max(most[i], x[i step]) of `count` vectors of `lanes` bytes, those of `most` next to each other; step counts vectors.
   void (*maximum)(const uint8_t* x, size_t step, size_t count, bool is_signed, uint8_t* most);
-  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x: `count` vectors; each lane has its own bias,
-  /// addend and multiplier. Uses the fields of `to` that describe the result.
+  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x, or as in a raw tile: `count` vectors; each lane has
+  /// its own bias, addend and multiplier. Uses the fields of `to` that describe the result.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
   /// y = table[x], a table of 256 bytes; y may be x. Null: there is none.
   void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);

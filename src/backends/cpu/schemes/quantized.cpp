@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/share.h"
 #include "graph/activation.h"
@@ -23,6 +24,8 @@ bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 int32_t byte_at(const Tensor& tensor, size_t i) {
   return tensor.dtype() == DType::i8 ? tensor.data<int8_t>()[i] : tensor.data<uint8_t>()[i];
 }
+bool has_real_result(const NodeView& node) { return node.output(0).dtype == DType::f32; }
+
 /// One element, or one for each channel.
 template <class T>
 T of_channel(const T* values, int64_t elements, size_t channel) {
@@ -31,8 +34,8 @@ T of_channel(const T* values, int64_t elements, size_t channel) {
 
 float multiplier_of(const NodeView& node, size_t channel) {
   const Tensor& w_scale = node.contents(kWScale);
-  return *node.contents(kXScale).data<float>() * of_channel(w_scale.data<float>(), w_scale.elements(), channel) /
-         *node.contents(kYScale).data<float>();
+  const float of_sum = *node.contents(kXScale).data<float>() * of_channel(w_scale.data<float>(), w_scale.elements(), channel);
+  return has_real_result(node) ? of_sum : of_sum / *node.contents(kYScale).data<float>();
 }
 
 }  // namespace
@@ -52,13 +55,13 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
   if (node.has_input(inputs.w_zero) && !is_per_channel(inputs.w_zero)) return "the zero points of w are not one for each channel";
   if (depth > kMostDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
   if (inputs.raw) return {};
-  if (!is_byte(node.input_dtype(kYZero))) return format("the dtype of the result is {}", node.input_dtype(kYZero));
+  if (!is_byte(node.output(0).dtype) && !has_real_result(node)) return format("the dtype of the result is {}", node.output(0).dtype);
   for (size_t i : {kXScale, kWScale, kYScale})
-    if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
+    if (node.has_input(i) && node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
   for (size_t i = kXScale; i <= kBias; ++i)
     if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
   for (size_t i : {kXScale, kYScale, kYZero})
-    if (node.input_shape(i).elements() != 1) return format("input {} is not one element", i);
+    if (node.has_input(i) && node.input_shape(i).elements() != 1) return format("input {} is not one element", i);
   if (!is_per_channel(kWScale)) return "the scales of w are not one for each channel";
   if (node.has_input(kBias) && node.input_dtype(kBias) == DType::i32) {
     const Tensor& bias = node.contents(kBias);
@@ -78,19 +81,26 @@ double integer_speed(const Kernels& kernels, size_t channels) {
 Requantization::Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels)
     : padded(ceil_div(outputs / groups, kPair * kernels.lanes) * kPair * kernels.lanes),
       bias(groups * padded, 0),
-      multiplier(groups * padded, 0),
       low(0),
       high(0),
       zero_point(0),
       is_signed(node.output(0).dtype == DType::i8),
-      raw(FactorInputs(node).raw),
+      raw(size_of(node.output(0).dtype) == sizeof(int32_t)),
       lanes(kernels.lanes) {
-  if (raw) return;
-  zero_point = byte_at(node.contents(kYZero), 0);
-  const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
-  const bool relu = Activation::of(node).kind == Activation::Kind::relu;
-  low = static_cast<float>((relu ? std::max(zero_point, lowest) : lowest) - zero_point);
-  high = static_cast<float>(highest - zero_point);
+  if (FactorInputs(node).raw) return;
+  multiplier.assign(groups * padded, 0);
+  const Activation activation = Activation::of(node);
+  const bool relu = activation.kind == Activation::Kind::relu, clip = activation.kind == Activation::Kind::clip;
+  if (raw) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    low = clip ? activation.alpha : relu ? 0 : -kInfinity;
+    high = clip ? activation.beta : kInfinity;
+  } else {
+    zero_point = byte_at(node.contents(kYZero), 0);
+    const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
+    low = static_cast<float>((relu ? std::max(zero_point, lowest) : lowest) - zero_point);
+    high = static_cast<float>(highest - zero_point);
+  }
   const bool has_fractions = node.has_input(kBias) && node.input_dtype(kBias) == DType::f32;
   if (has_fractions) addend.assign(groups * padded, 0);
   for (size_t g = 0, channel = 0; g < groups; ++g)
@@ -105,7 +115,7 @@ Requantization::Requantization(const NodeView& node, size_t outputs, size_t grou
 
 void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums) const noexcept {
   tile.bias = (sums ? sums : bias.data()) + group * padded + vector * lanes;
-  tile.multiplier = multiplier.data() + group * padded + vector * lanes;
+  tile.multiplier = multiplier.empty() ? nullptr : multiplier.data() + group * padded + vector * lanes;
   tile.addend = addend.empty() ? nullptr : addend.data() + group * padded + vector * lanes;
   tile.low = low, tile.high = high;
   tile.zero_point = zero_point;

@@ -12,7 +12,7 @@ namespace minnow::cpu {
 enum QuantizedInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 /// The inputs of a node with its factors and their zero points. ConvInteger and MatMulInteger, whose sums are i32, have other ones.
 struct FactorInputs {
-  bool raw;  // the sums are wanted
+  bool raw;  // the sums are wanted themselves
   size_t x = 0, x_zero = 2, w, w_zero;
   explicit FactorInputs(const NodeView& node)
       : raw(node.op() == "ConvInteger" || node.op() == "MatMulInteger"), w(raw ? 1 : 3), w_zero(raw ? 3 : 5) {}
@@ -28,11 +28,11 @@ struct Requantization {
 
   size_t padded;  // channels of a group in whole tiles
   std::vector<int32_t> bias;
-  std::vector<float> multiplier;
+  std::vector<float> multiplier;  // empty: results are the sums
   std::vector<float> addend;  // of a bias in f32; else empty
   float low, high;
   int32_t zero_point;
-  bool is_signed, raw;
+  bool is_signed, raw;  // raw: results have 32 bits
   size_t lanes;
 };
 

@@ -93,7 +93,7 @@ class QuantizedConvKernel final : public Kernel {
         s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         lanes_(kernels_.lanes),
-        raw_(FactorInputs(context.node()).raw),
+        place_(lanes_ * size_of(context.node().output(0).dtype)),
         requantization_(context.node(), s_.out_channels, s_.groups, kernels_),
         weights_(context.node(), kernels_, s_.out_channels, s_.in_channels / s_.groups, s_.taps(), s_.groups, false, columns_of_tap(),
                  plain_ ? kFewChannels : s_.in_channels / s_.groups) {
@@ -208,7 +208,7 @@ class QuantizedConvKernel final : public Kernel {
                  out_vectors = ceil_div(s_.out_channels / s_.groups, lanes_);
     x.from += (kReadsPlain && plain_ ? image * s_.in_channels : (image * in_vectors + group * in_blocks_) * lanes_) * s_.in_h * s_.in_w;
     copy_window(x, first, rows, window);
-    const size_t place = lanes_ * (raw_ ? sizeof(int32_t) : 1), y_plane = s_.out_h * s_.out_w * place;  // bytes
+    const size_t place = place_, y_plane = s_.out_h * s_.out_w * place;  // bytes
     y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * place;
     const bool flat = s_.taps() == 1;  // the pixels of all rows are contiguous
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
@@ -251,8 +251,7 @@ class QuantizedConvKernel final : public Kernel {
   bool plain_;  // x is
   ConvShape s_;
   const Kernels& kernels_;
-  size_t lanes_;
-  bool raw_;
+  size_t lanes_, place_;  // place: bytes of a vector of results
   Requantization requantization_;
   IntegerWeights weights_;
   size_t in_blocks_ = 0, piece_ = 0, pixel_ = 0;  // vectors of input channels; bytes of one of them, and of a pixel, in the window

@@ -98,7 +98,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
       for (size_t i = all ? 0 : first; i < (all ? conv_.units() : first + rows); ++i) conv_.run(i, arguments, rest);
       IntegerTile t{};
       requantization_.apply(t, 0, plane % vectors_);
-      t.y[0] = context.out<uint8_t>(0) + (plane * s_.out_h + first) * out_row_;
+      t.y[0] = context.out<uint8_t>(0) + (plane * s_.out_h + first) * out_row_ * (requantization_.raw ? sizeof(float) : 1);
       kernels_.integer->requantize(y, rows * s_.out_w, t);
     });
   }
@@ -144,6 +144,7 @@ Estimate estimate_bytes(const NodeView& node, const Device& device) {
   if (!rows.columns || (rows.needs_bytes && !runs(*kernels.integer, IntegerForm::bytes)))
     return unavailable("the machine does not multiply bytes");
   if (const std::string refusal = refusal_of(node, device); !refusal.empty()) return declined("{}", refusal);
+  if (node.output(0).dtype == DType::f32) return declined("the result is f32");
   const ConvShape s = conv_shape(node);
   const auto has_rows = [&] {
     const size_t pieces = Blocks(rows, s).pieces;

@@ -24,11 +24,10 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (node.input_shape(inputs.w).rank() != 2) return declined("B has rank {}, not 2", node.input_shape(inputs.w).rank());
   if (node.output_shape(0).elements() == 0 || node.input_shape(kX).elements() == 0) return declined("a matrix is empty");
   const MatMulGeometry p = MatMulGeometry::of(node);
-  if (!inputs.raw && node.output(0).dtype != DType::u8 && node.output(0).dtype != DType::i8)
-    return declined("the result is {}", node.output(0).dtype);
   if (const std::string refusal = refusal_of_quantized(node, static_cast<size_t>(p.n), static_cast<size_t>(p.k)); !refusal.empty())
     return declined("{}", refusal);
-  const double bytes = static_cast<double>(node.input_shape(kX).elements() + 2 * node.output_shape(0).elements());
+  const double results = static_cast<double>(node.output_shape(0).elements()),
+               bytes = static_cast<double>(node.input_shape(kX).elements()) + results * (1 + static_cast<double>(size_of(node.output(0).dtype)));
   const double speed = 0.7 * integer_speed(*cpu_device(device).kernels, static_cast<size_t>(p.k));
   return Estimate(std::max(device.flop_time(2 * p.multiply_adds(), speed),
                            device.weight_time(static_cast<double>(node.input_shape(inputs.w).elements()))) +
@@ -39,7 +38,7 @@ class QuantizedMatMulKernel final : public Kernel {
  public:
   explicit QuantizedMatMulKernel(PrepareContext& context)
       : kernels_(*cpu_device(context.device()).kernels),
-        place_(FactorInputs(context.node()).raw ? sizeof(int32_t) : 1),
+        place_(size_of(context.node().output(0).dtype)),
         k_(static_cast<size_t>(context.node().input_shape(FactorInputs(context.node()).w)[0])),
         n_(static_cast<size_t>(context.node().input_shape(FactorInputs(context.node()).w)[1])),
         m_(static_cast<size_t>(context.node().input_shape(kX).elements()) / k_),
