@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/integer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernel_support.h"
@@ -14,7 +15,7 @@ class IntegerTest : public EveryIsa {
   static const Kernels& kernels() { return kernels_for(GetParam()); }
 };
 
-// Raw sums of a tile against plain loops: every number of rows, groups of channels that are and are not whole vectors of them.
+// Raw sums of a tile, and f32 made of them, against plain loops: every number of rows, groups of channels that are and are not whole vectors of them.
 void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps, bool x_is_signed) {
   const IntegerKernels& k = *kernels.integer;
   const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = element_bytes(form);
@@ -48,7 +49,10 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
         }
   std::vector<ptrdiff_t> offsets;
   for (size_t tap = 0; tap < taps; ++tap) offsets.push_back(static_cast<ptrdiff_t>(tap * size * row_bytes));
-  std::vector<int32_t> y(size * outputs, -7);
+  std::vector<int32_t> y(size * outputs, -7), reals(size * outputs, -7);
+  std::vector<float> multiplier(outputs), addend(outputs);
+  for (size_t o = 0; o < outputs; ++o)
+    multiplier[o] = 0.001f * static_cast<float>(o + 1), addend[o] = static_cast<float>(o % 5) - 1.75f;
   IntegerTile t{};
   const size_t half = (size + 1) / 2;
   t.x[0] = arranged.data(), t.x[1] = arranged.data() + half * row_bytes;
@@ -62,7 +66,11 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
   t.pixel_stride = static_cast<ptrdiff_t>(outputs * sizeof(int32_t)), t.vector_stride = static_cast<ptrdiff_t>(lanes * sizeof(int32_t));
   t.y[0] = reinterpret_cast<uint8_t*>(y.data()), t.y[1] = reinterpret_cast<uint8_t*>(y.data() + half * outputs);
   t.rows = size;
-  IntegerTiles(k, form).run(t);
+  const IntegerTiles tiles(k, form);
+  tiles.run(t);
+  t.multiplier = multiplier.data(), t.addend = addend.data(), t.low = -3, t.high = 5000;
+  t.y[0] = reinterpret_cast<uint8_t*>(reals.data()), t.y[1] = reinterpret_cast<uint8_t*>(reals.data() + half * outputs);
+  tiles.run(t);
   const int32_t shift = form == IntegerForm::words ? -zero_point : byte_offset(k, x_is_signed);
   for (size_t row = 0; row < size; ++row)
     for (size_t o = 0; o < outputs; ++o) {
@@ -73,6 +81,8 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
           want += ((x_is_signed ? static_cast<int8_t>(value) : value) + shift) * w[(tap * channels + c) * outputs + o];
         }
       ASSERT_EQ(y[row * outputs + o], want) << rows << " rows, " << channels << " channels, row " << row << ", output " << o;
+      const float real = std::clamp((static_cast<float>(want) + addend[o]) * multiplier[o], t.low, t.high);
+      ASSERT_FLOAT_EQ(reinterpret_cast<const float*>(reals.data())[row * outputs + o], real) << rows << " rows, output " << o;
     }
 }
 
