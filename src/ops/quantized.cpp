@@ -253,7 +253,15 @@ Expr dequantized(const NodeView& node, const Exprs& inputs, size_t values, size_
 
 Expr bias_of(const NodeView& node, const Exprs& inputs) {
   if (inputs.size() <= 8 || !inputs[8]) return {};
-  const Expr scale = op("Mul", {flat(node, inputs, 1), node.input_shape(4).elements() == 1 ? flat(node, inputs, 4) : inputs[4]});
+  Expr scale;
+  if (node.is_constant(1) && node.is_constant(4)) {
+    Tensor product = node.contents(4).elements() == 1 ? node.contents(4).reshaped(Shape{}).clone() : node.contents(4).clone();
+    for (float& each : std::span(product.writable().data<float>(), static_cast<size_t>(product.elements())))
+      each *= *node.contents(1).data<float>();
+    scale = inputs[4].builder().constant(product);
+  } else {
+    scale = op("Mul", {flat(node, inputs, 1), node.input_shape(4).elements() == 1 ? flat(node, inputs, 4) : inputs[4]});
+  }
   if (node.input_dtype(8) == DType::f32) return op("Mul", {inputs[8], scale});
   const Expr y = op("DequantizeLinear", {inputs[8], scale}, {{"axis", int64_t{0}}});
   y.value()->type.dtype = DType::f32;
@@ -286,7 +294,8 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs&
   const bool has_bias = inputs.size() > 8 && inputs[8];
   if (has_bias && (by_row || a.rank() < 2 || b.rank() < 2)) return {};
   const Expr left = dequantized(node, inputs, 0, a.rank() < 2 ? 0 : a.rank() - 2), right = dequantized(node, inputs, 3, b.rank() - 1);
-  if (has_real_result(node)) return {builder.op("minnow.FusedMatMul", {left, right, bias_of(node, inputs)}, node.node().attributes)};
+  if (has_real_result(node) && a.rank() == 2 && b.rank() == 2)
+    return {Activation::of(node).apply(builder.op("Gemm", {left, right, bias_of(node, inputs)}))};
   const Expr y = op("MatMul", {left, right});
   return {quantized_again(node, inputs, has_bias ? y + bias_of(node, inputs) : y)};
 }

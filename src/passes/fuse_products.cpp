@@ -13,9 +13,6 @@
 namespace minnow {
 namespace {
 
-bool is_conv(const Node& node) { return node.op() == "Conv" || node.op() == "minnow.FusedConv"; }
-bool is_matmul(const Node& node) { return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "minnow.FusedMatMul"; }
-
 /// A product with the nodes that it has absorbed so far.
 struct Parts {
   std::string_view op;  // of the fused node

@@ -24,6 +24,9 @@ inline Value* other_input(const Node& node, const Value* one) noexcept { return 
 
 /// The definition of a built-in operator, for its traits; null for a custom operator, which has none.
 const Operator* traits_of(const Node& node) noexcept;
+/// A convolution or a matrix product of real numbers, with or without steps that it has taken in.
+inline bool is_conv(const Node& node) { return node.op() == "Conv" || node.op() == "minnow.FusedConv"; }
+inline bool is_matmul(const Node& node) { return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "minnow.FusedMatMul"; }
 /// True if output 0 has the elements of input 0 in their order, in the same shape (Identity) or in another.
 bool keeps_elements(const Node& node) noexcept;
 /// The same for operators that change the shape.

@@ -169,9 +169,15 @@ TEST(QuantizedMatMul, adds_a_bias_and_applies_Relu) {
 
 TEST(QuantizedConv, without_a_scale_the_result_is_f32) {
   // By hand: sums 2 * (3 - 1) + 1 = 5 and -3 * (3 - 1) - 4 = -10, 13 and -22, times 0.5 * 0.25 and 0.5 * 0.5.
-  const std::vector<Tensor> inputs = {tensor(DType::u8, {1, 1, 1, 2}, {3, 7}), Tensor::scalar_f32(0.5),       tensor(DType::u8, {}, {1}),
-                                      tensor(DType::i8, {2, 1, 1, 1}, {2, -3}), tensor(DType::f32, {2}, {0.25, 0.5}), tensor(DType::i8, {2}, {0, 0}),
-                                      Tensor(), Tensor(), tensor(DType::i32, {2}, {1, -4})};
+  const std::vector<Tensor> inputs = {tensor(DType::u8, {1, 1, 1, 2}, {3, 7}),
+                                      Tensor::scalar_f32(0.5),
+                                      tensor(DType::u8, {}, {1}),
+                                      tensor(DType::i8, {2, 1, 1, 1}, {2, -3}),
+                                      tensor(DType::f32, {2}, {0.25, 0.5}),
+                                      tensor(DType::i8, {2}, {0, 0}),
+                                      Tensor(),
+                                      Tensor(),
+                                      tensor(DType::i32, {2}, {1, -4})};
   const std::vector<double> plain = {0.625, 1.625, -2.5, -5.5}, relu = {0.625, 1.625, 0, 0}, clip = {0.625, 1.5, -2.5, -3};
   const auto check = [&](const Attributes& attributes, const std::vector<double>& expected) {
     const Tensor y = run_operator("minnow.QuantizedConv", inputs, attributes)[0];
@@ -191,9 +197,15 @@ TEST(QuantizedConv, without_a_scale_the_result_is_f32) {
 
 TEST(QuantizedMatMul, without_a_scale_the_result_is_f32) {
   // By hand: (1 * 2 + 2 * 3 + 0.5) * 0.5 * 0.25 and (3 * 2 + 4 * 3 + 0.5) * 2 * 0.25, rows having scales of their own; then one for all.
-  std::vector<Tensor> inputs = {tensor(DType::i8, {2, 2}, {1, 2, 3, 4}), tensor(DType::f32, {2}, {0.5, 2}), tensor(DType::i8, {2}, {0, 0}),
-                                tensor(DType::i8, {2, 1}, {2, 3}),       Tensor::scalar_f32(0.25),          tensor(DType::i8, {}, {0}),
-                                Tensor(),                                Tensor(),                          tensor(DType::f32, {1}, {0.5})};
+  std::vector<Tensor> inputs = {tensor(DType::i8, {2, 2}, {1, 2, 3, 4}),
+                                tensor(DType::f32, {2}, {0.5, 2}),
+                                tensor(DType::i8, {2}, {0, 0}),
+                                tensor(DType::i8, {2, 1}, {2, 3}),
+                                Tensor::scalar_f32(0.25),
+                                tensor(DType::i8, {}, {0}),
+                                Tensor(),
+                                Tensor(),
+                                tensor(DType::f32, {1}, {0.5})};
   EXPECT_TRUE(near(run_operator("minnow.QuantizedMatMul", inputs)[0], {2, 1}, {1.0625, 9.25}));
   inputs[1] = Tensor::scalar_f32(0.5), inputs[2] = tensor(DType::i8, {}, {0});
   EXPECT_TRUE(near(run_operator("minnow.QuantizedMatMul", inputs)[0], {2, 1}, {1.0625, 2.3125}));

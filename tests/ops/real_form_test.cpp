@@ -141,8 +141,7 @@ class Layers {
     graph->add_output(*y.expr.value());
     x_ = y;
   }
-  void product(std::string_view op, const Shape& w, int64_t depth, int64_t channels, const Shape& shape, Attributes attributes,
-               bool real) {
+  void product(std::string_view op, const Shape& w, int64_t depth, int64_t channels, const Shape& shape, Attributes attributes, bool real) {
     const bool fused = op != "QLinearConv", per_channel = random(2);
     const DType w_dtype = random(2) ? DType::i8 : DType::u8;
     Value y = next(0.01 * 60 * std::sqrt(static_cast<double>(depth)));
@@ -167,11 +166,11 @@ class Layers {
       bias = b_.constant(values);
     }
     if (fused && random(2)) attributes.set("activation", std::string("Relu"));
-    y.expr = b_.op(op,
-                   {x_.expr, b_.scalar(x_.scale), b_.constant(byte(x_.dtype, x_.zero)), b_.constant(random.bytes(w_dtype, w)),
-                    b_.constant(scale), b_.constant(zero), real ? Expr() : b_.scalar(y.scale),
-                    real ? Expr() : b_.constant(byte(y.dtype, y.zero)), bias},
-                   attributes);
+    y.expr = b_.op(
+        op,
+        {x_.expr, b_.scalar(x_.scale), b_.constant(byte(x_.dtype, x_.zero)), b_.constant(random.bytes(w_dtype, w)), b_.constant(scale),
+         b_.constant(zero), real ? Expr() : b_.scalar(y.scale), real ? Expr() : b_.constant(byte(y.dtype, y.zero)), bias},
+        attributes);
     if (real)
       graph->add_output(*y.expr.value());
     else

@@ -41,8 +41,9 @@ class Network {
     return {b_.wrap(&graph_->add_input("x", ValueType::tensor(dtype, shape))), dtype, 0.02, zero};
   }
 
-  /// `w`: the shape of the weights; they have a scale for each channel.
-  Value conv(const Value& x, const Shape& w, int64_t group, int64_t stride, int64_t zero, bool relu, bool has_bias = true) {
+  /// `w`: the shape of the weights; they have a scale for each channel. real: the result is f32.
+  Value conv(const Value& x, const Shape& w, int64_t group, int64_t stride, int64_t zero, bool relu, bool has_bias = true,
+             bool real = false) {
     const int64_t pad = w[2] / 2;
     Tensor scales(DType::f32, Shape{w[0]}), bias(DType::i32, Shape{w[0]});
     for (int64_t o = 0; o < w[0]; ++o) {
@@ -55,8 +56,8 @@ class Network {
     Value y{{}, x.dtype, x.scale * 0.01 * 50 * std::sqrt(static_cast<double>(w.product(1, 4))), zero};
     y.expr = b_.op("minnow.QuantizedConv",
                    {x.expr, b_.scalar(x.scale), b_.constant(byte(x.dtype, x.zero)), b_.constant(bytes(DType::i8, w)), b_.constant(scales),
-                    b_.constant(Tensor(DType::i8, Shape{w[0]})), b_.scalar(y.scale), b_.constant(byte(x.dtype, zero)),
-                    has_bias ? b_.constant(bias) : Expr()},
+                    b_.constant(Tensor(DType::i8, Shape{w[0]})), real ? Expr() : b_.scalar(y.scale),
+                    real ? Expr() : b_.constant(byte(x.dtype, zero)), has_bias ? b_.constant(bias) : Expr()},
                    attributes);
     return y;
   }
@@ -183,6 +184,36 @@ TEST(RealChains, shapes_that_fill_no_vector_and_values_that_are_read_as_both) {
     network.output(network.moved(c, "Transpose", {{"perm", Ints{0, 2, 3, 1}}}));
     network.output(network.conv(c, {3, 2 * channels, 1, 1}, 1, 1, 0, true));
     check(network, bytes(DType::u8, {2, channels, height, width}), 3, 0, 0);
+  }
+}
+
+// A last layer ends a chain in f32, or multiplies bytes: f32 sums differ in rounding alone.
+TEST(RealChains, a_result_in_f32) {
+  g_seed = 13;
+  for (const bool depthwise : {true, false}) {
+    Network network;
+    const auto x = network.input({1, 16, 40, 40}, DType::u8, 120);
+    const auto a = network.conv(x, {16, 1, 3, 3}, 16, 1, 123, false);
+    network.output(network.conv(a, depthwise ? Shape{16, 1, 3, 3} : Shape{20, 16, 1, 1}, depthwise ? 16 : 1, 1, 0, true, true, true));
+    const Model model = network.model();
+    const Tensor input = bytes(DType::u8, {1, 16, 40, 40});
+    SessionOptions reference;
+    reference.backends = {"reference"};
+    const std::vector<Tensor> want = Session(model, reference).run({input});
+    for (const cpu::Isa isa : cpu::available_isas()) {
+      SessionOptions options;
+      options.isa = cpu::name_of(isa);
+      options.threads = 1;
+      if (cpu::best_isa(options.isa) != isa) continue;  // MINNOW_ISA excludes it
+      Session session(model, options);
+      const std::vector<Tensor> got = session.run({input});
+      if (depthwise && isa == cpu::Isa::avx2) {
+        EXPECT_EQ(quantized_steps(session.plan_report()), 0);
+      }
+      ASSERT_EQ(got[0].shape(), want[0].shape());
+      for (int64_t i = 0; i < want[0].elements(); ++i)
+        ASSERT_NEAR(got[0].data<float>()[i], want[0].data<float>()[i], 2e-5f * std::abs(want[0].data<float>()[i]) + 1e-5f) << options.isa;
+    }
   }
 }
 

@@ -86,7 +86,8 @@ SchemeCase with_real_result(std::string op, std::vector<Tensor> inputs, const Qu
   if (q.relu)
     attributes.set("activation", std::string("Relu"));
   else if (q.bias)
-    attributes = with(attributes, {{"activation", std::string("Clip")}, {"activation_alpha", -40 * scale}, {"activation_beta", 50 * scale}});
+    attributes =
+        with(attributes, {{"activation", std::string("Clip")}, {"activation_alpha", -40 * scale}, {"activation_beta", 50 * scale}});
   return {std::move(op), inputs, attributes, constants_of(inputs), 1, 1e-6};
 }
 

@@ -15,7 +15,8 @@ class IntegerTest : public EveryIsa {
   static const Kernels& kernels() { return kernels_for(GetParam()); }
 };
 
-// Raw sums of a tile, and f32 made of them, against plain loops: every number of rows, groups of channels that are and are not whole vectors of them.
+// Raw sums of a tile, and f32 made of them, against plain loops: every number of rows, groups of channels that are and are not whole
+// vectors of them.
 void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps, bool x_is_signed) {
   const IntegerKernels& k = *kernels.integer;
   const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = element_bytes(form);
@@ -51,8 +52,7 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
   for (size_t tap = 0; tap < taps; ++tap) offsets.push_back(static_cast<ptrdiff_t>(tap * size * row_bytes));
   std::vector<int32_t> y(size * outputs, -7), reals(size * outputs, -7);
   std::vector<float> multiplier(outputs), addend(outputs);
-  for (size_t o = 0; o < outputs; ++o)
-    multiplier[o] = 0.001f * static_cast<float>(o + 1), addend[o] = static_cast<float>(o % 5) - 1.75f;
+  for (size_t o = 0; o < outputs; ++o) multiplier[o] = 0.001f * static_cast<float>(o + 1), addend[o] = static_cast<float>(o % 5) - 1.75f;
   IntegerTile t{};
   const size_t half = (size + 1) / 2;
   t.x[0] = arranged.data(), t.x[1] = arranged.data() + half * row_bytes;

@@ -83,6 +83,36 @@ TEST_F(OnnxExport, constants_of_few_bits_keep_their_elements) {
   }
 }
 
+TEST_F(OnnxExport, integers_with_a_result_in_f32_become_DequantizeLinear_and_a_layer) {
+  const auto graph = round_trip(R"(graph {
+  input x: u8[1, 2, 1, 2]
+  const sx = f32[] 0.5
+  const zx = u8[] 1
+  const sw = f32[] 0.25
+  const zw = i8[] 0
+  const w = i8[2, 2, 1, 1] [2, -3, 1, 4]
+  const b = i32[2] [1, -4]
+  const m = i8[4, 2] [1, -2, 3, -4, 5, -6, 7, -8]
+  const shape = i64[2] [1, 4]
+  y: f32[1, 2, 1, 2] = minnow.QuantizedConv(x, sx, zx, w, sw, zw, _, _, b) {activation = "Relu"}
+  flat: u8[1, 4] = Reshape(x, shape)
+  z: f32[1, 2] = minnow.QuantizedMatMul(flat, sx, zx, m, sw, zw, _, _, b)
+  output y
+  output z
+})");
+  std::vector<std::string> ops;
+  for (const Node& node : graph->nodes())
+    if (node.op() != "DequantizeLinear" && node.op() != "Reshape") ops.push_back(node.op());
+  EXPECT_THAT(ops, testing::UnorderedElementsAre("Conv", "Relu", "Gemm"));
+  Tensor x(DType::u8, {1, 2, 1, 2});
+  for (int i = 0; i < 4; ++i) x.writable().data<uint8_t>()[i] = static_cast<uint8_t>(3 + 7 * i);
+  const std::vector<Datum> inputs = {Datum(x)};
+  const auto expected = evaluate(OperatorSet::builtin(), *before_, inputs), actual = evaluate(OperatorSet::builtin(), *graph, inputs);
+  for (size_t i = 0; i < 2; ++i)
+    for (int64_t k = 0; k < expected[i].tensor.elements(); ++k)
+      EXPECT_FLOAT_EQ(actual[i].tensor.data<float>()[k], expected[i].tensor.data<float>()[k]) << i << ", " << k;
+}
+
 // In ONNX a name is a value; here graphs within have values of the same name as those outside, and all nodes are called "n".
 TEST_F(OnnxExport, names_that_repeat_are_told_apart) {
   const auto graph = round_trip(R"(graph {

@@ -110,8 +110,8 @@ struct IntegerKernels {
   void (*dequantize)(const ByteSource& source, size_t count, float scale, float* y);
   /// most[i] = max(most[i], x[i step]) of `count` vectors of `lanes` bytes, those of `most` next to each other; step counts vectors.
   void (*maximum)(const uint8_t* x, size_t step, size_t count, bool is_signed, uint8_t* most);
-  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x, or as in a raw tile: `count` vectors; each lane has
-  /// its own bias, addend and multiplier. Uses the fields of `to` that describe the result.
+  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x, or as in a raw tile: `count` vectors; each lane
+  /// has its own bias, addend and multiplier. Uses the fields of `to` that describe the result.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
   /// y = table[x], a table of 256 bytes; y may be x. Null: there is none.
   void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);

@@ -57,7 +57,8 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
   if (inputs.raw) return {};
   if (!is_byte(node.output(0).dtype) && !has_real_result(node)) return format("the dtype of the result is {}", node.output(0).dtype);
   for (size_t i : {kXScale, kWScale, kYScale})
-    if (node.has_input(i) && node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
+    if (node.has_input(i) && node.input_dtype(i) != DType::f32)
+      return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
   for (size_t i = kXScale; i <= kBias; ++i)
     if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
   for (size_t i : {kXScale, kYScale, kYZero})

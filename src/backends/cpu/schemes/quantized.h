@@ -29,7 +29,7 @@ struct Requantization {
   size_t padded;  // channels of a group in whole tiles
   std::vector<int32_t> bias;
   std::vector<float> multiplier;  // empty: results are the sums
-  std::vector<float> addend;  // of a bias in f32; else empty
+  std::vector<float> addend;      // of a bias in f32; else empty
   float low, high;
   int32_t zero_point;
   bool is_signed, raw;  // raw: results have 32 bits

@@ -27,7 +27,8 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (const std::string refusal = refusal_of_quantized(node, static_cast<size_t>(p.n), static_cast<size_t>(p.k)); !refusal.empty())
     return declined("{}", refusal);
   const double results = static_cast<double>(node.output_shape(0).elements()),
-               bytes = static_cast<double>(node.input_shape(kX).elements()) + results * (1 + static_cast<double>(size_of(node.output(0).dtype)));
+               bytes = static_cast<double>(node.input_shape(kX).elements()) +
+                       results * (1 + static_cast<double>(size_of(node.output(0).dtype)));
   const double speed = 0.7 * integer_speed(*cpu_device(device).kernels, static_cast<size_t>(p.k));
   return Estimate(std::max(device.flop_time(2 * p.multiply_adds(), speed),
                            device.weight_time(static_cast<double>(node.input_shape(inputs.w).elements()))) +

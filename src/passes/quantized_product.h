@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution or product of dequantized tensors, as passes find it, and the operator on integers that takes its place.
+#pragma once
+#include "passes/quantization.h"
+
+namespace minnow {
+
+struct QuantizedProduct {
+  Node* product = nullptr;  // Conv, MatMul, Gemm, or fused
+  Quantization x, w;
+  std::optional<Quantization> y;  // empty: the result is f32
+  bool relu = false;              // behind the product
+  bool transposes_w = false;
+  Value *x_values = nullptr, *w_values = nullptr, *bias = nullptr;
+};
+
+bool is_byte(DType dtype);
+
+/// Finds factors and bias of found.product. False, without changes, if integers cannot take their place. The bias is in units of x_scale *
+/// w_scale: its stored integers, else real numbers, rounded once.
+bool take_inputs(Graph& graph, QuantizedProduct& found);
+/// Replaces the result of `last`, which is the product or a node behind it.
+void compute_with_integers(Graph& graph, PassContext& context, QuantizedProduct& found, Node& last);
+
+}  // namespace minnow
