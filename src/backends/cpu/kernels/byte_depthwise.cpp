@@ -60,7 +60,7 @@ MINNOW_DOT HWY_INLINE void tile(const ByteDepthwiseRow& r, V bias, size_t first,
     }
   }
   MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = requantized(sum[n], *r.to, 0);
-  store_rows<N>(sum, r.to->is_signed, y, kLanes);
+  store_rows<N>(sum, Result(*r.to), y, kLanes);
 }
 
 template <int kPieces, int kStride, int N>

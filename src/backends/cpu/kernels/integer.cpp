@@ -63,15 +63,14 @@ HWY_INLINE V total(const V (&sum)[kSums]) {
 
 #include "backends/cpu/kernels/requantize.inc"
 
-// `rows` vectors of sums, `from_stride` bytes apart, in f32. A function of its own, behind the loop over channels, is smaller than one in
+// `rows` vectors of sums, `stride` bytes apart, become f32. A function of its own, behind the loop over channels, is smaller than one in
 // each tile.
-HWY_NOINLINE void make_reals(const uint8_t* from, ptrdiff_t from_stride, size_t rows, const IntegerTile& t, size_t n, uint8_t* y,
-                             ptrdiff_t stride) {
+HWY_NOINLINE void make_reals(uint8_t* y, size_t rows, const IntegerTile& t, size_t n, ptrdiff_t stride) {
   const DF d;
   const auto addend = t.addend ? hn::LoadU(d, t.addend + n * kLanes) : hn::Zero(d), multiplier = hn::LoadU(d, t.multiplier + n * kLanes),
              low = hn::Set(d, t.low), high = hn::Set(d, t.high);
-  for (; rows; --rows, from += from_stride, y += stride) {
-    const auto sum = hn::ConvertTo(d, hn::LoadU(D(), reinterpret_cast<const int32_t*>(from)));
+  for (; rows; --rows, y += stride) {
+    const auto sum = hn::ConvertTo(d, hn::LoadU(D(), reinterpret_cast<const int32_t*>(y)));
     hn::StoreU(hn::Min(high, hn::Max(low, hn::Mul(hn::Add(sum, addend), multiplier))), d, reinterpret_cast<float*>(y));
   }
 }
@@ -85,16 +84,17 @@ HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
     MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(
         sums[r], D(), reinterpret_cast<int32_t*>(r < kHalf ? first + r * t.pixel_stride : second + (r - kHalf) * t.pixel_stride));
     if (!t.multiplier) return;
-    make_reals(first, t.pixel_stride, kHalf, t, n, first, t.pixel_stride);
-    make_reals(second, t.pixel_stride, R - kHalf, t, n, second, t.pixel_stride);
+    make_reals(first, kHalf, t, n, t.pixel_stride);
+    make_reals(second, R - kHalf, t, n, t.pixel_stride);
     return;
   }
   MINNOW_UNROLL for (int r = 0; r < R; ++r) sums[r] = requantized(sums[r], t, n);
+  const Result result(t);
 #if HWY_TARGET == HWY_AVX3
-  if (second == first + kHalf * t.pixel_stride) return store_rows<R>(sums, t.is_signed, first, t.pixel_stride);
+  if (second == first + kHalf * t.pixel_stride) return store_rows<R>(sums, result, first, t.pixel_stride);
 #endif
-  store_rows<kHalf>(sums, t.is_signed, first, t.pixel_stride);
-  if constexpr (R > 1) store_rows<R - kHalf>(sums + kHalf, t.is_signed, second, t.pixel_stride);
+  store_rows<kHalf>(sums, result, first, t.pixel_stride);
+  if constexpr (R > 1) store_rows<R - kHalf>(sums + kHalf, result, second, t.pixel_stride);
 }
 
 // Row r of a run is at base[r / 3] + (r % 3) * stride, which an address can hold.
@@ -189,26 +189,27 @@ MINNOW_AMX void configure_amx(size_t first, size_t second, size_t groups) {
 }
 MINNOW_AMX void release_amx() { _tile_release(); }
 
-// Rows of a run, `sums` with their bias one after the other.
+// Rows of a run, `sums` without their bias one after the other.
 MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const IntegerTile& tile, size_t n, uint8_t* y) {
   const D d;
   const IntegerTile t = tile;  // stays in registers: no result can lie in it
   const ptrdiff_t stride = t.pixel_stride;
+  const V bias = hn::LoadU(d, t.bias + n * kLanes);
+  const auto sum = [&](size_t row) HWY_ATTR { return hn::Add(hn::LoadU(d, sums + row * kLanes), bias); };
   size_t r = 0;
-  if (t.raw && t.multiplier) {
-    make_reals(reinterpret_cast<const uint8_t*>(sums), kVector, rows, tile, n, y, stride);
-    return;
-  }
   if (t.raw) {
-    for (; r < rows; ++r, y += stride) hn::StoreU(hn::LoadU(d, sums + r * kLanes), d, reinterpret_cast<int32_t*>(y));
+    uint8_t* to = y;
+    for (; r < rows; ++r, to += stride) hn::StoreU(sum(r), d, reinterpret_cast<int32_t*>(to));
+    if (t.multiplier) make_reals(y, rows, tile, n, stride);
     return;
   }
+  const Result result(t);
   for (; r + 4 <= rows; r += 4, y += 4 * stride) {
     V four[4];
-    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized(hn::LoadU(d, sums + (r + k) * kLanes), t, n);
-    store_rows<4>(four, t.is_signed, y, stride);
+    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized(sum(r + k), t, n);
+    store_rows<4>(four, result, y, stride);
   }
-  for (; r < rows; ++r, y += stride) store(requantized(hn::LoadU(d, sums + r * kLanes), t, n), t.is_signed, y);
+  for (; r < rows; ++r, y += stride) store(result.one(requantized(sum(r), t, n)), t.is_signed, y);
 }
 
 MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {
@@ -221,12 +222,11 @@ MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {
     t.registers = wanted;
   }
   const bool two = t.vectors > 1;
-  _tile_loadd(0, t.bias, 0);
-  _tile_loadd(2, t.bias, 0);
-  if (two) {
-    _tile_loadd(1, t.bias + kLanes, 0);
-    _tile_loadd(3, t.bias + kLanes, 0);
-  }
+  // Sums without their bias: loading it 16 times took longer than adding it later.
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
   const uint8_t* w = t.w;
   const ptrdiff_t piece = static_cast<ptrdiff_t>(groups) * kGroupBytes;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
@@ -491,7 +491,7 @@ void quantize_by(const float* x, size_t count, float scale, int32_t zero_point, 
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(hn::LoadU(d, x + i + k * kLanes));
-    store_rows<4>(four, is_signed, y + i, kLanes);
+    store_rows<4>(four, Whole{is_signed}, y + i, kLanes);
   }
   for (; i + kLanes <= count; i += kLanes) store(of(hn::LoadU(d, x + i)), is_signed, y + i);
   if (i == count) return;
@@ -547,15 +547,16 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   if (t.raw) {
     for (; i < count; ++i, y += kVector)
       hn::StoreU(hn::Add(hn::NearestInt(hn::LoadU(DF(), x + i * kLanes)), bias), d, reinterpret_cast<int32_t*>(y));
-    if (t.multiplier) make_reals(t.y[0], kVector, count, t, 0, t.y[0], kVector);
+    if (t.multiplier) make_reals(t.y[0], count, t, 0, kVector);
     return;
   }
+  const Result result(t);
   for (; i + 4 <= count; i += 4, x += 4 * kLanes, y += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(x + k * kLanes);
-    store_rows<4>(four, t.is_signed, y, kLanes);
+    store_rows<4>(four, result, y, kLanes);
   }
-  for (; i < count; ++i, x += kLanes, y += kLanes) store(of(x), t.is_signed, y);
+  for (; i < count; ++i, x += kLanes, y += kLanes) store(result.one(of(x)), t.is_signed, y);
 }
 
 #if !MINNOW_SMALL
@@ -646,7 +647,7 @@ void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBle
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(a + i + k * kLanes, b + i + k * kLanes);
-    store_rows<4>(four, is_signed, y + i, kLanes);
+    store_rows<4>(four, Whole{is_signed}, y + i, kLanes);
   }
   for (size_t n; i < count; i += n) {
     uint8_t rest[2][kLanes] = {};

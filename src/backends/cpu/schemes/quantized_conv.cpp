@@ -232,10 +232,13 @@ class QuantizedConvKernel final : public Kernel {
       uint8_t* to = y + pair * kPair * y_plane;
       for (size_t row = 0; row < height;) {
         if (stop.after(width * t.tap_count * t.groups * t.vectors)) return;
-        const bool two = width * 2 <= most && row + 1 < height;  // narrow rows, two at once
+        // Narrow rows, two at once. In the form amx, a last one is computed with the one before it, as TileRows does.
+        if (kHasAmx && weights_.form() == IntegerForm::amx && width * 2 <= most && row > 0 && row + 1 == height) --row;
+        const bool two = width * 2 <= most && row + 1 < height;
         const size_t tiles = two ? 1 : ceil_div(width, most);
         for (size_t i = 0; i < tiles; ++i) {
-          const size_t from = share(width, tiles, i), count = two ? 2 * width : share(width, tiles, i + 1) - from;
+          const TileRows part(weights_.form(), width, tiles, i);
+          const size_t from = part.from, count = two ? 2 * width : part.rows;
           t.x[0] = window + row * in_row + from * in_pixel;
           t.y[0] = to + (row * s_.out_w + from) * place;
           t.x[1] = two ? t.x[0] + in_row : t.x[0] + (count + 1) / 2 * in_pixel;

@@ -106,7 +106,8 @@ class QuantizedMatMulKernel final : public Kernel {
       const size_t y_row = (narrow ? kPair * lanes : n_) * place_;  // bytes
       t.pixel_stride = static_cast<ptrdiff_t>(y_row);
       for (size_t i = 0; i < tiles; ++i) {
-        const size_t from = share(count, tiles, i), height = share(count, tiles, i + 1) - from, half = (height + 1) / 2;
+        const TileRows part(form, count, tiles, i);
+        const size_t from = part.from, height = part.rows, half = (height + 1) / 2;
         uint8_t* to = y + ((first + from) * n_ + column) * place_;
         t.x[0] = rows + from * row;
         t.x[1] = t.x[0] + half * row;
