@@ -15,8 +15,8 @@ class IntegerTest : public EveryIsa {
   static const Kernels& kernels() { return kernels_for(GetParam()); }
 };
 
-// Raw sums of a tile, and f32 made of them, against plain loops: every number of rows, groups of channels that are and are not whole
-// vectors of them.
+// Raw sums of a tile, and f32 and bytes made of them, against plain loops: every number of rows, groups of channels that are and are not
+// whole vectors of them.
 void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps, bool x_is_signed) {
   const IntegerKernels& k = *kernels.integer;
   const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = element_bytes(form);
@@ -71,6 +71,19 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
   t.multiplier = multiplier.data(), t.addend = addend.data(), t.low = -3, t.high = 5000;
   t.y[0] = reinterpret_cast<uint8_t*>(reals.data()), t.y[1] = reinterpret_cast<uint8_t*>(reals.data() + half * outputs);
   tiles.run(t);
+  // Bytes, from sums of which some exceed 32 bits when they are scaled, with lower bounds inside of the range.
+  std::vector<float> steep = multiplier;
+  for (size_t o = 0; o < outputs; o += 3) steep[o] = 3e5f;
+  std::vector<uint8_t> bytes[2];
+  const int32_t zero_points[] = {20, -100}, lowest[] = {3, -90}, highest[] = {255, 127};
+  for (const bool is_signed : {false, true}) {
+    bytes[is_signed].resize(size * outputs);
+    t.raw = false, t.is_signed = is_signed, t.multiplier = steep.data(), t.zero_point = zero_points[is_signed];
+    t.low = static_cast<float>(lowest[is_signed] - t.zero_point), t.high = static_cast<float>(highest[is_signed] - t.zero_point);
+    t.pixel_stride = static_cast<ptrdiff_t>(outputs), t.vector_stride = static_cast<ptrdiff_t>(lanes);
+    t.y[0] = bytes[is_signed].data(), t.y[1] = t.y[0] + half * outputs;
+    tiles.run(t);
+  }
   const int32_t shift = form == IntegerForm::words ? -zero_point : byte_offset(k, x_is_signed);
   for (size_t row = 0; row < size; ++row)
     for (size_t o = 0; o < outputs; ++o) {
@@ -81,8 +94,15 @@ void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of
           want += ((x_is_signed ? static_cast<int8_t>(value) : value) + shift) * w[(tap * channels + c) * outputs + o];
         }
       ASSERT_EQ(y[row * outputs + o], want) << rows << " rows, " << channels << " channels, row " << row << ", output " << o;
-      const float real = std::clamp((static_cast<float>(want) + addend[o]) * multiplier[o], t.low, t.high);
+      const float real = std::clamp((static_cast<float>(want) + addend[o]) * multiplier[o], -3.0f, 5000.0f);
       ASSERT_FLOAT_EQ(reinterpret_cast<const float*>(reals.data())[row * outputs + o], real) << rows << " rows, output " << o;
+      for (const bool is_signed : {false, true}) {
+        const float scaled = std::nearbyint((static_cast<float>(want) + addend[o]) * steep[o]);
+        const float low = static_cast<float>(lowest[is_signed]), high = static_cast<float>(highest[is_signed]),
+                    expected = std::clamp(scaled + static_cast<float>(zero_points[is_signed]), low, high);
+        const uint8_t byte = bytes[is_signed][row * outputs + o];
+        ASSERT_EQ(is_signed ? int{static_cast<int8_t>(byte)} : int{byte}, static_cast<int>(expected)) << rows << " rows, output " << o;
+      }
     }
 }
 
