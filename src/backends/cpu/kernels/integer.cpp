@@ -189,27 +189,37 @@ MINNOW_AMX void configure_amx(size_t first, size_t second, size_t groups) {
 }
 MINNOW_AMX void release_amx() { _tile_release(); }
 
-// Rows of a run, `sums` without their bias one after the other.
+// Rows of a run, `sums` without their bias one after the other. kAdds: there is an addend, too.
+template <bool kAdds>
+MINNOW_AMX HWY_INLINE void finish_bytes(const int32_t* sums, size_t rows, const IntegerTile& t, size_t n, uint8_t* y) {
+  const D d;
+  const V bias = hn::LoadU(d, t.bias + n * kLanes);
+  const Result result(t);
+  const ptrdiff_t stride = t.pixel_stride;
+  size_t r = 0;
+  for (; r + 4 <= rows; r += 4, y += 4 * stride) {
+    V four[4];
+    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized<kAdds>(hn::Add(hn::LoadU(d, sums + (r + k) * kLanes), bias), t, n);
+    store_rows<4>(four, result, y, stride);
+  }
+  for (; r < rows; ++r, y += stride)
+    store(result.one(requantized<kAdds>(hn::Add(hn::LoadU(d, sums + r * kLanes), bias), t, n)), t.is_signed, y);
+}
 MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const IntegerTile& tile, size_t n, uint8_t* y) {
   const D d;
   const IntegerTile t = tile;  // stays in registers: no result can lie in it
-  const ptrdiff_t stride = t.pixel_stride;
-  const V bias = hn::LoadU(d, t.bias + n * kLanes);
-  const auto sum = [&](size_t row) HWY_ATTR { return hn::Add(hn::LoadU(d, sums + row * kLanes), bias); };
-  size_t r = 0;
   if (t.raw) {
-    uint8_t* to = y;
-    for (; r < rows; ++r, to += stride) hn::StoreU(sum(r), d, reinterpret_cast<int32_t*>(to));
-    if (t.multiplier) make_reals(y, rows, tile, n, stride);
+    const V bias = hn::LoadU(d, t.bias + n * kLanes);
+    for (size_t r = 0; r < rows; ++r)
+      hn::StoreU(hn::Add(hn::LoadU(d, sums + r * kLanes), bias), d,
+                 reinterpret_cast<int32_t*>(y + static_cast<ptrdiff_t>(r) * t.pixel_stride));
+    if (t.multiplier) make_reals(y, rows, tile, n, t.pixel_stride);
     return;
   }
-  const Result result(t);
-  for (; r + 4 <= rows; r += 4, y += 4 * stride) {
-    V four[4];
-    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = requantized(sum(r + k), t, n);
-    store_rows<4>(four, result, y, stride);
-  }
-  for (; r < rows; ++r, y += stride) store(result.one(requantized(sum(r), t, n)), t.is_signed, y);
+  if (t.addend)
+    finish_bytes<true>(sums, rows, t, n, y);
+  else
+    finish_bytes<false>(sums, rows, t, n, y);
 }
 
 MINNOW_AMX HWY_NOINLINE void amx_tile(const IntegerTile& t) {

@@ -223,7 +223,8 @@ class QuantizedConvKernel final : public Kernel {
     t.group_stride = static_cast<ptrdiff_t>(window_rows(rows) * row_);
     t.pixel_stride = static_cast<ptrdiff_t>(place);
     t.vector_stride = static_cast<ptrdiff_t>(y_plane);
-    const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
+    const size_t last = share(weights_.pairs(), chunks_, chunk + 1), tiles = ceil_div(width, most);
+    const TileRows parts(weights_.form(), width, tiles);
     Stop stop;
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
       requantization_.apply(t, group, pair * kPair, biases);
@@ -235,10 +236,8 @@ class QuantizedConvKernel final : public Kernel {
         // Narrow rows, two at once. In the form amx, a last one is computed with the one before it, as TileRows does.
         if (kHasAmx && weights_.form() == IntegerForm::amx && width * 2 <= most && row > 0 && row + 1 == height) --row;
         const bool two = width * 2 <= most && row + 1 < height;
-        const size_t tiles = two ? 1 : ceil_div(width, most);
-        for (size_t i = 0; i < tiles; ++i) {
-          const TileRows part(weights_.form(), width, tiles, i);
-          const size_t from = part.from, count = two ? 2 * width : part.rows;
+        for (size_t i = 0; i < (two ? 1 : tiles); ++i) {
+          const size_t from = parts.begin(i), count = two ? 2 * width : parts.rows(i);
           t.x[0] = window + row * in_row + from * in_pixel;
           t.y[0] = to + (row * s_.out_w + from) * place;
           t.x[1] = two ? t.x[0] + in_row : t.x[0] + (count + 1) / 2 * in_pixel;

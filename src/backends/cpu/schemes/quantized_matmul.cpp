@@ -96,6 +96,7 @@ class QuantizedMatMulKernel final : public Kernel {
     t.group_stride = static_cast<ptrdiff_t>(group);
     t.vector_stride = static_cast<ptrdiff_t>(lanes * place_);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
+    const TileRows parts(form, count, tiles);
     Stop stop;
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
       if (stop.after(count * k_ / 2)) return;
@@ -106,8 +107,7 @@ class QuantizedMatMulKernel final : public Kernel {
       const size_t y_row = (narrow ? kPair * lanes : n_) * place_;  // bytes
       t.pixel_stride = static_cast<ptrdiff_t>(y_row);
       for (size_t i = 0; i < tiles; ++i) {
-        const TileRows part(form, count, tiles, i);
-        const size_t from = part.from, height = part.rows, half = (height + 1) / 2;
+        const size_t from = parts.begin(i), height = parts.rows(i), half = (height + 1) / 2;
         uint8_t* to = y + ((first + from) * n_ + column) * place_;
         t.x[0] = rows + from * row;
         t.x[1] = t.x[0] + half * row;
