@@ -94,7 +94,7 @@ TEST(Quantize, weights_of_16_bits_become_integers) {
   })");
   const Quantized quantized = quantize(model, random_samples({1, 128, 5, 5}, 2));
   for (const LayerReport& layer : quantized.report.layers) EXPECT_EQ(layer.refusal, "");
-  EXPECT_EQ(operators_of(quantized.model)["minnow.QuantizedConv"], 1) << to_text(quantized.model.graph());
+  EXPECT_EQ(operators_of(quantized.model)["minnow.QuantizedConv"], 2) << to_text(quantized.model.graph());
 }
 
 TEST(Quantize, a_file_of_16_bits_does_not_compute_in_them_afterwards) {
@@ -126,6 +126,7 @@ TEST(Quantize, layers_of_a_residual_network_become_integers) {
   // x and the average; the sum is quantized where it is computed. No tensor is quantized twice.
   EXPECT_EQ(counts["QuantizeLinear"], 2);
   EXPECT_EQ(counts["minnow.FusedElementwise"], 1);
+  EXPECT_EQ(counts["minnow.QuantizedMatMul"], 1);  // the last layer, whose result is f32
   for (const Node& node : quantized.model.graph().nodes())
     EXPECT_TRUE((node.op() != "MaxPool" && node.op() != "Concat") || node.output(0)->type.dtype == DType::u8) << node.op();
   ASSERT_EQ(quantized.report.layers.size(), 7u);
@@ -154,8 +155,8 @@ TEST(Quantize, a_layer_with_an_activation_before_a_sum_becomes_integers) {
     output y
   })");
   auto counts = operators_of(quantize(model, random_samples({1, 8, 9, 9})).model);
-  EXPECT_EQ(counts["minnow.QuantizedConv"], 2);
-  EXPECT_EQ(counts["minnow.FusedConv"] + counts["Conv"], 1);  // the last one gives f32
+  EXPECT_EQ(counts["minnow.QuantizedConv"], 3);  // the last one gives f32
+  EXPECT_EQ(counts["minnow.FusedConv"] + counts["Conv"], 0);
   EXPECT_EQ(counts["minnow.FusedElementwise"], 1);
 }
 
@@ -177,7 +178,7 @@ TEST(Quantize, a_residual_with_more_channels_stays_quantized) {
   })");
   const Quantized quantized = quantize(model, random_samples({1, 8, 9, 9}));
   auto counts = operators_of(quantized.model);
-  EXPECT_EQ(counts["minnow.QuantizedConv"], 2) << to_text(quantized.model.graph());
+  EXPECT_EQ(counts["minnow.QuantizedConv"], 3) << to_text(quantized.model.graph());
   for (const Node& node : quantized.model.graph().nodes()) EXPECT_TRUE(node.op() != "Pad" || node.output(0)->type.dtype == DType::u8);
   EXPECT_EQ(counts["Pad"], 1);
   EXPECT_GT(quantized.report.outputs[0].fidelity.sqnr, 25);
