@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/kernels/amx.h"
 #include "backends/cpu/kernels/targets.h"
 #include "base/os.h"
 #include "base/share.h"
@@ -174,17 +175,9 @@ MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
 // AMX: tile registers of 16 rows of 64 bytes. Four of them hold the sums of two runs of pixels and two vectors of outputs, two hold pixels
 // and two weights.
 #define MINNOW_AMX __attribute__((target(HWY_TARGET_STR ",avx512vnni,amx-tile,amx-int8")))
-struct AmxConfiguration {  // as LDTILECFG reads it
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
 MINNOW_AMX void configure_amx(size_t first, size_t second, size_t groups) {
-  AmxConfiguration made;
-  for (size_t i = 0; i < 4; ++i) made.rows[i] = static_cast<uint8_t>(i < 2 ? first : second), made.row_bytes[i] = kVector;
-  for (size_t i = 4; i < 6; ++i)
-    made.rows[i] = static_cast<uint8_t>(i < 5 ? first : second), made.row_bytes[i] = static_cast<uint16_t>(groups * kGroupBytes);
-  for (size_t i = 6; i < 8; ++i) made.rows[i] = static_cast<uint8_t>(groups), made.row_bytes[i] = kVector;
+  const AmxConfiguration made(first, second, groups);
+  static_assert(kGroupBytes == 4);
   _tile_loadconfig(&made);
 }
 MINNOW_AMX void release_amx() { _tile_release(); }
