@@ -92,18 +92,24 @@ void of_rows(const T* const* rows, int64_t count, T* out, int64_t n) {
 }
 
 template <class T, class Op>
-void of_window(T* HWY_RESTRICT in, int64_t step, int64_t taps, T* HWY_RESTRICT out, int64_t n) {
-  if (taps <= 8) return extreme<T, Op>([&](int64_t t) { return in + t * step; }, taps, out, n);
-  // Windows of 2, 4, 8 ..., of which two cover the window.
-  int64_t size = 1;
-  const int64_t all = n + (taps - 1) * step;
-  for (; size * 2 <= taps; size *= 2) {
-    const int64_t ahead = size * step, count = all - (2 * size - 1) * step;
-#pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) in[i] = Op::scalar(in[i], in[i + ahead]);
+void of_window(T* in, int64_t step, int64_t taps, T* HWY_RESTRICT out, int64_t n) {
+  const T* rows[8] = {in};
+  if (taps <= 8) {
+    for (int64_t t = 1; t < taps; ++t) rows[t] = in + t * step;
+    return of_rows<T, Op>(rows, taps, out, n);
   }
-  const T* const other = in + (taps - size) * step;
-  for (int64_t i = 0; i < n; ++i) out[i] = Op::scalar(in[i], other[i]);
+  // Windows of 2, 4, 8 ... elements; two of the last size cover the window.
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), all = n + (taps - 1) * step;
+  int64_t size = 1;
+  for (; size * 2 <= taps; size *= 2) {
+    const T* const ahead = in + size * step;
+    const int64_t count = all - (2 * size - 1) * step;
+    // The last vector may reach beyond `count`: nothing reads the elements there again.
+    for (int64_t i = 0; i < count; i += lanes) hn::StoreU(Op::of(hn::LoadU(d, in + i), hn::LoadU(d, ahead + i)), d, in + i);
+  }
+  rows[1] = in + (taps - size) * step;
+  of_rows<T, Op>(rows, 2, out, n);
 }
 
 template <class T>
