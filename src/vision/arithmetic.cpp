@@ -208,11 +208,11 @@ Tensor binary(std::string_view function, ElementOp op, const Operand& first, con
              [&] { return [&](int64_t y, size_t x, size_t count, void* out) { native(a.at(y, x), b.at(y, x), out, count); }; });
     return elements.finish();
   }
-  if (op == ElementOp::weighted && index == 0 && sides.a.index == 0 && sides.b.index == 0) {  // bytes all
+  if ((op == ElementOp::weighted || op == ElementOp::divide) && index == 0 && sides.a.index == 0 && sides.b.index == 0) {  // bytes all
+    const auto step = op == ElementOp::divide ? arithmetic_loops().divide_u8 : arithmetic_loops().weighted_u8;
     in_tiles(walk.view, mask, static_cast<size_t>(main.width() * main.channels()), [&] {
       return [&](int64_t y, size_t, size_t count, void* out) {
-        arithmetic_loops().weighted_u8(sides.a.image.row<uint8_t>(y), sides.b.image.row<uint8_t>(y), static_cast<uint8_t*>(out), count,
-                                       p.data(), false);
+        step(sides.a.image.row<uint8_t>(y), sides.b.image.row<uint8_t>(y), static_cast<uint8_t*>(out), count, p.data());
       };
     });
     return elements.finish();
@@ -300,16 +300,15 @@ Tensor unary(std::string_view function, UnaryOp op, const ImageView& image, DTyp
   const bool floats = image.dtype() == DType::f32;
   if ((op == UnaryOp::scale || op == UnaryOp::scale_abs) && (image.dtype() == DType::u8 || floats) && dtype == DType::u8) {
     Elements elements(function, output, dtype, image.height(), image.width(), image.channels(), mask, image);
-    const std::array<double, 3> weights{p[0], 0, p[1]};
     const Walk walk({side_of(function, image), {}}, elements.view(), mask);
     const ImageView& rows = walk.sides.a.image;
     in_tiles(walk.view, walk.mask, static_cast<size_t>(rows.width() * rows.channels()), [&] {
       return [&](int64_t y, size_t, size_t count, void* out) {
         auto* const to = static_cast<uint8_t*>(out);
         if (floats)
-          arithmetic_loops().scale_to_u8(rows.row<float>(y), to, count, p.data(), op == UnaryOp::scale_abs);
+          arithmetic_loops().scale_f32_u8(rows.row<float>(y), to, count, p.data(), op == UnaryOp::scale_abs);
         else
-          arithmetic_loops().weighted_u8(rows.row<uint8_t>(y), nullptr, to, count, weights.data(), op == UnaryOp::scale_abs);
+          arithmetic_loops().scale_u8(rows.row<uint8_t>(y), to, count, p.data(), op == UnaryOp::scale_abs);
       };
     });
     return elements.finish();

@@ -25,6 +25,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#include "vision/loops/bytes.inc"
+
 constexpr size_t kBlock = 512;
 
 template <class T, class W>
@@ -59,8 +61,8 @@ void integers(const double* in, int32_t* out, size_t n) {
 }
 
 /// Floats as integers of 8 or 16 bits: beside 1.5 * 2^23, which absorbs the fraction, they are the low bits of the sum. NaN becomes 0.
-template <class T, class Step>
-HWY_INLINE void narrow_after(const float* in, T* out, size_t n, Step step) {
+template <class T>
+void narrow_small(const float* in, T* out, size_t n) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> words;
   const hn::Rebind<T, decltype(d)> small;
@@ -69,7 +71,7 @@ HWY_INLINE void narrow_after(const float* in, T* out, size_t n, Step step) {
              high = hn::Set(d, static_cast<float>(std::numeric_limits<T>::max()));
   const size_t lanes = hn::Lanes(d);
   const auto made = [&](const float* from) HWY_ATTR {
-    const auto x = step(hn::LoadU(d, from)), bounded = hn::IfThenElseZero(hn::Eq(x, x), hn::Min(hn::Max(x, low), high));
+    const auto x = hn::LoadU(d, from), bounded = hn::IfThenElseZero(hn::Eq(x, x), hn::Min(hn::Max(x, low), high));
     return hn::BitCast(small, hn::TruncateTo(bits, hn::BitCast(words, hn::Add(bounded, hn::Set(d, 12582912.0f)))));
   };
   size_t i = 0;
@@ -82,17 +84,52 @@ HWY_INLINE void narrow_after(const float* in, T* out, size_t n, Step step) {
   std::copy(to, to + (n - i), out + i);
 }
 
-template <class T>
-void narrow_small(const float* in, T* out, size_t n) {
-  narrow_after(in, out, n, [](hn::Vec<hn::ScalableTag<float>> x) HWY_ATTR { return x; });
-}
-void scale_to_u8(const float* in, uint8_t* out, size_t n, const double* p, bool absolute) {
+/// out[i] = step(a[i], b[i]) of floats, rounded and within bytes; NaN among a becomes 0. b == nullptr: step() gets a[i] twice.
+template <class T, class Step>
+HWY_INLINE void bytes_of(const T* a, const T* b, uint8_t* out, size_t n, Step step) {
   const hn::ScalableTag<float> d;
-  const auto scale = hn::Set(d, static_cast<float>(p[0])), shift = hn::Set(d, static_cast<float>(p[1]));
-  narrow_after(in, out, n, [&](hn::Vec<hn::ScalableTag<float>> x) HWY_ATTR {
-    const auto scaled = hn::MulAdd(x, scale, shift);
-    return absolute ? hn::Abs(scaled) : scaled;
-  });
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  const hn::RebindToSigned<decltype(d)> integers;
+  using V = hn::Vec<decltype(d)>;
+  const auto load = [&](const T* from) HWY_ATTR {
+    if constexpr (sizeof(T) == 1)
+      return hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, from)));
+    else
+      return hn::LoadU(d, from);
+  };
+  const size_t part = hn::Lanes(d), lanes = 4 * part;
+  const auto vector = [&](const T* x, const T* y, uint8_t* to) HWY_ATTR {
+    store_bytes(to, [&](size_t k) HWY_ATTR {
+      const V first = load(x + k * part);
+      V value = step(first, y ? load(y + k * part) : first);
+      if constexpr (sizeof(T) == 4) value = hn::IfThenElseZero(hn::Eq(value, value), value);
+      return rounded(hn::Max(hn::Min(value, hn::Set(d, 255.0f)), hn::Zero(d)));
+    });
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) vector(a + i, b ? b + i : nullptr, out + i);
+  if (i == n) return;
+  T rest[2][HWY_MAX_BYTES] = {};
+  uint8_t made[HWY_MAX_BYTES];
+  std::copy(a + i, a + n, rest[0]);
+  if (b) std::copy(b + i, b + n, rest[1]);
+  vector(rest[0], b ? rest[1] : nullptr, made);
+  std::copy(made, made + (n - i), out + i);
+}
+
+template <>
+void narrow_small(const float* in, uint8_t* out, size_t n) {
+  using V = hn::Vec<hn::ScalableTag<float>>;
+  bytes_of(in, static_cast<const float*>(nullptr), out, n, [](V x, V) HWY_ATTR { return x; });
+}
+
+template <class T>
+void scaled_bytes(const T* in, uint8_t* out, size_t n, const double* p, bool absolute) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const V scale = hn::Set(d, static_cast<float>(p[0])), shift = hn::Set(d, static_cast<float>(p[1]));
+  const V sign = hn::Set(d, absolute ? -0.0f : 0.0f);
+  bytes_of(in, static_cast<const T*>(nullptr), out, n, [&](V x, V) HWY_ATTR { return hn::AndNot(sign, hn::MulAdd(x, scale, shift)); });
 }
 
 template <class T, class W>
@@ -188,45 +225,6 @@ HWY_INLINE void vectors(const W* a, const W* b, W* out, size_t n, Step step) {
   std::copy(rest_a, rest_a + (n - i), out + i);
 }
 
-/// 2 to the k, times e to the rest within log(2) / 2 of 0: a polynomial of degree 6 is right to 1e-7.
-void exponential_f32(const float* in, float* out, size_t n) {
-  const hn::ScalableTag<float> d;
-  const hn::RebindToSigned<decltype(d)> integers;
-  using V = hn::Vec<decltype(d)>;
-  const auto of = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
-  // Beyond these bounds the results are infinite or 0.
-  const V high = of(88.72284), low = of(-87.0);
-  vectors(in, in, out, n, [&](V x, V) HWY_ATTR {
-    const V bounded = hn::Max(hn::Min(x, high), low);
-    const V shifted = hn::MulAdd(bounded, of(1.4426950408889634), of(12582912)), k = hn::Sub(shifted, of(12582912));
-    const V r = hn::NegMulAdd(k, of(-2.12194440e-4), hn::NegMulAdd(k, of(0.693359375), bounded)), r2 = hn::Mul(r, r);
-    const V a = hn::MulAdd(of(1.0 / 720), r, of(1.0 / 120)), b = hn::MulAdd(of(1.0 / 24), r, of(1.0 / 6)),
-            c = hn::MulAdd(of(0.5), r, of(1));
-    const V p = hn::MulAdd(hn::MulAdd(a, r2, b), hn::Mul(r2, r), hn::MulAdd(c, r, of(1)));
-    const V made = hn::BitCast(d, hn::Add(hn::BitCast(integers, p), hn::ShiftLeft<23>(hn::BitCast(integers, shifted))));
-    return hn::IfThenElse(hn::Gt(x, high), of(std::numeric_limits<double>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), made));
-  });
-}
-void exponential_f64(const double* in, double* out, size_t n) {
-  const hn::ScalableTag<double> d;
-  using V = hn::Vec<decltype(d)>;
-  const V high = hn::Set(d, 709.782712893384), low = hn::Set(d, -708.0);
-  vectors(in, in, out, n, [&](V x, V) HWY_ATTR {
-    const V bounded = hn::Exp(d, hn::Max(hn::Min(x, high), low));
-    return hn::IfThenElse(hn::Gt(x, high), hn::Set(d, std::numeric_limits<double>::infinity()),
-                          hn::IfThenZeroElse(hn::Lt(x, low), bounded));
-  });
-}
-template <class W>
-void logarithm(const W* in, W* out, size_t n) {
-  const hn::ScalableTag<W> d;
-  using V = hn::Vec<decltype(d)>;
-  vectors(in, in, out, n, [&](V x, V) HWY_ATTR {
-    const V infinity = hn::Set(d, std::numeric_limits<W>::infinity());
-    const V made = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), hn::Log(d, x));
-    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, std::numeric_limits<W>::quiet_NaN()), made);
-  });
-}
 template <class W>
 void magnitude(const W* x, const W* y, W* out, size_t n) {
   const hn::ScalableTag<W> d;
@@ -305,38 +303,19 @@ void multiply_u8(const void* from_a, const void* from_b, void* to, size_t n) {
   }
 }
 
-void weighted_u8(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p, bool absolute) {
+void weighted_u8(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p) {
   const hn::ScalableTag<float> d;
-  const hn::Rebind<uint8_t, decltype(d)> bytes;
-  const hn::RebindToSigned<decltype(d)> integers;
   using V = hn::Vec<decltype(d)>;
   const V alpha = hn::Set(d, static_cast<float>(p[0])), beta = hn::Set(d, static_cast<float>(p[1])),
           gamma = hn::Set(d, static_cast<float>(p[2]));
-  const V most = hn::Set(d, 255.0f);
-  const auto load = [&](const uint8_t* from) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, from))); };
-  const auto made = [&](const uint8_t* x, const uint8_t* y) HWY_ATTR {
-    V value = hn::MulAdd(load(x), alpha, gamma);
-    if (y) value = hn::MulAdd(load(y), beta, value);
-    value = absolute ? hn::Abs(value) : hn::Max(value, hn::Zero(d));
-    return hn::NearestInt(hn::Min(value, most));
-  };
-  // Four vectors of floats become one of bytes.
-  const hn::ScalableTag<uint8_t> whole;
-  const hn::Repartition<uint16_t, decltype(whole)> shorts;
-  const size_t part = hn::Lanes(d), lanes = hn::Lanes(whole);
-  const auto step = [&](const uint8_t* x, const uint8_t* y, uint8_t* to) HWY_ATTR {
-    const auto one = [&](size_t at) HWY_ATTR { return hn::BitCast(shorts, made(x + at, y ? y + at : nullptr)); };
-    const auto low = hn::ConcatEven(shorts, one(part), one(0)), high = hn::ConcatEven(shorts, one(3 * part), one(2 * part));
-    hn::StoreU(hn::ConcatEven(whole, hn::BitCast(whole, high), hn::BitCast(whole, low)), whole, to);
-  };
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) step(a + i, b ? b + i : nullptr, out + i);
-  if (i == n) return;
-  uint8_t rest[3][HWY_MAX_BYTES] = {};
-  std::copy(a + i, a + n, rest[0]);
-  if (b) std::copy(b + i, b + n, rest[1]);
-  step(rest[0], b ? rest[1] : nullptr, rest[2]);
-  std::copy(rest[2], rest[2] + (n - i), out + i);
+  bytes_of(a, b, out, n, [&](V x, V y) HWY_ATTR { return hn::MulAdd(y, beta, hn::MulAdd(x, alpha, gamma)); });
+}
+
+void divide_u8(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const V scale = hn::Set(d, static_cast<float>(p[0]));
+  bytes_of(a, b, out, n, [&](V x, V y) HWY_ATTR { return hn::IfThenElseZero(hn::Ne(y, hn::Zero(d)), hn::Div(hn::Mul(x, scale), y)); });
 }
 
 void bits(BitOp op, const uint8_t* HWY_RESTRICT a, const uint8_t* HWY_RESTRICT b, uint8_t* HWY_RESTRICT out, size_t n) {
@@ -853,10 +832,6 @@ const ArithmeticLoops kArithmeticLoops{
     binary<double>,
     unary<float>,
     unary<double>,
-    exponential_f32,
-    exponential_f64,
-    logarithm<float>,
-    logarithm<double>,
     magnitude<float>,
     magnitude<double>,
     phase_f32,
@@ -869,7 +844,9 @@ const ArithmeticLoops kArithmeticLoops{
      MINNOW_NATIVE(float, (native<float, ElementOp::multiply>)),
      {}},
     weighted_u8,
-    scale_to_u8,
+    divide_u8,
+    scaled_bytes<uint8_t>,
+    scaled_bytes<float>,
     bits,
     compare_u8,
     compare<float>,

@@ -29,10 +29,6 @@ struct ArithmeticLoops {
   void (*binary_f64)(ElementOp op, const double* a, const double* b, double* out, size_t n, const double* p);
   void (*unary_f32)(UnaryOp op, const float* a, float* out, size_t n, const double* p);
   void (*unary_f64)(UnaryOp op, const double* a, double* out, size_t n, const double* p);
-  void (*exp_f32)(const float* in, float* out, size_t n);
-  void (*exp_f64)(const double* in, double* out, size_t n);
-  void (*log_f32)(const float* in, float* out, size_t n);
-  void (*log_f64)(const double* in, double* out, size_t n);
   void (*magnitude_f32)(const float* x, const float* y, float* out, size_t n);
   void (*magnitude_f64)(const double* x, const double* y, double* out, size_t n);
   /// Degrees within [0, 360), times `scale`.
@@ -40,10 +36,12 @@ struct ArithmeticLoops {
   void (*phase_f64)(const double* x, const double* y, double* out, size_t n, double scale);
   // add, subtract, absdiff, minimum and maximum of elements of one dtype; null: through floats.
   void (*native[7][static_cast<size_t>(ElementOp::count)])(const void* a, const void* b, void* out, size_t n);
-  /// For bytes: a * alpha + b * beta + gamma (b == nullptr: without b), or its absolute value.
-  void (*weighted_u8)(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p, bool absolute);
+  /// For bytes: a * p[0] + b * p[1] + p[2]; and a * p[0] / b, 0 where b is 0.
+  void (*weighted_u8)(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p);
+  void (*divide_u8)(const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n, const double* p);
   /// in * p[0] + p[1], or its absolute value, rounded and within bytes.
-  void (*scale_to_u8)(const float* in, uint8_t* out, size_t n, const double* p, bool absolute);
+  void (*scale_u8)(const uint8_t* in, uint8_t* out, size_t n, const double* p, bool absolute);
+  void (*scale_f32_u8)(const float* in, uint8_t* out, size_t n, const double* p, bool absolute);
   void (*bits)(BitOp op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);
   // 255 where the comparison holds. u8, f32 and f64 only.
   void (*compare_u8)(Comparison op, const uint8_t* a, const uint8_t* b, uint8_t* out, size_t n);

@@ -3,6 +3,7 @@
 #include <minnow/vision/arithmetic.h>
 
 #include "vision/elements.h"
+#include "vision/loops/powers.h"
 
 namespace minnow::vision {
 namespace {
@@ -186,9 +187,8 @@ Tensor power(const ImageView& image, double exponent, Output output) try {
   const bool floats = image.dtype() == DType::f32 || image.dtype() == DType::f64;
   if (!whole && !floats) throw Unsupported("pow: exponent {} goes with f32 and f64, not {}", exponent, image.dtype());
   if (!whole && image.dtype() == DType::f32)
-    return mapped<float>(kName, image, image.dtype(), {}, output, [&](const float* in, float* out, size_t n) {
-      for (size_t i = 0; i < n; ++i) out[i] = std::pow(std::abs(in[i]), static_cast<float>(exponent));
-    });
+    return mapped<float>(kName, image, image.dtype(), {}, output,
+                         [&](const float* in, float* out, size_t n) { power_loops().pow_f32(in, out, n, static_cast<float>(exponent)); });
   if (!whole)
     return mapped<double>(kName, image, image.dtype(), {}, output, [&](const double* in, double* out, size_t n) {
       for (size_t i = 0; i < n; ++i) out[i] = std::pow(std::abs(in[i]), exponent);
@@ -208,7 +208,7 @@ Tensor power(const ImageView& image, double exponent, Output output) try {
 Tensor exponential(const ImageView& image, Output output) try {
   check_not_empty("exp", image);
   check_floats("exp", image);
-  const ArithmeticLoops& loops = arithmetic_loops();
+  const PowerLoops& loops = power_loops();
   return image.dtype() == DType::f32 ? mapped<float>("exp", image, DType::f32, {}, output, loops.exp_f32)
                                      : mapped<double>("exp", image, DType::f64, {}, output, loops.exp_f64);
 } catch (...) {
@@ -218,7 +218,7 @@ Tensor exponential(const ImageView& image, Output output) try {
 Tensor logarithm(const ImageView& image, Output output) try {
   check_not_empty("log", image);
   check_floats("log", image);
-  const ArithmeticLoops& loops = arithmetic_loops();
+  const PowerLoops& loops = power_loops();
   return image.dtype() == DType::f32 ? mapped<float>("log", image, DType::f32, {}, output, loops.log_f32)
                                      : mapped<double>("log", image, DType::f64, {}, output, loops.log_f64);
 } catch (...) {
