@@ -23,6 +23,8 @@ namespace {
 
 #include "vision/loops/planes.inc"
 
+#include "vision/loops/bytes.inc"  // behind planes.inc, which names hn
+
 template <class T>
 void reorder(const void* from, void* to, size_t n, const ColorRow& row) {
   const hn::ScalableTag<T> d;
@@ -281,12 +283,19 @@ HWY_NOINLINE void to_floats(const uint8_t* in, float* out, float scale, float lo
     hn::Store(hn::MulAdd(hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, in + i))), of(scale), of(low)), d, out + i);
   });
 }
+/// Calls body(i) for each four vectors of the tile.
+template <class Body>
+HWY_INLINE void in_fours(size_t n, Body body) {
+  const size_t lanes = 4 * hn::Lanes(F());
+  for (size_t i = 0; i < n; i += lanes) body(i);
+}
 HWY_NOINLINE void to_bytes(const float* in, uint8_t* out, float scale, float low, size_t n) {
   const F d;
-  const hn::Rebind<uint8_t, F> bytes;
-  in_planes(n, [&](size_t i) HWY_ATTR {
-    const auto value = hn::Min(hn::Max(hn::MulAdd(hn::Load(d, in + i), of(scale), of(low)), hn::Zero(d)), of(255.0f));
-    hn::StoreU(hn::DemoteTo(bytes, hn::NearestInt(value)), bytes, out + i);
+  in_fours(n, [&](size_t i) HWY_ATTR {
+    store_bytes(out + i, [&](size_t k) HWY_ATTR {
+      const auto value = hn::MulAdd(hn::Load(d, in + i + k * hn::Lanes(d)), of(scale), of(low));
+      return rounded(hn::Min(hn::Max(value, hn::Zero(d)), of(255.0f)));
+    });
   });
 }
 
@@ -305,15 +314,20 @@ struct ToHsvBytes {
     const hn::Rebind<uint8_t, F> bytes;
     const hn::RebindToSigned<F> integers;
     const auto load = [&](const uint8_t* plane) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, plane))); };
-    const auto store = [&](V value, uint8_t* plane) HWY_ATTR { hn::StoreU(hn::DemoteTo(bytes, hn::NearestInt(value)), bytes, plane); };
     const V scale = of(row.hue / 360.0f), range = of(row.hue), zero = hn::Zero(d), one = of(1.0f);
-    in_planes(n, [&](size_t i) HWY_ATTR {
-      const V blue = load(b + i), green = load(g + i), red = load(r + i);
-      const V most = hn::Max(hn::Max(blue, green), red), least = hn::Min(hn::Min(blue, green), red), difference = hn::Sub(most, least);
-      const V hue = hn::Round(hn::Mul(hue_of(blue, green, red, most, hn::Max(difference, one)), scale));
-      store(hn::Min(hn::IfThenElse(hn::Lt(hue, zero), hn::Add(hue, range), hue), of(255.0f)), h + i);
-      store(hn::Div(hn::Mul(difference, of(255.0f)), hn::Max(most, one)), s + i);
-      store(most, v + i);
+    in_fours(n, [&](size_t first) HWY_ATTR {
+      alignas(64) float saturation[4 * HWY_MAX_BYTES / sizeof(float)];
+      store_bytes(h + first, [&](size_t k) HWY_ATTR {
+        const size_t i = first + k * hn::Lanes(d);
+        const V blue = load(b + i), green = load(g + i), red = load(r + i);
+        const V most = hn::Max(hn::Max(blue, green), red), least = hn::Min(hn::Min(blue, green), red), difference = hn::Sub(most, least);
+        hn::Store(hn::Div(hn::Mul(difference, of(255.0f)), hn::Max(most, one)), d, saturation + k * hn::Lanes(d));
+        const V hue = hn::Round(hn::Mul(hue_of(blue, green, red, most, hn::Max(difference, one)), scale));
+        return rounded(hn::Min(hn::IfThenElse(hn::Lt(hue, zero), hn::Add(hue, range), hue), of(255.0f)));
+      });
+      store_bytes(s + first, [&](size_t k) HWY_ATTR { return rounded(hn::Load(d, saturation + k * hn::Lanes(d))); });
+      const hn::ScalableTag<uint8_t> whole;
+      hn::StoreU(hn::Max(hn::Max(hn::LoadU(whole, b + first), hn::LoadU(whole, g + first)), hn::LoadU(whole, r + first)), whole, v + first);
     });
   }
 };
@@ -428,21 +442,47 @@ HWY_INLINE float fused(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-/// The spline at x, in units of its steps.
-HWY_INLINE float spline(const float* HWY_RESTRICT table, float x) {
-  const int step = std::min(std::max(static_cast<int>(x), 0), LabTables::kSteps - 1);
-  const float rest = x - static_cast<float>(step);
-  const float* HWY_RESTRICT at = table + 4 * step;
-  return fused(fused(fused(at[3], rest, at[2]), rest, at[1]), rest, at[0]);
+/// Four elements in each block of 128 bits: from + places[k], and from + places[k + 4] in the second block.
+template <class D>
+HWY_INLINE hn::Vec<D> four_at(D d, const float* from, const int32_t* places) {
+  const hn::FixedTag<float, 4> four;
+  if constexpr (hn::MaxLanes(D()) == 8)
+    return hn::Combine(d, hn::LoadU(four, from + places[4]), hn::LoadU(four, from + places[0]));
+  else
+    return hn::LoadU(d, from + places[0]);
+}
+
+/// The splines at x, in units of their steps: four coefficients for each.
+HWY_INLINE V splines(const float* table, V x) {
+  const F d;
+  const hn::RebindToSigned<F> integers;
+  const auto last = hn::Set(integers, LabTables::kSteps - 1);
+  const auto step = hn::Min(hn::Max(hn::ConvertTo(integers, x), hn::Zero(integers)), last);
+  const V rest = hn::Sub(x, hn::ConvertTo(d, step));
+  alignas(32) int32_t places[8];
+  hn::Store(hn::ShiftLeft<2>(step), integers, places);
+  const hn::Repartition<double, F> pairs;
+  const auto mixed = [&](V a, V b, bool upper)
+                         HWY_ATTR { return hn::BitCast(pairs, upper ? hn::InterleaveUpper(d, a, b) : hn::InterleaveLower(d, a, b)); };
+  const V r0 = four_at(d, table, places), r1 = four_at(d, table, places + 1), r2 = four_at(d, table, places + 2),
+          r3 = four_at(d, table, places + 3);
+  const auto a = mixed(r0, r1, false), b = mixed(r2, r3, false), c = mixed(r0, r1, true), e = mixed(r2, r3, true);
+  V sum = hn::BitCast(d, hn::InterleaveUpper(pairs, c, e));
+  sum = hn::MulAdd(sum, rest, hn::BitCast(d, hn::InterleaveLower(pairs, c, e)));
+  sum = hn::MulAdd(sum, rest, hn::BitCast(d, hn::InterleaveUpper(pairs, a, b)));
+  return hn::MulAdd(sum, rest, hn::BitCast(d, hn::InterleaveLower(pairs, a, b)));
+}
+/// plane = splines(table, plane * scale)
+HWY_NOINLINE void through_splines(const std::vector<float>& table, float scale, Made<float> plane, size_t n) {
+  in_planes(n, [&](size_t i) HWY_ATTR { hn::Store(splines(table.data(), hn::Mul(hn::Load(F(), plane + i), of(scale))), F(), plane + i); });
 }
 
 HWY_NOINLINE void bound(Plane<float> in, Made<float> out, size_t n) {
   in_planes(n, [&](size_t i) HWY_ATTR { hn::Store(unit(hn::Load(F(), in + i)), F(), out + i); });
 }
 
-HWY_NOINLINE void with_gamma(const std::vector<float>& table, Made<float> plane, size_t n) {
-  const float* HWY_RESTRICT coefficients = table.data();
-  for (size_t i = 0; i < n; ++i) plane[i] = spline(coefficients, plane[i] * static_cast<float>(LabTables::kSteps));
+void with_gamma(const std::vector<float>& table, Made<float> plane, size_t n) {
+  through_splines(table, static_cast<float>(LabTables::kSteps), plane, n);
 }
 constexpr float kRootScale = LabTables::kSteps * 2 / 3.0f;
 
@@ -452,6 +492,19 @@ HWY_NOINLINE void linear_colors(Plane<float> b, Plane<float> g, Plane<float> r, 
   bound(r, planes[0], n), bound(g, planes[1], n), bound(b, planes[2], n);
   if (row.linear) return;
   for (float(&plane)[kTile] : planes) with_gamma(row.tables->gamma, plane, n);
+}
+
+/// Colours become x, y and z.
+HWY_NOINLINE void to_xyz(float (&planes)[3][kTile], const float* w, size_t n, const ColorRow& row) {
+  const int first = row.blue == 0 ? 2 : 0, last = 2 - first;
+  const float w0 = w[first], w1 = w[1], w2 = w[last], w3 = w[3 + first], w4 = w[4], w5 = w[3 + last], w6 = w[6 + first], w7 = w[7],
+              w8 = w[6 + last];
+  for (size_t i = 0; i < n; ++i) {
+    const float p = planes[0][i], q = planes[1][i], o = planes[2][i];
+    planes[0][i] = fused(p, w0, fused(q, w1, o * w2));
+    planes[1][i] = fused(p, w3, fused(q, w4, o * w5));
+    planes[2][i] = fused(p, w6, fused(q, w7, o * w8));
+  }
 }
 
 /// Interpolates in a cube of colours; values are within 0 and 2^14.
@@ -503,18 +556,14 @@ struct ToLab {
       }
       return;
     }
-    alignas(64) float planes[3][kTile];
+    alignas(64) float planes[3][kTile], ys[kTile];
     linear_colors(b, g, r, planes, n, row);
-    const float* HWY_RESTRICT root = tables.root.data();
-    const float* w = tables.lab_matrix;
-    const int first = row.blue == 0 ? 2 : 0, last = 2 - first;
-    const float w0 = w[first], w1 = w[1], w2 = w[last], w3 = w[3 + first], w4 = w[4], w5 = w[3 + last], w6 = w[6 + first], w7 = w[7],
-                w8 = w[6 + last];
+    to_xyz(planes, tables.lab_matrix, n, row);
+    std::copy(planes[1], planes[1] + n, ys);
+    for (float(&plane)[kTile] : planes) through_splines(tables.root, kRootScale, plane, n);
     for (size_t i = 0; i < n; ++i) {
-      const float p = planes[0][i], q = planes[1][i], o = planes[2][i];
-      const float x = fused(p, w0, fused(q, w1, o * w2)), y = fused(p, w3, fused(q, w4, o * w5)), z = fused(p, w6, fused(q, w7, o * w8));
-      const float fx = spline(root, x * kRootScale), fy = spline(root, y * kRootScale), fz = spline(root, z * kRootScale);
-      l[i] = y > 0.008856f ? 116.0f * fy - 16.0f : 903.3f * y;
+      const float fx = planes[0][i], fy = planes[1][i], fz = planes[2][i];
+      l[i] = ys[i] > 0.008856f ? 116.0f * fy - 16.0f : 903.3f * ys[i];
       a[i] = 500.0f * (fx - fy);
       bb[i] = 200.0f * (fy - fz);
     }
@@ -547,18 +596,15 @@ struct ToLuv {
   static void run(Plane<float> b, Plane<float> g, Plane<float> r, Made<float> l, Made<float> u, Made<float> v, size_t n,
                   const ColorRow& row) {
     const LabTables& tables = *row.tables;
-    alignas(64) float planes[3][kTile];
+    alignas(64) float planes[3][kTile], roots[kTile];
     linear_colors(b, g, r, planes, n, row);
-    const float* HWY_RESTRICT root = tables.root.data();
-    const float* w = tables.luv_matrix;
-    const int first = row.blue == 0 ? 2 : 0, last = 2 - first;
-    const float w0 = w[first], w1 = w[1], w2 = w[last], w3 = w[3 + first], w4 = w[4], w5 = w[3 + last], w6 = w[6 + first], w7 = w[7],
-                w8 = w[6 + last];
+    to_xyz(planes, tables.luv_matrix, n, row);
+    std::copy(planes[1], planes[1] + n, roots);
+    through_splines(tables.root, kRootScale, roots, n);
     const float un = tables.un, vn = tables.vn;
     for (size_t i = 0; i < n; ++i) {
-      const float p = planes[0][i], q = planes[1][i], o = planes[2][i];
-      const float x = fused(p, w0, fused(q, w1, o * w2)), y = fused(p, w3, fused(q, w4, o * w5)), z = fused(p, w6, fused(q, w7, o * w8));
-      const float lightness = fused(spline(root, y * kRootScale), 116.0f, -16.0f);
+      const float x = planes[0][i], y = planes[1][i], z = planes[2][i];
+      const float lightness = fused(roots[i], 116.0f, -16.0f);
       const float scale = 52.0f / std::max(fused(y, 15.0f, fused(z, 3.0f, x)), kEpsilon);
       l[i] = lightness;
       u[i] = lightness * fused(x, scale, -un);
