@@ -404,17 +404,46 @@ void copy_pixels(const std::byte* from, const int64_t* offsets, int64_t width, i
   }
 }
 
+/// The bytes of a row's pixels for ResizeLoops::pick; blocks == 0: they lie too far apart.
+struct PickedBytes {
+  std::vector<int32_t> begins;
+  std::vector<uint8_t> places;
+  int64_t blocks = 0;
+
+  PickedBytes(const std::vector<int64_t>& columns, int64_t pixel, int64_t row_bytes) {
+    const int64_t n = static_cast<int64_t>(columns.size()) * pixel;
+    if (n < 16 || pixel > 3 || row_bytes > INT32_MAX) return;
+    const auto column = [&](int64_t byte) { return columns[static_cast<size_t>(byte / pixel)] * pixel; };
+    const auto block = [&](int64_t i) { return std::min(i, n - 16); };
+    for (int64_t i = 0; i < n; i += 16) blocks = std::max(blocks, (column(block(i) + 15) + pixel - 1 - column(block(i))) / 16 + 1);
+    if (blocks > 4 || 16 * blocks > row_bytes) blocks = 0;
+    if (blocks == 0) return;
+    for (int64_t i = 0; i < n; i += 16) {
+      const int64_t begin = std::min(column(block(i)), row_bytes - 16 * blocks);
+      begins.push_back(static_cast<int32_t>(begin));
+      for (int64_t byte = block(i); byte < block(i) + 16; ++byte)
+        places.push_back(static_cast<uint8_t>(column(byte) + byte % pixel - begin));
+    }
+  }
+};
+
 void resize_nearest(const ImageView& from, const MutableImageView& to, const std::vector<int64_t>& columns,
                     const std::vector<int64_t>& rows) {
   const int64_t pixel = from.channels() * static_cast<int64_t>(size_of(from.dtype()));
   std::vector<int64_t> offsets;
   for (const int64_t column : columns) offsets.push_back(column * pixel);
+  const PickedBytes picked(columns, pixel, from.row_bytes());
   for_rows(to.height(), 2 * to.width() * std::max<int64_t>(2, from.channels()), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
       auto* const out = to.row<std::byte>(y);
       const int64_t source = rows[static_cast<size_t>(y)];
       if (y > first && source == rows[static_cast<size_t>(y - 1)]) {
         std::memcpy(out, to.row<std::byte>(y - 1), static_cast<size_t>(to.row_bytes()));
+        continue;
+      }
+      if (picked.blocks) {
+        resize_loops().pick(from.row<uint8_t>(source), picked.begins.data(), picked.places.data(), static_cast<size_t>(picked.blocks),
+                            static_cast<size_t>(to.row_bytes()), to.row<uint8_t>(y));
         continue;
       }
       const auto* const in = from.row<std::byte>(source);

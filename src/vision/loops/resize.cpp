@@ -423,6 +423,21 @@ void down32(const float* const* rows, const float* weights, int count, size_t n,
   sum32(rows, weights, static_cast<size_t>(count), n, out);
 }
 
+void pick(const uint8_t* in, const int32_t* begins, const uint8_t* places, size_t blocks, size_t n, uint8_t* HWY_RESTRICT out) {
+  const hn::FixedTag<uint8_t, 16> d;
+  for (size_t i = 0; i < n; i += 16, ++begins, places += 16) {
+    const uint8_t* const from = in + *begins;
+    auto found = hn::Zero(d), place = hn::LoadU(d, places);
+    for (size_t k = 0; k < blocks; ++k) {
+      // Places in other blocks of 16 become 0x80 or more, where the lookup gives 0.
+      const auto here = hn::SaturatedAdd(place, hn::Set(d, uint8_t{0x70}));
+      found = hn::Or(found, hn::TableLookupBytesOr0(hn::LoadU(d, from + 16 * k), here));
+      place = hn::Sub(place, hn::Set(d, uint8_t{16}));
+    }
+    hn::StoreU(found, d, out + (i + 16 <= n ? i : n - 16));
+  }
+}
+
 void spans(const float* HWY_RESTRICT in, const int32_t* first, const int32_t* counts, const float* weights, int64_t pixels,
            int64_t channels, float* HWY_RESTRICT out) {
   if (channels == 3 || channels == 4) {
@@ -467,9 +482,9 @@ void to_of(const float* HWY_RESTRICT in, size_t n, T* HWY_RESTRICT out) {
 
 extern const ResizeLoops kResizeLoops;
 const ResizeLoops kResizeLoops{
-    kLanes16,       kLanes32,        widen,         round, down8, down16,           across16,          halve8,
-    down32,         across32,        sum8,          sum32, spans, from_of<uint8_t>, from_of<uint16_t>, from_of<int16_t>,
-    to_of<uint8_t>, to_of<uint16_t>, to_of<int16_t>};
+    kLanes16,        kLanes32,      widen, round, down8, down16,           across16,          halve8,           down32,
+    across32,        sum8,          sum32, spans, pick,  from_of<uint8_t>, from_of<uint16_t>, from_of<int16_t>, to_of<uint8_t>,
+    to_of<uint16_t>, to_of<int16_t>};
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

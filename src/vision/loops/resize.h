@@ -49,6 +49,9 @@ struct ResizeLoops {
   /// elements behind. out: room for 4.
   void (*spans)(const float* in, const int32_t* first, const int32_t* counts, const float* weights, int64_t pixels, int64_t channels,
                 float* out);
+  /// 16 bytes of a row at a time, the last 16 ending with it: byte i of a block is in[begin + places[i]]. Each block has a begin and 16
+  /// places, which are below 16 * blocks. n: bytes of the row, 16 or more.
+  void (*pick)(const uint8_t* in, const int32_t* begins, const uint8_t* places, size_t blocks, size_t n, uint8_t* out);
   void (*from8)(const uint8_t* in, size_t n, float* out);
   void (*from_u16)(const uint16_t* in, size_t n, float* out);
   void (*from_i16)(const int16_t* in, size_t n, float* out);
