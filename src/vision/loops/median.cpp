@@ -335,6 +335,18 @@ void along_row(uint32_t* row, uint32_t side, bool backwards, int64_t n) {
     along<false>(row, side, n);
 }
 
+bool alike(const uint8_t* a, const uint8_t* b, const uint8_t* low, const uint8_t* high, int64_t n) {
+  const hn::CappedTag<uint8_t, 32> d;
+  auto beyond = hn::Zero(d);
+  for (int64_t i = 0; i < n; i += static_cast<int64_t>(hn::Lanes(d))) {
+    const auto x = hn::LoadU(d, a + i), y = hn::LoadU(d, b + i);
+    const auto above = hn::SaturatedSub(hn::SaturatedSub(x, y), hn::LoadU(d, high + i));
+    const auto below = hn::SaturatedSub(hn::SaturatedSub(y, x), hn::LoadU(d, low + i));
+    beyond = hn::Or(beyond, hn::Or(above, below));
+  }
+  return hn::AllTrue(d, hn::Eq(beyond, hn::Zero(d)));
+}
+
 void fixed_f32(const uint32_t* HWY_RESTRICT in, float scale, float* HWY_RESTRICT out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(in[i]) * scale;
 }
@@ -406,6 +418,7 @@ const MiscLoops kMiscLoops{
     along_row,
     fixed_f32,
     bilateral,
+    alike,
 };
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE

@@ -56,6 +56,8 @@ struct MiscLoops {
   // center[c][i].
   void (*bilateral)(const BilateralTap* taps, int64_t count, const float* const* center, int64_t channels, float color, float* const* out,
                     int64_t n);
+  /// Whether no byte of a is more than low[i] below b[i] or more than high[i] above it. n: a multiple of 32.
+  bool (*alike)(const uint8_t* a, const uint8_t* b, const uint8_t* low, const uint8_t* high, int64_t n);
 };
 
 const MiscLoops& misc_loops();

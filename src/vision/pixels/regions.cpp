@@ -3,6 +3,7 @@
 #include <minnow/vision/filters.h>
 
 #include "vision/filter.h"
+#include "vision/loops/median.h"
 
 namespace minnow::vision {
 namespace {
@@ -18,14 +19,22 @@ class Fill {
   Fill(const MutableImageView& image, const MutableImageView& mask, Point seed, const Scalar4& lower, const Scalar4& upper,
        const FloodFill& options)
       : image_(image), mask_(mask), options_(options) {
+    alike_.fixed_range = options.fixed_range;
     for (size_t c = 0; c < kChannels; ++c) {
-      first_[c] = image.row<T>(seed.y)[seed.x * kChannels + static_cast<int>(c)];
+      alike_.first[c] = image.row<T>(seed.y)[seed.x * kChannels + static_cast<int>(c)];
       if constexpr (std::is_integral_v<T>) {
-        low_[c] = -static_cast<Wide>(saturate<T>(std::floor(lower[c])));
-        high_[c] = static_cast<Wide>(saturate<T>(std::floor(upper[c])));
+        alike_.low[c] = -static_cast<Wide>(saturate<T>(std::floor(lower[c])));
+        alike_.high[c] = static_cast<Wide>(saturate<T>(std::floor(upper[c])));
       } else {
-        low_[c] = -static_cast<Wide>(lower[c]);
-        high_[c] = static_cast<Wide>(upper[c]);
+        alike_.low[c] = -static_cast<Wide>(lower[c]);
+        alike_.high[c] = static_cast<Wide>(upper[c]);
+      }
+    }
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      for (size_t i = 0; i < kBlockBytes; ++i) {
+        const size_t c = i % kChannels;
+        block_first_[i] = alike_.first[c];
+        block_low_[i] = static_cast<uint8_t>(-alike_.low[c]), block_high_[i] = static_cast<uint8_t>(alike_.high[c]);
       }
     }
   }
@@ -51,15 +60,18 @@ class Fill {
         const T *const row = image_.row<T>(y), *const beside = image_.row<T>(span.y);
         const int last = std::min(span.right + reach, width - 1);
         for (int x = std::max(span.left - reach, 0); x <= last; ++x) {
+          while (x + 8 <= last && none_is_zero(mask + x)) x += 8;
           if (mask[x] || !touches(row, x, beside, span)) continue;
           waiting.push_back(grow(y, x, span));
           x = waiting.back().right + 1;
         }
       }
       if (!options_.mask_only) {
-        T* const row = image_.row<T>(span.y);
-        for (int x = span.left; x <= span.right; ++x)
-          for (int c = 0; c < kChannels; ++c) row[x * kChannels + c] = pixel[c];
+        T* const to = image_.row<T>(span.y) + span.left * kChannels;
+        const size_t bytes = static_cast<size_t>(span.right - span.left + 1) * sizeof(pixel);
+        std::memcpy(to, pixel, sizeof(pixel));
+        for (size_t done = sizeof(pixel); done < bytes; done *= 2)
+          std::memcpy(reinterpret_cast<std::byte*>(to) + done, to, std::min(done, bytes - done));
       }
     }
     return {area, {left, top, right - left + 1, bottom - top + 1}};
@@ -70,25 +82,39 @@ class Fill {
 
   uint8_t* mask_row(int y) const { return mask_.row<uint8_t>(y + 1) + 1; }
 
-  bool alike(const T* a, const T* b) const {
-    if (options_.fixed_range) b = first_;
-    for (size_t c = 0; c < kChannels; ++c) {
-      const Wide difference = static_cast<Wide>(a[c]) - static_cast<Wide>(b[c]);
-      if constexpr (std::is_integral_v<T>) {  // between both ends, as one comparison
-        using Unsigned = std::make_unsigned_t<Wide>;
-        if (static_cast<Unsigned>(difference - low_[c]) > static_cast<Unsigned>(high_[c] - low_[c])) return false;
-      } else if (!(difference >= low_[c] && difference <= high_[c])) {
-        return false;
-      }
-    }
-    return true;
+  static bool none_is_zero(const uint8_t* eight) {
+    uint64_t bytes;
+    std::memcpy(&bytes, eight, sizeof(bytes));
+    return ((bytes - 0x0101010101010101u) & ~bytes & 0x8080808080808080u) == 0;
   }
+
+  /// Which pixels are alike: a copy stays in registers while the mask is written.
+  struct Likeness {
+    T first[kChannels];
+    Wide low[kChannels], high[kChannels];
+    bool fixed_range;
+
+    bool operator()(const T* a, const T* b) const {
+      if (fixed_range) b = first;
+      for (size_t c = 0; c < kChannels; ++c) {
+        const Wide difference = static_cast<Wide>(a[c]) - static_cast<Wide>(b[c]);
+        if constexpr (std::is_integral_v<T>) {  // between both ends, as one comparison
+          using Unsigned = std::make_unsigned_t<Wide>;
+          if (static_cast<Unsigned>(difference - low[c]) > static_cast<Unsigned>(high[c] - low[c])) return false;
+        } else if (!(difference >= low[c] && difference <= high[c])) {
+          return false;
+        }
+      }
+      return true;
+    }
+  };
+
   /// Whether a pixel is like one of a span in the row beside that it touches.
   bool touches(const T* row, int x, const T* beside, const Span& span) const {
     const T* const pixel = row + x * kChannels;
-    if (options_.connectivity == 4) return x >= span.left && x <= span.right && alike(pixel, beside + x * kChannels);
+    if (options_.connectivity == 4) return x >= span.left && x <= span.right && alike_(pixel, beside + x * kChannels);
     for (int u = std::max(x - 1, span.left); u <= std::min(x + 1, span.right); ++u)
-      if (alike(pixel, beside + u * kChannels)) return true;
+      if (alike_(pixel, beside + u * kChannels)) return true;
     return false;
   }
   /// The span around a pixel, marked.
@@ -97,19 +123,42 @@ class Fill {
     uint8_t* const mask = mask_row(y);
     const T *const row = image_.row<T>(y), *const beside = from.y >= 0 ? image_.row<T>(from.y) : nullptr;
     const uint8_t value = options_.mask_value;
+    const Likeness alike = alike_;
     mask[x] = value;
     // The mask's frame ends the row.
     while (!mask[span.left - 1] && alike(row + (span.left - 1) * kChannels, row + span.left * kChannels)) mask[--span.left] = value;
-    while (!mask[span.right + 1] && (alike(row + (span.right + 1) * kChannels, row + span.right * kChannels) ||
-                                     (beside && touches(row, span.right + 1, beside, from))))
+    int next_block = x;
+    while (!mask[span.right + 1]) {
+      const int next = span.right + 1;
+      if (std::is_same_v<T, uint8_t> && next >= next_block && next + kBlock <= image_.width()) {
+        if (block_is_alike(mask + next, row + next * kChannels)) {
+          std::memset(mask + next, value, kBlock);
+          span.right += kBlock;
+          continue;
+        }
+        next_block = next + kBlock;
+      }
+      if (!alike(row + next * kChannels, row + span.right * kChannels) && !(beside && touches(row, next, beside, from))) break;
       mask[++span.right] = value;
+    }
     return span;
   }
 
+  /// Whether the next kBlock pixels are free and each is like the one before.
+  bool block_is_alike(const uint8_t* mask, const T* pixels) const {
+    uint8_t taken = 0;
+    for (int i = 0; i < kBlock; ++i) taken |= mask[i];
+    if (taken) return false;
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(pixels);
+    return misc_loops().alike(bytes, alike_.fixed_range ? block_first_ : bytes - kChannels, block_low_, block_high_, kBlockBytes);
+  }
+
+  static constexpr int kBlockBytes = 96, kBlock = kBlockBytes / kChannels;
+
   const MutableImageView image_, mask_;
   const FloodFill options_;
-  T first_[kChannels];
-  Wide low_[kChannels], high_[kChannels];
+  Likeness alike_;
+  uint8_t block_first_[kBlockBytes], block_low_[kBlockBytes], block_high_[kBlockBytes];  // of bytes: alike_ for a block of pixels
 };
 
 }  // namespace
