@@ -9,13 +9,13 @@
 namespace minnow::vision {
 
 /// A step of Stockham's transform (W. Cochran et al., What is the fast Fourier transform?, 1967): `outer` groups of `radix` inputs, each
-/// `span` elements long and `outer * span` apart. Twiddle (cos, sin) of group p and output k: twiddles[2 * (p * radix + k)]; the same of
-/// radix-th roots of unity: roots[2 * k].
+/// `span` elements long. Group p begins `p * apart` elements behind the first one, its inputs are `outer * apart` apart. Twiddle (cos, sin)
+/// of group p and output k: twiddles[2 * (p * radix + k)]; the same of radix-th roots of unity: roots[2 * k].
 template <class T>
 struct FftStep {
   const T *re, *im;
   T *out_re, *out_im;
-  size_t radix, outer, span;
+  size_t radix, outer, span, apart;
   const T *twiddles, *roots;
 };
 
@@ -25,6 +25,16 @@ struct FftLoops {
   /// a = a * b, or a * conj(b), of n complex numbers.
   void (*multiply32)(float* a_re, float* a_im, const float* b_re, const float* b_im, size_t n, bool conjugate);
   void (*multiply64)(double* a_re, double* a_im, const double* b_re, const double* b_im, size_t n, bool conjugate);
+  /// The spectra of two real pictures a and b, as the parts of one complex picture, become that of their phase correlation: elements x of a
+  /// row and -x of the mirrored row, for 0 <= x < n. Both may be one element.
+  void (*correlate_phases32)(float* re, float* im, float* mirrored_re, float* mirrored_im, size_t n);
+  void (*correlate_phases64)(double* re, double* im, double* mirrored_re, double* mirrored_im, size_t n);
+  /// a = the real part of the first real column's spectrum times (c - i s), b = of the second's: both were the parts of one complex column,
+  /// whose spectrum has the row `re`, `im` and the mirrored row.
+  void (*cosines32)(const float* re, const float* im, const float* mirrored_re, const float* mirrored_im, float c, float s, size_t n,
+                    float* a, float* b);
+  void (*cosines64)(const double* re, const double* im, const double* mirrored_re, const double* mirrored_im, double c, double s, size_t n,
+                    double* a, double* b);
   /// to[x * to_stride + y] = from[y * from_stride + x] of rows y and columns x.
   void (*turn32)(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride);
   void (*turn64)(const double* from, size_t from_stride, size_t rows, size_t columns, double* to, size_t to_stride);
@@ -48,7 +58,9 @@ class Fft {
   /// Elements of `work` for each lane.
   size_t work() const noexcept { return work_; }
   /// In place; not scaled. re, im: [length, lanes].
-  void run(T* re, T* im, size_t lanes, bool inverse, T* work) const;
+  void run(T* re, T* im, size_t lanes, bool inverse, T* work) const { run_from(re, im, lanes, re, im, lanes, inverse, work); }
+  /// The same of elements whose lanes begin `stride` apart.
+  void run_from(const T* from_re, const T* from_im, size_t stride, T* re, T* im, size_t lanes, bool inverse, T* work) const;
 
  private:
   struct Step {

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "base/no_memory.h"
+#include "vision/elements.h"
 #include "vision/fft.h"
 #include "vision/points/points.h"
 
@@ -117,7 +118,6 @@ template <class T>
 void dct_columns(std::vector<T>& plane, size_t n, size_t width, bool inverse) {
   if (n == 1) return;
   const Fft<T> fft(n);
-  std::vector<T> re(n * width), im(n * width);
   const auto place = [&](size_t i) { return i % 2 == 0 ? i / 2 : n - 1 - i / 2; };
   std::vector<T> c(n), s(n);
   for (size_t k = 0; k < n; ++k) {
@@ -126,13 +126,31 @@ void dct_columns(std::vector<T>& plane, size_t n, size_t width, bool inverse) {
   }
   const T first = static_cast<T>(std::sqrt(1. / static_cast<double>(n))), rest = static_cast<T>(std::sqrt(2. / static_cast<double>(n)));
   if (!inverse) {
-    for (size_t i = 0; i < n; ++i) std::copy_n(plane.data() + i * width, width, re.data() + place(i) * width);
-    fft_columns(fft, re.data(), im.data(), width, width, false);
-    for (size_t k = 0; k < n; ++k)
-      for (size_t x = 0; x < width; ++x)
-        plane[k * width + x] = (k == 0 ? first : rest) * (re[k * width + x] * c[k] + im[k * width + x] * s[k]);
+    // Columns of both halves of the plane as the parts of complex ones.
+    const size_t half = (width + 1) / 2, others = width - half;
+    std::vector<T> re(n * half), im(n * half), last(half);
+    for (size_t i = 0; i < n; ++i) {
+      std::copy_n(plane.data() + i * width, half, re.data() + place(i) * half);
+      std::copy_n(plane.data() + i * width + half, others, im.data() + place(i) * half);
+    }
+    fft_columns(fft, re.data(), im.data(), half, half, false);
+    for (size_t k = 0; k < n; ++k) {
+      const size_t row = k * half, mirrored = (k ? n - k : 0) * half;
+      const T scale = k == 0 ? first : rest;
+      const auto cosines = [] {
+        if constexpr (sizeof(T) == 4)
+          return fft_loops().cosines32;
+        else
+          return fft_loops().cosines64;
+      }();
+      T* const to = plane.data() + k * width;
+      cosines(re.data() + row, im.data() + row, re.data() + mirrored, im.data() + mirrored, scale * c[k], scale * s[k], half, to,
+              last.data());
+      std::copy_n(last.data(), others, to + half);
+    }
     return;
   }
+  std::vector<T> re(n * width), im(n * width);
   for (size_t k = 0; k < n; ++k) {
     for (size_t x = 0; x < width; ++x) {
       const T a = plane[k * width + x] / (k == 0 ? first : rest), b = k == 0 ? T(0) : plane[(n - k) * width + x] / rest;
@@ -261,7 +279,7 @@ template <class T>
 Shift shift_between(const ImageView& a, const ImageView& b, const ImageView& window) {
   const size_t height = static_cast<size_t>(fast_size(a.height())), width = static_cast<size_t>(fast_size(a.width()));
   // Both pictures as the parts of complex numbers: one transform.
-  Spectrum<T> s(height, width), c(height, width);
+  Spectrum<T> s(height, width);
   for (int64_t y = 0; y < a.height(); ++y) {
     T* const re = s.re.data() + static_cast<size_t>(y) * width;
     T* const im = s.im.data() + static_cast<size_t>(y) * width;
@@ -272,27 +290,33 @@ Shift shift_between(const ImageView& a, const ImageView& b, const ImageView& win
     for (int64_t x = 0; x < a.width(); ++x) re[x] *= weights[x], im[x] *= weights[x];
   }
   transform(s, false, false);
-  constexpr T kLeast = std::numeric_limits<T>::epsilon();
-  for_rows(static_cast<int64_t>(height), static_cast<int64_t>(8 * width), [&](int64_t first, int64_t last) {
-    for (size_t y = static_cast<size_t>(first); y < static_cast<size_t>(last); ++y) {
+  const auto correlate = [&](size_t element, size_t mirrored, size_t count) {
+    T *const re = s.re.data(), *const im = s.im.data();
+    if constexpr (sizeof(T) == 4)
+      fft_loops().correlate_phases32(re + element, im + element, re + mirrored, im + mirrored, count);
+    else
+      fft_loops().correlate_phases64(re + element, im + element, re + mirrored, im + mirrored, count);
+  };
+  for_rows(static_cast<int64_t>(height / 2 + 1), static_cast<int64_t>(16 * width), [&](int64_t first_row, int64_t last_row) {
+    for (size_t y = static_cast<size_t>(first_row); y < static_cast<size_t>(last_row); ++y) {
       const size_t row = y * width, mirrored = (y ? height - y : 0) * width;
-      for (size_t x = 0; x < width; ++x) {
-        const size_t i = row + x, j = mirrored + (x ? width - x : 0);
-        const T ar = (s.re[i] + s.re[j]) / 2, ai = (s.im[i] - s.im[j]) / 2, br = (s.im[i] + s.im[j]) / 2, bi = (s.re[j] - s.re[i]) / 2;
-        const T pr = ar * br + ai * bi, pi = ai * br - ar * bi, squared = pr * pr + pi * pi,
-                scale = std::sqrt(squared) / (squared + kLeast);
-        c.re[i] = pr * scale, c.im[i] = pi * scale;
-      }
+      correlate(row, mirrored, 1);
+      // A row that is its own mirror: elements of its first half, and the one in the middle.
+      correlate(row + 1, mirrored + width - 1, row == mirrored ? (width - 1) / 2 : width - 1);
+      if (row == mirrored && width % 2 == 0) correlate(row + width / 2, row + width / 2, 1);
     }
   });
-  transform(c, true, false);
+  transform(s, true, false);
   // Around the peak, where shift 0 lies in the middle.
   const size_t my = height / 2, mx = width / 2;
   const auto source = [](size_t i, size_t middle, size_t n) { return i < middle ? i + n - middle : i - middle; };
   size_t py = 0, px = 0;
   T most = -std::numeric_limits<T>::infinity();
   for (size_t y = 0; y < height; ++y) {
-    const T* const row = c.re.data() + source(y, my, height) * width;
+    const T* const row = s.re.data() + source(y, my, height) * width;
+    double least_here = 0, most_here = 0;
+    arithmetic_loops().least_and_most[sizeof(T) == 4 ? kF32 : kF64](row, width, &least_here, &most_here);
+    if (!(most_here > static_cast<double>(most))) continue;
     const auto scan = [&](size_t from, size_t count, size_t to) {
       for (size_t x = 0; x < count; ++x)
         if (row[from + x] > most) most = row[from + x], py = y, px = to + x;
@@ -303,7 +327,7 @@ Shift shift_between(const ImageView& a, const ImageView& b, const ImageView& win
   double sum = 0, cx = 0, cy = 0;
   for (size_t y = py < 2 ? 0 : py - 2; y <= std::min(py + 2, height - 1); ++y) {
     for (size_t x = px < 2 ? 0 : px - 2; x <= std::min(px + 2, width - 1); ++x) {
-      const double value = static_cast<double>(c.re[source(y, my, height) * width + source(x, mx, width)]);
+      const double value = static_cast<double>(s.re[source(y, my, height) * width + source(x, mx, width)]);
       sum += value;
       cx += static_cast<double>(x) * value;
       cy += static_cast<double>(y) * value;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/fft.h"
 
+#include <cfloat>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vision/loops/fft.cpp"
 #include "vision/targets.h"  // before foreach_target.h
@@ -15,9 +17,9 @@ namespace minnow::vision::HWY_NAMESPACE {
 /// Radix 2, 3, 4 and 5 in registers. The twiddles of output 0 are 1.
 template <class T, size_t kRadix>
 HWY_INLINE void small_group(const FftStep<T>& step, size_t p) {
-  const size_t span = step.span, apart = step.outer * span;
-  const T* HWY_RESTRICT re = step.re + p * span;
-  const T* HWY_RESTRICT im = step.im + p * span;
+  const size_t span = step.span, apart = step.outer * step.apart;
+  const T* HWY_RESTRICT re = step.re + p * step.apart;
+  const T* HWY_RESTRICT im = step.im + p * step.apart;
   T* HWY_RESTRICT out_re = step.out_re + p * kRadix * span;
   T* HWY_RESTRICT out_im = step.out_im + p * kRadix * span;
   T wr[kRadix], wi[kRadix];
@@ -78,15 +80,15 @@ HWY_INLINE void small_group(const FftStep<T>& step, size_t p) {
 /// Any radix: sums of products with roots of unity.
 template <class T>
 void any_group(const FftStep<T>& step, size_t p) {
-  const size_t span = step.span, apart = step.outer * span, radix = step.radix;
+  const size_t span = step.span, apart = step.outer * step.apart, radix = step.radix;
   for (size_t k = 0; k < radix; ++k) {
     T* HWY_RESTRICT out_re = step.out_re + (p * radix + k) * span;
     T* HWY_RESTRICT out_im = step.out_im + (p * radix + k) * span;
     const T wr = step.twiddles[2 * (p * radix + k)], wi = step.twiddles[2 * (p * radix + k) + 1];
     for (size_t q = 0; q < span; ++q) out_re[q] = out_im[q] = 0;
     for (size_t j = 0; j < radix; ++j) {
-      const T* HWY_RESTRICT re = step.re + p * span + j * apart;
-      const T* HWY_RESTRICT im = step.im + p * span + j * apart;
+      const T* HWY_RESTRICT re = step.re + p * step.apart + j * apart;
+      const T* HWY_RESTRICT im = step.im + p * step.apart + j * apart;
       const T cr = step.roots[2 * (j * k % radix)], ci = step.roots[2 * (j * k % radix) + 1];
       const T mr = cr * wr - ci * wi, mi = cr * wi + ci * wr;
 #pragma GCC ivdep
@@ -131,6 +133,32 @@ void multiply(T* HWY_RESTRICT ar, T* HWY_RESTRICT ai, const T* HWY_RESTRICT br, 
   }
 }
 
+template <class T>
+void correlate_phases(T* re, T* im, T* mirrored_re, T* mirrored_im, size_t n) {
+  constexpr T kLeast = sizeof(T) == 4 ? T(FLT_EPSILON) : T(DBL_EPSILON);
+  const auto count = static_cast<ptrdiff_t>(n);
+#pragma GCC ivdep
+  for (ptrdiff_t x = 0; x < count; ++x) {
+    const T zr = re[x], zi = im[x], mr = mirrored_re[-x], mi = mirrored_im[-x];
+    const T ar = (zr + mr) / 2, ai = (zi - mi) / 2, br = (zi + mi) / 2, bi = (mr - zr) / 2;
+    const T pr = ar * br + ai * bi, pi = ai * br - ar * bi, squared = pr * pr + pi * pi;
+    const T scale = sizeof(T) == 4 ? T(__builtin_sqrtf(static_cast<float>(squared))) : T(__builtin_sqrt(static_cast<double>(squared)));
+    const T factor = scale / (squared + kLeast);
+    re[x] = pr * factor, im[x] = pi * factor;
+    mirrored_re[-x] = pr * factor, mirrored_im[-x] = -pi * factor;
+  }
+}
+
+template <class T>
+void cosines(const T* HWY_RESTRICT re, const T* HWY_RESTRICT im, const T* HWY_RESTRICT mirrored_re, const T* HWY_RESTRICT mirrored_im, T c,
+             T s, size_t n, T* HWY_RESTRICT a, T* HWY_RESTRICT b) {
+  c /= 2, s /= 2;
+  for (size_t x = 0; x < n; ++x) {
+    a[x] = (re[x] + mirrored_re[x]) * c + (im[x] - mirrored_im[x]) * s;
+    b[x] = (im[x] + mirrored_im[x]) * c + (mirrored_re[x] - re[x]) * s;
+  }
+}
+
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class T>
@@ -167,7 +195,8 @@ void turn64(const double* HWY_RESTRICT from, size_t from_stride, size_t rows, si
 }
 
 extern const FftLoops kFftLoops;
-const FftLoops kFftLoops{run_step<float>, run_step<double>, multiply<float>, multiply<double>, turn32, turn64};
+const FftLoops kFftLoops{run_step<float>,          run_step<double>, multiply<float>, multiply<double>, correlate_phases<float>,
+                         correlate_phases<double>, cosines<float>,   cosines<double>, turn32,           turn64};
 #endif
 }  // namespace minnow::vision::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -81,9 +81,9 @@ Fft<T>::Fft(size_t length) : length_(length), work_(2 * length) {
 }
 
 template <class T>
-void Fft<T>::run(T* re, T* im, size_t lanes, bool inverse, T* work) const {
+void Fft<T>::run_from(const T* from_re, const T* from_im, size_t stride, T* re, T* im, size_t lanes, bool inverse, T* work) const {
   // The inverse is the transform with the parts exchanged.
-  if (inverse) std::swap(re, im);
+  if (inverse) std::swap(re, im), std::swap(from_re, from_im);
   if (inner_) {
     const size_t size = inner_->length();
     T* const a_re = work;
@@ -99,8 +99,10 @@ void Fft<T>::run(T* re, T* im, size_t lanes, bool inverse, T* work) const {
         }
       }
     };
-    std::copy(re, re + length_ * lanes, a_re);
-    std::copy(im, im + length_ * lanes, a_im);
+    for (size_t i = 0; i < length_; ++i) {
+      std::copy_n(from_re + i * stride, lanes, a_re + i * lanes);
+      std::copy_n(from_im + i * stride, lanes, a_im + i * lanes);
+    }
     std::fill(a_re + length_ * lanes, a_re + size * lanes, T(0));
     std::fill(a_im + length_ * lanes, a_im + size * lanes, T(0));
     turn(a_re, a_im, chirp_.data(), chirp_.data() + 1, 2, length_);
@@ -115,15 +117,21 @@ void Fft<T>::run(T* re, T* im, size_t lanes, bool inverse, T* work) const {
     }
     return;
   }
-  T *from_re = re, *from_im = im, *to_re = work, *to_im = work + length_ * lanes;
+  // Each step goes from one place to the other; the last one ends in re and im unless the first one reads there.
+  T *to_re = re, *to_im = im, *other_re = work, *other_im = work + length_ * lanes;
+  if (steps_.size() % 2 == 0 || from_re == re) std::swap(to_re, other_re), std::swap(to_im, other_im);
+  size_t apart = stride;
   for (const Step& s : steps_) {
-    step(FftStep<T>{from_re, from_im, to_re, to_im, s.radix, s.outer, s.span * lanes, s.twiddles.data(), s.roots.data()});
-    std::swap(from_re, to_re);
-    std::swap(from_im, to_im);
+    step(FftStep<T>{from_re, from_im, to_re, to_im, s.radix, s.outer, s.span * lanes, apart, s.twiddles.data(), s.roots.data()});
+    from_re = to_re, from_im = to_im;
+    std::swap(to_re, other_re), std::swap(to_im, other_im);
+    apart = s.span * s.radix * lanes;
   }
-  if (from_re != re) {
-    std::copy(from_re, from_re + length_ * lanes, re);
-    std::copy(from_im, from_im + length_ * lanes, im);
+  if (from_re == re) return;
+  if (!steps_.empty()) stride = lanes;
+  for (size_t i = 0; i < length_; ++i) {
+    std::copy_n(from_re + i * stride, lanes, re + i * lanes);
+    std::copy_n(from_im + i * stride, lanes, im + i * lanes);
   }
 }
 
@@ -136,11 +144,7 @@ void fft_columns(const Fft<T>& fft, T* re, T* im, size_t width, size_t stride, b
       const size_t x = static_cast<size_t>(g) * kLanes, lanes = std::min(kLanes, width - x);
       T* const b_re = block.data();
       T* const b_im = b_re + n * lanes;
-      for (size_t y = 0; y < n; ++y) {
-        std::copy_n(re + y * stride + x, lanes, b_re + y * lanes);
-        std::copy_n(im + y * stride + x, lanes, b_im + y * lanes);
-      }
-      fft.run(b_re, b_im, lanes, inverse, b_im + n * lanes);
+      fft.run_from(re + x, im + x, stride, b_re, b_im, lanes, inverse, b_im + n * lanes);
       for (size_t y = 0; y < n; ++y) {
         std::copy_n(b_re + y * lanes, lanes, re + y * stride + x);
         std::copy_n(b_im + y * lanes, lanes, im + y * stride + x);
