@@ -62,8 +62,9 @@ void exponential_f32(const float* in, float* out, size_t n) {
     const V bounded = hn::Max(hn::Min(x, high), low);
     const V shifted = hn::MulAdd(bounded, number(1.4426950408889634), number(kMagic)), k = hn::Sub(shifted, number(kMagic));
     const V r = hn::NegMulAdd(k, number(-2.12194440e-4), hn::NegMulAdd(k, number(0.693359375), bounded));
-    return hn::IfThenElse(hn::Gt(x, high), number(std::numeric_limits<double>::infinity()),
-                          hn::IfThenZeroElse(hn::Lt(x, low), scaled_exponential(r, shifted)));
+    const V made = hn::IfThenElse(hn::Gt(x, high), number(std::numeric_limits<double>::infinity()),
+                                  hn::IfThenZeroElse(hn::Lt(x, low), scaled_exponential(r, shifted)));
+    return hn::IfThenElse(hn::IsNaN(x), x, made);
   });
 }
 
@@ -73,8 +74,9 @@ void exponential_f64(const double* in, double* out, size_t n) {
   const V64 high = hn::Set(d, 709.782712893384), low = hn::Set(d, -708.0);
   vectors(in, out, n, [&](V64 x) HWY_ATTR {
     const V64 bounded = hn::Exp(d, hn::Max(hn::Min(x, high), low));
-    return hn::IfThenElse(hn::Gt(x, high), hn::Set(d, std::numeric_limits<double>::infinity()),
-                          hn::IfThenZeroElse(hn::Lt(x, low), bounded));
+    const V64 made =
+        hn::IfThenElse(hn::Gt(x, high), hn::Set(d, std::numeric_limits<double>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), bounded));
+    return hn::IfThenElse(hn::IsNaN(x), x, made);
   });
 }
 
@@ -83,7 +85,7 @@ HWY_NOINLINE hn::Vec<hn::ScalableTag<W>> any_logarithm(hn::Vec<hn::ScalableTag<W
   const hn::ScalableTag<W> d;
   const auto infinity = hn::Set(d, std::numeric_limits<W>::infinity());
   auto made = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), hn::Log(d, x));
-  made = hn::IfThenElse(hn::Eq(x, infinity), infinity, made);
+  made = hn::IfThenElse(hn::Or(hn::Eq(x, infinity), hn::IsNaN(x)), x, made);
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, std::numeric_limits<W>::quiet_NaN()), made);
 }
 
