@@ -206,7 +206,8 @@ std::vector<Case> made_cases() {
     all.push_back({op,
                    {positive({1, 1, 6, 6})},
                    {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"strides", std::vector<int64_t>{2, 2}}, {"ceil_mode", int64_t{1}}}});
-    all.push_back({op, {positive({2, 2, 4, 5})}, {{"kernel_shape", std::vector<int64_t>{3, 2}}, {"pads", std::vector<int64_t>{1, 0, 2, 1}}}});
+    all.push_back(
+        {op, {positive({2, 2, 4, 5})}, {{"kernel_shape", std::vector<int64_t>{3, 2}}, {"pads", std::vector<int64_t>{1, 0, 2, 1}}}});
     all.push_back({op, {positive({1, 1, 3, 4, 3})}, {{"kernel_shape", std::vector<int64_t>{2, 3, 2}}}});
   }
   all.push_back(
