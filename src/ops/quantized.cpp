@@ -63,10 +63,6 @@ int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t low
 
 namespace {
 
-/// The result's scale and zero point; a node without them has a result of real numbers.
-constexpr size_t kResultScale = 6, kResultZero = 7;
-bool has_real_result(const NodeView& node) { return !node.has_input(kResultScale); }
-
 void check_result(const NodeView& node) {
   if (node.has_input(kResultScale) != node.has_input(kResultZero))
     node.fail("give y_scale and y_zero_point both, or neither for a result in f32");

@@ -7,6 +7,10 @@ namespace minnow {
 
 inline constexpr DTypes kBytes = one_of({DType::u8, DType::i8});
 
+/// Inputs of the result's scale and zero point, of products that requantize; a node without them has a result of real numbers.
+inline constexpr size_t kResultScale = 6, kResultZero = 7;
+inline bool has_real_result(const NodeView& node) { return !node.has_input(kResultScale); }
+
 /// The shape under which scale or zero point `input` is broadcast to a tensor of shape `to`: one element, or a vector of as many elements
 /// as `to` has along `axis`, or (for products) a tensor that can be broadcast as it is. Throws InvalidModel for other shapes.
 Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t axis);

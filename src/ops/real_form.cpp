@@ -10,6 +10,7 @@
 #include "graph/activation.h"
 #include "graph/quantized_sum.h"
 #include "graph/window.h"
+#include "ops/quantized.h"
 
 namespace minnow {
 namespace {
@@ -61,15 +62,13 @@ Expr fused(GraphBuilder& builder, const Exprs& inputs, F body_of) {
 // Products of weights that are constant. Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias. Without
 // y_scale the result is f32 and stays as it is.
 
-bool has_real_result(const NodeView& node) { return !node.has_input(6); }
-
 size_t channel_axis(const NodeView& node) { return node.op() == "minnow.QuantizedMatMul" ? node.input_shape(3).rank() - 1 : 0; }
 /// The factors of sums, one for each output channel.
 Tensor multipliers(const NodeView& node) {
   const int64_t channels = node.input_shape(3)[channel_axis(node)];
   Tensor result(DType::f32, Shape{channels});
   const Tensor& w = node.contents(4);
-  const float x = *node.contents(1).data<float>(), y = has_real_result(node) ? 1 : *node.contents(6).data<float>();
+  const float x = *node.contents(1).data<float>(), y = has_real_result(node) ? 1 : *node.contents(kResultScale).data<float>();
   for (int64_t i = 0; i < channels; ++i) result.writable().data<float>()[i] = x * w.data<float>()[w.elements() == 1 ? 0 : i] / y;
   return result;
 }

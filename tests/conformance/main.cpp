@@ -224,8 +224,8 @@ int run(const Options& options) {
       const std::string_view precision = precision_of(options.backend);
       if (!precision.empty() && !random)
         rule.kind = Rule::Kind::largest, rule.tolerance = std::max(rule.tolerance, precision == "low" ? kLowTolerance : kTf32Tolerance);
-      if (!precision.empty() && rule.steps)
-        ++rule.steps;  // layers between quantized tensors round their factors, too: the other side of a tie
+      // Layers between quantized tensors round their factors, too: the other side of a tie.
+      if (precision == "low" && rule.steps) ++rule.steps;
       rule.ties = ties;
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);

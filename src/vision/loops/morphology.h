@@ -11,7 +11,8 @@ template <class T>
 struct ExtremeLoops {
   // out[i] = the least (or the largest) of rows[t][i], t < count.
   void (*of_rows)(const T* const* rows, int64_t count, T* out, int64_t n);
-  // The same of `taps` elements that are `step` apart, beginning at i; `in` has n + (taps - 1) * step elements and is overwritten.
+  // The same of `taps` elements that are `step` apart, beginning at i; `in` has n + (taps - 1) * step elements and room
+  // for a vector more, and is overwritten.
   void (*of_window)(T* in, int64_t step, int64_t taps, T* out, int64_t n);
 };
 

@@ -131,12 +131,11 @@ constexpr size_t kRowBytes = 64;
 static_assert(kLanes * sizeof(float) == kRowBytes);
 
 // Adds to the sums in registers: of each tap `blocks` groups of channels, which begin at `offset` of its pixels and at `w` of its weights.
-MINNOW_AMX HWY_INLINE void add_blocks(const Tile& t, const float* const (&runs)[2], size_t blocks, ptrdiff_t offset, const float* w,
-                                      size_t pairs, size_t vectors) {
+MINNOW_AMX HWY_INLINE void add_blocks(const Tile& t, size_t blocks, ptrdiff_t offset, const float* w, size_t pairs, size_t vectors) {
   const size_t row = vectors * kLanes, tap_weights = (t.blocks * kLanes + t.rest) * row;
   const bool two = vectors > 1;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
-    const float *x0 = runs[0] + t.taps[tap] + offset, *x1 = runs[1] + t.taps[tap] + offset, *at = w + tap * tap_weights;
+    const float *x0 = t.x[0] + t.taps[tap] + offset, *x1 = t.x[1] + t.taps[tap] + offset, *at = w + tap * tap_weights;
     for (size_t b = 0; b < blocks; ++b, x0 += t.block_stride, x1 += t.block_stride, at += pairs * row) {
       _tile_loadd(6, at, row * sizeof(float));
       _tile_loadd(4, x0, kRowBytes);
@@ -154,7 +153,6 @@ MINNOW_AMX HWY_INLINE void add_blocks(const Tile& t, const float* const (&runs)[
 
 MINNOW_AMX HWY_NOINLINE void tile(const Tile& t, size_t rows, size_t vectors) {
   const size_t counts[2] = {(rows + 1) / 2, rows / 2};
-  const float* const runs[2] = {t.x[0], t.x[1]};
   alignas(64) float sums[2][2][16 * kLanes];  // [run][vector]
   const auto load = [&]() MINNOW_AMX {
     _tile_loadd(0, sums[0][0], kRowBytes);
@@ -171,14 +169,14 @@ MINNOW_AMX HWY_NOINLINE void tile(const Tile& t, size_t rows, size_t vectors) {
   if (t.blocks) {
     const AmxConfiguration whole(counts[0], counts[1], kLanes);
     _tile_loadconfig(&whole);  // all registers are zero now
-    add_blocks(t, runs, t.blocks, 0, t.w, kLanes, vectors);
+    add_blocks(t, t.blocks, 0, t.w, kLanes, vectors);
     store();
   }
   if (t.rest) {
     const AmxConfiguration some(counts[0], counts[1], t.rest);
     _tile_loadconfig(&some);
     if (t.blocks) load();
-    add_blocks(t, runs, 1, static_cast<ptrdiff_t>(t.blocks) * t.block_stride, t.w + t.blocks * kLanes * vectors * kLanes, t.rest, vectors);
+    add_blocks(t, 1, static_cast<ptrdiff_t>(t.blocks) * t.block_stride, t.w + t.blocks * kLanes * vectors * kLanes, t.rest, vectors);
     store();
   }
   _tile_release();

@@ -31,8 +31,8 @@ const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels&
 
 double speed_of(Factors factors, const Kernels& kernels, bool plain) {
   if (factors == Factors::f32) return 1;
-  return factors == Factors::bf16 ? bf16_speed(*kernels.bf16, plain)
-                                  : 1.8;  // twice the products per instruction, less the cost of sums in f32
+  if (factors == Factors::bf16) return bf16_speed(*kernels.bf16, plain);
+  return 1.8;  // twice the products per instruction, less the cost of sums in f32
 }
 
 std::string_view suffix_of(Factors factors) noexcept {
