@@ -4,7 +4,7 @@
 # options differ from their target's say SKIP_PRECOMPILE_HEADERS: gcc refuses headers that were compiled with other ones. Headers that change
 # often do not belong here: each change compiles the whole target anew.
 function(minnow_precompile target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND MINNOW_SANITIZE)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND (MINNOW_SANITIZE OR MINNOW_SMALL))
     target_precompile_headers(${target} PRIVATE ${ARGN})
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp") # ccache asks for it
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT MINNOW_OPERATORS AND NOT MINNOW_COVERAGE)
