@@ -378,12 +378,12 @@ HWY_INLINE void bilateral_of(const BilateralTap* taps, int64_t count, const floa
     MINNOW_UNROLL
     for (int c = 0; c < kChannels; ++c) middle[c] = hn::LoadU(d, center[c] + i), sums[c] = hn::Zero(d);
     for (int64_t t = 0; t < count; ++t) {
-      V values[kChannels], apart = hn::Zero(d);
+      V values[kChannels];
       MINNOW_UNROLL
-      for (int c = 0; c < kChannels; ++c) {
-        values[c] = hn::LoadU(d, taps[t].from[c] + i);
-        apart = hn::Add(apart, hn::AbsDiff(values[c], middle[c]));
-      }
+      for (int c = 0; c < kChannels; ++c) values[c] = hn::LoadU(d, taps[t].from[c] + i);
+      V apart = hn::Sub(values[0], middle[0]);  // one channel's need not be positive: its square is taken
+      if constexpr (kChannels == 3)
+        apart = hn::Add(hn::Add(hn::Abs(apart), hn::AbsDiff(values[1], middle[1])), hn::AbsDiff(values[2], middle[2]));
       const V weight = power_of_two(d, hn::MulAdd(hn::Mul(apart, apart), factor, hn::Set(d, taps[t].exponent)));
       weights = hn::Add(weights, weight);
       MINNOW_UNROLL

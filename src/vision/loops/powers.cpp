@@ -55,16 +55,21 @@ HWY_INLINE V scaled_exponential(V r, V shifted) {
   return hn::BitCast(d, hn::Add(hn::BitCast(integers, p), hn::ShiftLeft<23>(hn::BitCast(integers, shifted))));
 }
 
-void exponential_f32(const float* in, float* out, size_t n) {
+/// e^x for x within 87 of 0.
+HWY_INLINE V exponential_of(V x) {
+  const V shifted = hn::MulAdd(x, number(1.4426950408889634), number(kMagic)), k = hn::Sub(shifted, number(kMagic));
+  return scaled_exponential(hn::NegMulAdd(k, number(-2.12194440e-4), hn::NegMulAdd(k, number(0.693359375), x)), shifted);
+}
+HWY_NOINLINE V any_exponential(V x) {
   // Beyond these bounds the results are infinite or 0.
   const V high = number(88.72284), low = number(-87.0);
-  vectors(in, out, n, [&](V x) HWY_ATTR {
-    const V bounded = hn::Max(hn::Min(x, high), low);
-    const V shifted = hn::MulAdd(bounded, number(1.4426950408889634), number(kMagic)), k = hn::Sub(shifted, number(kMagic));
-    const V r = hn::NegMulAdd(k, number(-2.12194440e-4), hn::NegMulAdd(k, number(0.693359375), bounded));
-    const V made = hn::IfThenElse(hn::Gt(x, high), number(std::numeric_limits<double>::infinity()),
-                                  hn::IfThenZeroElse(hn::Lt(x, low), scaled_exponential(r, shifted)));
-    return hn::IfThenElse(hn::IsNaN(x), x, made);
+  const V bounded = exponential_of(hn::Max(hn::Min(x, high), low));
+  const V made = hn::IfThenElse(hn::Gt(x, high), number(std::numeric_limits<double>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), bounded));
+  return hn::IfThenElse(hn::IsNaN(x), x, made);
+}
+void exponential_f32(const float* in, float* out, size_t n) {
+  vectors(in, out, n, [](V x) HWY_ATTR {
+    return hn::AllTrue(D(), hn::Le(hn::Abs(x), number(87))) ? exponential_of(x) : any_exponential(x);
   });
 }
 
@@ -93,11 +98,9 @@ HWY_NOINLINE hn::Vec<hn::ScalableTag<W>> any_logarithm(hn::Vec<hn::ScalableTag<W
 HWY_INLINE bool are_plain(V x) {
   const D d;
   const Integers integers;
-  const hn::RebindToUnsigned<D> bits;
-  // As unsigned integers, those below the least normal number wrap to large ones.
-  const auto from_least = hn::Sub(hn::BitCast(integers, x), hn::Set(integers, 0x00800000));
-  constexpr uint32_t kRange = 0x7f800000 - 0x00800000;
-  return hn::AllTrue(bits, hn::Lt(hn::BitCast(bits, from_least), hn::Set(bits, kRange)));
+  // Shifted so that the least normal number is the least integer; the others, and negative ones, come behind infinity.
+  const auto shifted = hn::Add(hn::BitCast(integers, x), hn::Set(integers, 0x7f800000));
+  return hn::AllTrue(integers, hn::Lt(shifted, hn::Set(integers, std::numeric_limits<int32_t>::min() + (0x7f800000 - 0x00800000))));
 }
 
 /// x = m * 2^exponent with m within a factor of sqrt(2) of 1; returns log(m), by the polynomial of Cephes' logf (Moshier). x: plain.

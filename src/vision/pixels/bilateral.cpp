@@ -3,6 +3,7 @@
 #include <minnow/vision/filters.h>
 
 #include "vision/filter.h"
+#include "vision/loops/arithmetic.h"
 #include "vision/loops/median.h"
 
 namespace minnow::vision {
@@ -38,34 +39,30 @@ Tensor bilateral_filter(const ImageView& image, int diameter, double sigma_color
   const int64_t width = image.width(), height = image.height(), channels = image.channels();
   const std::vector<int64_t> columns = border_positions(width, radius, radius, border);
   const int64_t pitch = (width + 2 * radius + 64 + 15) / 16 * 16;
+  const size_t elements = static_cast<size_t>(width * channels);
   const MutableImageView& to = result.view();
+  const ArithmeticLoops& loops = arithmetic_loops();
+  const int type = element_index("bilateralFilter", image.dtype());
   const int64_t cost = 4 * width * channels * static_cast<int64_t>(places.size());
   for_strips(height, cost, std::max<int64_t>(4, 2 * radius), [&](int64_t first, int64_t last) {
     // A ring of rows with their borders, a plane for each channel.
     const int64_t count = std::min<int64_t>(size, last - first + 2 * radius);
     std::vector<float> ring(static_cast<size_t>(count * channels * pitch)), results(static_cast<size_t>(channels * pitch));
+    std::vector<float> mixed(channels > 1 ? static_cast<size_t>(width * channels) : 0);  // a row whose channels are not in planes
     const auto plane = [&](int64_t y, int64_t c) { return ring.data() + (((y - first + radius) % count) * channels + c) * pitch; };
     const auto load = [&](int64_t y) {
       const int64_t from = border_position(y, height, border);
-      for (int64_t c = 0; c < channels; ++c) {
-        float* const out = plane(y, c);
-        if (from < 0) {
-          std::fill(out, out + pitch, 0.0f);
-          continue;
+      if (from < 0) return static_cast<void>(std::fill_n(plane(y, 0), channels * pitch, 0.0f));
+      float* planes[3] = {};
+      for (int64_t c = 0; c < channels; ++c) planes[c] = plane(y, c) + radius;
+      loops.to_f32[type](image.row<uint8_t>(from), channels > 1 ? mixed.data() : planes[0], elements);
+      if (channels > 1) loops.split_f32(mixed.data(), planes, static_cast<int>(channels), static_cast<size_t>(width));
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t x = 0; x < radius; ++x) {
+          const int64_t left = columns[static_cast<size_t>(x)], right = columns[static_cast<size_t>(radius + width + x)];
+          planes[c][x - radius] = left < 0 ? 0.0f : planes[c][left];
+          planes[c][width + x] = right < 0 ? 0.0f : planes[c][right];
         }
-        const auto fill = [&](const auto* row) {
-          for (int64_t x = 0; x < radius; ++x) {
-            const int64_t left = columns[static_cast<size_t>(x)], right = columns[static_cast<size_t>(radius + width + x)];
-            out[x] = left < 0 ? 0.0f : static_cast<float>(row[left * channels + c]);
-            out[radius + width + x] = right < 0 ? 0.0f : static_cast<float>(row[right * channels + c]);
-          }
-          for (int64_t x = 0; x < width; ++x) out[radius + x] = static_cast<float>(row[x * channels + c]);
-        };
-        if (image.dtype() == DType::u8)
-          fill(image.row<uint8_t>(from));
-        else
-          fill(image.row<float>(from));
-      }
     };
     for (int64_t y = first - radius; y < first + radius; ++y) load(y);
     std::vector<BilateralTap> taps(places.size());
@@ -79,12 +76,8 @@ Tensor bilateral_filter(const ImageView& image, int diameter, double sigma_color
         for (int64_t c = 0; c < channels; ++c) taps[t].from[c] = plane(y + places[t].y, c) + radius + places[t].x;
       }
       misc_loops().bilateral(taps.data(), static_cast<int64_t>(taps.size()), center, channels, color, out, width);
-      for (int64_t c = 0; c < channels; ++c) {
-        if (image.dtype() == DType::u8)
-          for (int64_t x = 0; x < width; ++x) to.row<uint8_t>(y)[x * channels + c] = static_cast<uint8_t>(out[c][x] + 0.5f);
-        else
-          for (int64_t x = 0; x < width; ++x) to.row<float>(y)[x * channels + c] = out[c][x];
-      }
+      if (channels > 1) loops.merge_f32(out, mixed.data(), static_cast<int>(channels), static_cast<size_t>(width));
+      loops.from_f32[type](channels > 1 ? mixed.data() : out[0], to.row<uint8_t>(y), elements);
     }
   });
   return result.finish();
