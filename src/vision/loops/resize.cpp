@@ -211,6 +211,15 @@ void across16_pixels(const int16_t* HWY_RESTRICT in, const Across16& table, int6
   const int16_t* w = table.weights.data();
   for (const int64_t first : table.first) {
     const int16_t* const from = in + first * channels;
+    if constexpr (kCount > 2 && kChannels > 2) {  // a pixel is a vector; what it stores beyond its channels, the next one overwrites
+      const hn::CappedTag<int16_t, 4> d;
+      auto sum = hn::MulFixedPoint15(hn::LoadU(d, from), hn::Set(d, w[0]));
+      MINNOW_UNROLL
+      for (int k = 1; k < kCount; ++k) sum = hn::Add(sum, hn::MulFixedPoint15(hn::LoadU(d, from + k * channels), hn::Set(d, w[k])));
+      hn::StoreU(sum, d, out);
+      out += channels, w += kCount;
+      continue;
+    }
     for (int64_t c = 0; c < channels; ++c) {
       if constexpr (kCount == 2) {
         *out++ = static_cast<int16_t>(from[c] + fixed15(from[c + channels] - from[c], w[1]));
@@ -230,6 +239,15 @@ void across32_pixels(const float* HWY_RESTRICT in, const Across32& table, int64_
   const float* w = table.weights.data();
   for (const int64_t first : table.first) {
     const float* const from = in + first * channels;
+    if constexpr (kChannels > 2) {
+      const hn::CappedTag<float, 4> d;
+      auto sum = hn::Mul(hn::LoadU(d, from), hn::Set(d, w[0]));
+      MINNOW_UNROLL
+      for (int k = 1; k < kCount; ++k) sum = hn::MulAdd(hn::LoadU(d, from + k * channels), hn::Set(d, w[k]), sum);
+      hn::StoreU(sum, d, out);
+      out += channels, w += kCount;
+      continue;
+    }
     for (int64_t c = 0; c < channels; ++c) {
       float sum = from[c] * w[0];
       for (int k = 1; k < kCount; ++k) sum += from[c + k * channels] * w[k];
@@ -367,6 +385,7 @@ void across16_of(const int16_t* in, const Across16& table, int64_t channels, int
   if (!table.base.empty()) return across16_steps<kCount>(in, table, channels, out);
   channels == 1   ? across16_pixels<kCount, 1>(in, table, 1, out)
   : channels == 3 ? across16_pixels<kCount, 3>(in, table, 3, out)
+  : channels == 4 ? across16_pixels<kCount, 4>(in, table, 4, out)
                   : across16_pixels<kCount, 0>(in, table, channels, out);
 }
 void across16(const int16_t* in, const Across16& table, int64_t channels, int16_t* out) {
@@ -379,6 +398,7 @@ void across32_of(const float* in, const Across32& table, int64_t channels, float
   if (!table.base.empty()) return across32_steps<kCount>(in, table, channels, out);
   channels == 1   ? across32_pixels<kCount, 1>(in, table, 1, out)
   : channels == 3 ? across32_pixels<kCount, 3>(in, table, 3, out)
+  : channels == 4 ? across32_pixels<kCount, 4>(in, table, 4, out)
                   : across32_pixels<kCount, 0>(in, table, channels, out);
 }
 void across32(const float* in, const Across32& table, int64_t channels, float* out) {

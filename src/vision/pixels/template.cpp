@@ -61,15 +61,17 @@ struct Cut {
   size_t length, results, count;
 };
 
+Cut cut_into(size_t count, size_t results, size_t size) {
+  const size_t block = (results + count - 1) / count;
+  return {static_cast<size_t>(fast_size(static_cast<int64_t>(block + size - 1))), block, count};
+}
 Cut cut_of(size_t results, size_t size) {
   size_t block = std::max<size_t>(static_cast<size_t>(std::lrint(static_cast<double>(size) * 4.5)), size < 256 ? 257 - size : 1);
   block = std::min(block, results);
   size_t length = static_cast<size_t>(fast_size(static_cast<int64_t>(block + size - 1)));
   block = std::min(length - size + 1, results);
   const size_t count = (results + block - 1) / block;
-  block = (results + count - 1) / count;
-  length = static_cast<size_t>(fast_size(static_cast<int64_t>(block + size - 1)));
-  return {length, block, count};
+  return cut_into(count, results, size);
 }
 
 template <class T>
@@ -85,7 +87,9 @@ void multiply(T* a_re, T* a_im, const T* b_re, const T* b_im, size_t n) {
 template <class T>
 void correlate(size_t image_height, size_t image_width, ReadRow<T> read, const Planes<T>& pattern, T* result) {
   const size_t channels = pattern.channels.size(), height = image_height - pattern.height + 1, width = image_width - pattern.width + 1;
-  const Cut across = cut_of(width, pattern.width), down = cut_of(height, pattern.height);
+  const Cut across = cut_of(width, pattern.width);
+  Cut down = cut_of(height, pattern.height);
+  if (across.count * down.count == 1 && height > 1) down = cut_into(2, height, pattern.height);  // blocks go in pairs
   const Fft<T> horizontal(across.length), vertical(down.length);
   const size_t nx = across.length, ny = down.length, groups = (ny + kLanes - 1) / kLanes;
   // Rows are not a power of two apart, else a column's elements would share few places of the cache.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cfloat>
 #include <numbers>
+#include <span>
 
 #include "base/no_memory.h"
 #include "vision/matrix.h"
@@ -89,7 +90,7 @@ template <size_t kSize>
 using Line = std::array<float, 2 * kSize>;
 
 template <size_t kSize>
-Line<kSize> weighted_line(const std::vector<float>& points, const float* weights) {
+Line<kSize> weighted_line(std::span<const float> points, const float* weights) {
   const size_t n = points.size() / kSize;
   if constexpr (kSize == 2) {
     double x = 0, y = 0, xx = 0, yy = 0, xy = 0, w = 0;
@@ -132,7 +133,7 @@ Line<kSize> weighted_line(const std::vector<float>& points, const float* weights
 }
 
 template <size_t kSize>
-double distances(const std::vector<float>& points, const Line<kSize>& line, std::vector<float>& result) {
+double distances(std::span<const float> points, const Line<kSize>& line, std::vector<float>& result) {
   double sum = 0;
   for (size_t i = 0; i < result.size(); ++i) {
     const float* const p = points.data() + kSize * i;
@@ -169,7 +170,7 @@ float weight_of(Distance distance, float d, float c) {
 
 /// The best of 20 lines that start from 10 points and move by weights that their distances give.
 template <size_t kSize>
-Line<kSize> robust_line(const std::vector<float>& points, Distance distance, float parameter, float radius, float angle) {
+Line<kSize> robust_line(std::span<const float> points, Distance distance, float parameter, float radius, float angle) {
   const size_t n = points.size() / kSize;
   if (distance == Distance::l2) return weighted_line<kSize>(points, nullptr);
   if (distance != Distance::l1 && distance != Distance::l12 && distance != Distance::fair && distance != Distance::welsch &&
@@ -283,8 +284,15 @@ Tensor fit_line(const TensorView& array, Distance distance, double parameter, do
       throw InvalidArgument("fitLine: points have two or three coordinates, [n, 2], [n, 1, 2], [n, 3] or [n, 1, 3], not {}{}",
                             array.dtype(), array.shape());
     if (count == 0) throw InvalidArgument("fitLine: there are no points");
-    const std::vector<double> numbers = coordinates_of("fitLine", "points", array, flat ? 2 : 3);
-    const std::vector<float> points(numbers.begin(), numbers.end());
+    std::vector<float> converted;
+    std::span<const float> points;
+    if (array.dtype() == DType::f32) {
+      points = {array.data<float>(), static_cast<size_t>(array.elements())};
+    } else {
+      const std::vector<double> numbers = coordinates_of("fitLine", "points", array, flat ? 2 : 3);
+      converted.assign(numbers.begin(), numbers.end());
+      points = converted;
+    }
     const float p = static_cast<float>(parameter), r = static_cast<float>(radius), a = static_cast<float>(angle);
     Tensor result(DType::f32, {flat ? 4 : 6, 1});
     float* const to = static_cast<float*>(result.writable().data());
