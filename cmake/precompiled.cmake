@@ -4,7 +4,7 @@
 # options differ from their target's say SKIP_PRECOMPILE_HEADERS: gcc refuses headers that were compiled with other ones. Headers that change
 # often do not belong here: each change compiles the whole target anew.
 function(minnow_precompile target)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND MINNOW_SANITIZE)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND (MINNOW_SANITIZE OR MINNOW_SMALL))
     target_precompile_headers(${target} PRIVATE ${ARGN})
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp") # ccache asks for it
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT MINNOW_OPERATORS AND NOT MINNOW_COVERAGE)
@@ -19,3 +19,15 @@ set(MINNOW_STANDARD_HEADERS <algorithm> <cmath> <cstring> <functional> <limits> 
                             <unordered_map> <unordered_set> <utility> <vector>)
 set(MINNOW_GRAPH_HEADERS ${MINNOW_STANDARD_HEADERS} <graph/expr.h> <graph/graph.h> <graph/node_view.h> <base/error.h> <base/format.h>
                          <ops/operator.h>)
+
+# With MINNOW_UNITY, eight files of a target are compiled as one: the templates of its headers are instantiated once for them, which takes
+# most of the time. What files keep to themselves in anonymous namespaces then needs names that their neighbours do not have. Files with
+# options of their own, such as kernels, are compiled alone; so are all files of preset clang, which shows that each includes what it uses.
+function(minnow_unity target)
+  if(MINNOW_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage) # gcc takes all but the outermost file for headers
+    endif()
+  endif()
+endfunction()

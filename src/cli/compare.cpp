@@ -20,7 +20,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string model, other;
   std::vector<std::string> inputs, shapes;
   double tolerance = 1e-4;
@@ -82,7 +82,7 @@ void compare(const Tensor& a, const Tensor& b, Row& row) {
 }
 
 /// Loads the model without optimization unless requested, because optimized models keep few names. A model of two files: "a,b".
-Model load(const std::string& argument, const Arguments& arguments) {
+Model load(const std::string& argument, const CompareArguments& arguments) {
   ConvertOptions options;
   options.operators = arguments.operators.load();
   options.optimize = arguments.optimize ? Optimize::standard : Optimize::none;
@@ -226,7 +226,7 @@ void print(const Row& row) {
 }
 
 /// The exit status.
-int compare_command(const Arguments& arguments) {
+int compare_command(const CompareArguments& arguments) {
   const Model model = load(arguments.model, arguments);
   const bool folder = std::filesystem::is_directory(arguments.other) && !os::file_exists(arguments.other + "/saved_model.pb");
   std::vector<std::string> inputs = arguments.inputs;
@@ -307,7 +307,7 @@ int compare_command(const Arguments& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand(
       "compare", "Compares the tensors of two models, or of a model and a folder, and names the first node that deviates");
   command->add_option("MODEL", arguments->model, "a model of any format (of two files: a,b)")->required()->type_name("");

@@ -11,7 +11,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::vector<std::string> paths;
   std::string optimize = "standard", labels, preprocess, signature, from, weights = "f32";
   std::vector<std::string> shapes, renames, keep_inputs;
@@ -51,7 +51,7 @@ std::vector<std::string> read_labels(const std::string& path) {
   return labels;
 }
 
-void convert_command(const Arguments& arguments) {
+void convert_command(const ConvertArguments& arguments) {
   if (arguments.paths.size() < 2) throw UsageError("convert needs the model's files and, last, the file to write");
   const std::vector<std::string> in(arguments.paths.begin(), arguments.paths.end() - 1);
   const std::string& out = arguments.paths.back();
@@ -131,7 +131,7 @@ void convert_command(const Arguments& arguments) {
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConvertArguments>();
   std::string known;
   for (const std::string& format : formats()) known += (known.empty() ? "" : ", ") + format;
   CLI::App* command = app.add_subcommand(

@@ -11,7 +11,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct InspectArguments {
   std::string model;
   std::vector<std::string> shapes;
   OperatorOptions operators;
@@ -68,7 +68,7 @@ std::string shortened(const std::string& name, size_t width) {
   return name.substr(0, head) + "..." + name.substr(tail);
 }
 
-void inspect_command(const Arguments& arguments) {
+void inspect_command(const InspectArguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators);
   if (arguments.text && !arguments.json) {
     std::cout << to_text(model.graph());
@@ -204,7 +204,7 @@ void inspect_command(const Arguments& arguments) {
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand("inspect", "Shows what a model consists of, and with --plan how it will be computed");
   add_model(*command, arguments->model);
   command->add_flag("--plan", arguments->plan,

@@ -13,7 +13,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct OpsArguments {
   std::string backend = "cpu";
   OperatorOptions operators;
   std::string importer;
@@ -65,7 +65,7 @@ std::string_view gradient_of(const Operator& op) {
 }
 
 // The operators of another format that its importer reads.
-void importer_operators(const Arguments& arguments) {
+void importer_operators(const OpsArguments& arguments) {
   for (const Format& format : import_formats()) {
     if (format.name != arguments.importer) continue;
     if (!format.operators) throw InvalidArgument("the operators of the format {} are Minnow's own: see `minnow ops`", format.name);
@@ -92,7 +92,7 @@ void add_operators(const Graph& graph, std::set<std::string>& names) {
 }
 
 // The operators that models need: those of their nodes, and those that plans substitute for them.
-void used_operators(const Arguments& arguments) {
+void used_operators(const OpsArguments& arguments) {
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
   const OperatorSet& builtin = OperatorSet::builtin();
   std::set<std::string> names;
@@ -119,7 +119,7 @@ void used_operators(const Arguments& arguments) {
   std::cout << names.size() << " of " << all << " operators, " << schemes << " of " << all_schemes << " schemes\n";
 }
 
-void ops_command(const Arguments& arguments) {
+void ops_command(const OpsArguments& arguments) {
   if (!arguments.used_by.empty()) return used_operators(arguments);
   if (!arguments.importer.empty()) return importer_operators(arguments);
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
@@ -155,7 +155,7 @@ void ops_command(const Arguments& arguments) {
 }  // namespace
 
 void add_ops(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<OpsArguments>();
   CLI::App* command = app.add_subcommand("ops", "Lists the operators: since which opset, for which dtypes, by which schemes");
   command->add_option("-b,--backend", arguments->backend, "whose schemes to list")
       ->check(one_of(backend_names()))

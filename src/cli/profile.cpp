@@ -10,7 +10,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments : MeasureOptions {
+struct ProfileArguments : MeasureOptions {
   std::string trace;
 };
 
@@ -33,7 +33,7 @@ std::vector<PlanRow> by_time(std::span<const PlanRow> rows) {
 
 void check_trace(const std::string& file) { os::check_replaceable(file, "{\"traceEvents\":[", "a trace"); }
 
-void profile_command(const Arguments& arguments) {
+void profile_command(const ProfileArguments& arguments) {
   if (!arguments.trace.empty()) check_trace(arguments.trace);
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   std::vector<std::string> open;
@@ -90,7 +90,7 @@ void profile_command(const Arguments& arguments) {
 }  // namespace
 
 void add_profile(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ProfileArguments>();
   CLI::App* command = app.add_subcommand("profile", "Measures every node of a model");
   arguments->add_to(*command, 1);
   command->add_option("--trace", arguments->trace, "write the last run as a trace file for chrome://tracing or Perfetto")

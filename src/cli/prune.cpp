@@ -15,7 +15,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct PruneArguments {
   std::string model, output, calibration, recipe;
   OperatorOptions operators;
   PictureOptions pictures;
@@ -60,7 +60,7 @@ Json json_of(const std::vector<Row>& rows) {
   return list;
 }
 
-void prune_command(Arguments& arguments) {
+void prune_command(PruneArguments& arguments) {
   if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
     throw UsageError("{}: is not the name of a file that prune writes, which ends in .minnow or .onnx", arguments.output);
   if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
@@ -181,7 +181,7 @@ void prune_command(Arguments& arguments) {
   }
 }
 #else
-void prune_command(const Arguments& arguments) {
+void prune_command(const PruneArguments& arguments) {
   throw Unsupported("{}: this build of Minnow does not prune (CMake option MINNOW_COMPRESS)", arguments.model);
 }
 #endif
@@ -189,7 +189,7 @@ void prune_command(const Arguments& arguments) {
 }  // namespace
 
 void add_prune(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PruneArguments>();
   CLI::App* command = app.add_subcommand("prune", "Makes a model sparse or smaller: zeros in patterns, fewer channels, factors, palettes");
   command->add_option("MODEL", arguments->model, "the model, of any format that convert reads")->required()->type_name("");
   command->add_option("OUT", arguments->output, "the .minnow or .onnx file to write")->required()->type_name("");

@@ -17,7 +17,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct QuantizeArguments {
   std::string model, output, calibration, evaluation, recipe, html;
   OperatorOptions operators;
   PictureOptions pictures;
@@ -133,7 +133,7 @@ void write_text(const std::string& path, const std::string& text) {
   os::write_file_atomically(path, [&](const auto& write) { write(std::as_bytes(std::span(text.data(), text.size()))); });
 }
 
-void quantize_command(Arguments& arguments) {
+void quantize_command(QuantizeArguments& arguments) {
   if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
     throw UsageError("{}: is not the name of a file that quantize writes, which ends in .minnow or .onnx", arguments.output);
   if (arguments.compress && arguments.output.ends_with(".onnx"))
@@ -275,7 +275,7 @@ void quantize_command(Arguments& arguments) {
   throw CLI::RuntimeError(kFailed);
 }
 #else
-void quantize_command(const Arguments& arguments) {
+void quantize_command(const QuantizeArguments& arguments) {
   throw Unsupported("{}: this build of Minnow does not quantize (CMake option MINNOW_COMPRESS)", arguments.model);
 }
 #endif
@@ -289,7 +289,7 @@ std::string names_of(const std::vector<std::string>& names) {
 }  // namespace
 
 void add_quantize(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<QuantizeArguments>();
   CLI::App* command = app.add_subcommand("quantize", "Makes a model compute with 8-bit integers, calibrated by typical inputs");
   command->add_option("MODEL", arguments->model, "the model, of any format that convert reads")->required()->type_name("");
   command->add_option("OUT", arguments->output, "the .minnow or .onnx file to write")->required()->type_name("");

@@ -14,7 +14,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string model, output_dir = ".";
   std::vector<std::string> inputs, shapes;
   OperatorOptions operators;
@@ -38,7 +38,7 @@ std::string file_name(const std::string& output, std::set<std::string>& taken) {
   return unique + ".npy";
 }
 
-void write_output(const Datum& value, const std::string& name, const Arguments& arguments, std::set<std::string>& taken, Json& list) {
+void write_output(const Datum& value, const std::string& name, const RunArguments& arguments, std::set<std::string>& taken, Json& list) {
   if (value.kind == Datum::Kind::sequence) {
     for (size_t i = 0; i < value.items.size(); ++i) write_output(value.items[i], name + "." + std::to_string(i), arguments, taken, list);
     return;
@@ -53,7 +53,7 @@ void write_output(const Datum& value, const std::string& name, const Arguments& 
                   {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
 }
 
-void run_command(const Arguments& arguments) {
+void run_command(const RunArguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   std::vector<std::string> open;
   const std::vector<Tensor> inputs =
@@ -91,7 +91,7 @@ void run_command(const Arguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Computes a model's outputs");
   add_model(*command, arguments->model);
   add_repeated(*command, "-i,--input", arguments->inputs,

@@ -7,7 +7,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments : MeasureOptions {
+struct TuneArguments : MeasureOptions {
   std::string file;
 };
 
@@ -20,7 +20,7 @@ std::string place_of(const Tuning& tuning) {
   return text + "; a run takes " + human_seconds(tuning.cpu_seconds) + " of processor time\n";
 }
 
-void tune_command(const Arguments& arguments) {
+void tune_command(const TuneArguments& arguments) {
   check_tuning_file(arguments.file);
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   std::vector<std::string> open;
@@ -58,7 +58,7 @@ void tune_command(const Arguments& arguments) {
 }  // namespace
 
 void add_tune(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TuneArguments>();
   CLI::App* command =
       app.add_subcommand("tune", "Measures which ways to compute a model are the fastest here, and remembers them in a file");
   arguments->add_to(*command, 5, false);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/no_memory.h"
+#include "compress/names.h"
 
 namespace minnow::compress {
 namespace {
@@ -28,14 +29,6 @@ template <class Table>
   throw InvalidArgument("{}{}: \"{}\" is none of {}", prefix, key, value, names);
 }
 
-double number(const std::string& text, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw InvalidArgument("{}: \"{}\" is not a number", where, text);
-  return value;
-}
-
 int64_t whole_number(const std::string& text, const std::string& where) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -47,16 +40,6 @@ int64_t whole_number(const std::string& text, const std::string& where) {
 bool truth(const std::string& text, const std::string& where) {
   if (text != "true" && text != "false") throw InvalidArgument("{}: \"{}\" is neither true nor false", where, text);
   return text == "true";
-}
-
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> list;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(", ", at), text.size());
-    if (end > at) list.push_back(text.substr(at, end - at));
-    at = end + 2;
-  }
-  return list;
 }
 
 /// "first=8, last=0"

@@ -19,13 +19,13 @@ namespace {
 constexpr int64_t kMostEmbedded = 64;  // elements of a constant that becomes part of the subgraph; larger ones are captured
 }
 
-Recording record(FunctionRef<Vars()> function, uint64_t first) {
+RecordedFunction record(FunctionRef<Vars()> function, uint64_t first) {
   const RecordingScope scope;
   return collect(function(), first ? first : scope.first());
 }
 
-Recording collect(const Vars& results, uint64_t first) {
-  Recording made;
+RecordedFunction collect(const Vars& results, uint64_t first) {
+  RecordedFunction made;
   made.first = first;
   for (const Var& result : results) made.results.push_back(required_value(result));
   std::vector<const LazyNode*> stack;
@@ -48,7 +48,7 @@ Recording collect(const Vars& results, uint64_t first) {
   return made;
 }
 
-Recorded body_of(const Recording& recording, std::span<const LazyValue> formals, std::span<const LazyValue> states, size_t carried) {
+Recorded body_of(const RecordedFunction& recording, std::span<const LazyValue> formals, std::span<const LazyValue> states, size_t carried) {
   Recorded body;
   body.graph = std::make_shared<Graph>();
   Graph& graph = *body.graph;
@@ -189,7 +189,7 @@ namespace expr {
 Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const std::function<Vars()>& else_branch) try {
   const LazyValue truth = required_value(condition);
   check_one_bool(truth);
-  const Recording yes = record(then_branch), no = record(else_branch);
+  const RecordedFunction yes = record(then_branch), no = record(else_branch);
   const size_t count = yes.results.size();
   if (count != no.results.size()) throw InvalidArgument("one branch gives {} values, the other {}", count, no.results.size());
   for (size_t i = 0; i < count; ++i)
@@ -218,7 +218,7 @@ Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& bo
       formals.push_back(formal_like(values[i], format("carried {}", i), with_shapes));
       carried.push_back(var_of(formals.back()));
     }
-    const Recording recording = record([&] {
+    const RecordedFunction recording = record([&] {
       Vars results = body(carried);
       check_same(values, results);
       if (results.size() != count) throw InvalidArgument("the body gives {} values, {} are carried", results.size(), count);
@@ -261,7 +261,7 @@ Vars scan(const Body& body, const Vars& initial, const Vars& sequences) try {
       }
       arguments.push_back(var_of(formals.back()));
     }
-    const Recording recording = record([&] {
+    const RecordedFunction recording = record([&] {
       Vars results = body(arguments);
       check_same(std::span(values).first(count), results);
       return results;

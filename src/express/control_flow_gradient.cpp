@@ -43,7 +43,7 @@ class Places {
 /// A subgraph as an expression.
 struct Body {
   std::vector<LazyValue> formals;  // of the inputs that the operator passes, then of captured values
-  Recording forward;
+  RecordedFunction forward;
   std::unordered_set<const LazyNode*> inside;
 
   /// The value that a result is: outputs of a graph may be copies.
@@ -79,7 +79,7 @@ bool is_float(const LazyValue& value) {
 }
 
 /// Moves into the body what its gradient reads of the shapes of its values: a shape is saved rather than the value.
-void take_shapes(Body& body, Recording& backward) {
+void take_shapes(Body& body, RecordedFunction& backward) {
   std::erase_if(backward.inside, [&](const LazyNode* node) {
     if (node->op->name != "Shape" || node->inputs[0].node->id >= backward.first) return false;
     body.forward.inside.push_back(node);
@@ -89,7 +89,7 @@ void take_shapes(Body& body, Recording& backward) {
 }
 
 /// Values of the body, and those made before it, that its gradient reads, without `formals`; each once.
-std::vector<LazyValue> values_before(const Body& body, const Recording& backward, std::span<const LazyValue> formals) {
+std::vector<LazyValue> values_before(const Body& body, const RecordedFunction& backward, std::span<const LazyValue> formals) {
   std::vector<LazyValue> found;
   Places known(formals);
   const auto look_at = [&](const LazyValue& value) {
@@ -107,7 +107,7 @@ void declare_shapes(Graph& graph, std::span<const LazyValue> results) {
     if (const Shape* shape = known_shape(results[i])) graph.outputs()[i]->type = ValueType::tensor(output_of(results[i]).dtype, *shape);
 }
 
-Recorded subgraph(const Recording& recording, std::span<const LazyValue> formals) {
+Recorded subgraph(const RecordedFunction& recording, std::span<const LazyValue> formals) {
   Recorded made = body_of(recording, formals, {}, 0);
   declare_shapes(*made.graph, recording.results);
   return made;
@@ -119,7 +119,7 @@ void extend(LazyNode& node, std::span<const Body> bodies, std::span<const std::v
   std::vector<LazyValue> inputs(node.inputs.begin(), node.inputs.begin() + static_cast<ptrdiff_t>(node.formal_inputs));
   size_t next = node.formal_inputs;
   for (size_t b = 0; b < bodies.size(); ++b) {
-    Recording forward = bodies[b].forward;
+    RecordedFunction forward = bodies[b].forward;
     forward.results.insert(forward.results.end(), further[b].begin(), further[b].end());
     Recorded made = subgraph(forward, bodies[b].formals);
     Closure& closure = node.closures[b];
@@ -168,7 +168,7 @@ Exprs if_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& shared, co
 
   struct Branch {
     std::vector<LazyValue> seeds, gradients, needed;
-    Recording backward;
+    RecordedFunction backward;
   };
   std::vector<Body> bodies;
   Branch branches[2];
@@ -225,7 +225,7 @@ Exprs if_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& shared, co
     further[b].insert(further[b].end(), branch.needed.begin(), branch.needed.end());
     // The other branch gives something of that dtype, and of that shape if it is known: an iteration around may stack it.
     Body& other = bodies[1 - b];
-    const Recording recording = record(
+    const RecordedFunction recording = record(
         [&] {
           Vars results;
           for (const LazyValue& value : branch.needed)
@@ -523,7 +523,7 @@ class Iteration {
   std::vector<LazyValue> carried_, stacked_;        // formals of gradients; absent where there is none
   std::vector<std::pair<size_t, LazyValue>> sums_;  // a captured input, and the formal of the sum of its gradients
   std::vector<size_t> elements_;                    // scanned inputs that have a gradient
-  Recording backward_;
+  RecordedFunction backward_;
 };
 
 }  // namespace

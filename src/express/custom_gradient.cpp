@@ -98,7 +98,7 @@ Var with_gradient_hook(const Var& x, std::function<Var(const Var&)> hook) try {
 
 Vars checkpoint(const Body& function, const Vars& inputs) try {
   const uint64_t first = LazyNode::next_id.load(std::memory_order_relaxed);
-  const Recording made = collect(function(inputs), first);
+  const RecordedFunction made = collect(function(inputs), first);
   if (made.inside.empty()) return function(inputs);
   if (!made.states.empty()) throw Unsupported("checkpoint: the function changes states, and it cannot be computed twice");
   // The values that the function reads: those that a gradient may be asked of, parameters apart.

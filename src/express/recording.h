@@ -6,7 +6,7 @@
 namespace minnow::express {
 
 /// The nodes and results that a function of control flow made.
-struct Recording {
+struct RecordedFunction {
   uint64_t first = 0;  // the id of the first node inside
   std::vector<LazyValue> results;
   std::vector<const LazyNode*> inside;  // in the order in which they were made, which is that of their use
@@ -14,9 +14,9 @@ struct Recording {
 };
 
 /// The nodes of results that a function made, since node number `first`.
-Recording collect(const Vars& results, uint64_t first);
+RecordedFunction collect(const Vars& results, uint64_t first);
 /// Calls the function; nodes that are made meanwhile are inside, and those made since the node number `first`, if it is not 0.
-Recording record(FunctionRef<Vars()> function, uint64_t first = 0);
+RecordedFunction record(FunctionRef<Vars()> function, uint64_t first = 0);
 
 /// A subgraph and the values that it captures.
 struct Recorded {
@@ -27,7 +27,7 @@ struct Recorded {
 
 /// The subgraph of a recording. Its inputs are `formals`, then what it captures. After the first `carried` results, its outputs include the
 /// next values of `states`.
-Recorded body_of(const Recording& recording, std::span<const LazyValue> formals, std::span<const LazyValue> states, size_t carried);
+Recorded body_of(const RecordedFunction& recording, std::span<const LazyValue> formals, std::span<const LazyValue> states, size_t carried);
 
 /// An argument with which a function of control flow is recorded; without `shape`, its rank is open.
 LazyValue formal(const std::string& name, DType dtype, const Shape* shape);

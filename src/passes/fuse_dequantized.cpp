@@ -12,7 +12,7 @@ namespace {
 /// Quantized by constants.
 bool is_known(const std::optional<Quantization>& q) { return q && q->scale->constant() && (!q->zero_point || q->zero_point->constant()); }
 
-void gather(Graph& graph, PassContext& context, Node& product) {
+void compute_in_f32(Graph& graph, PassContext& context, Node& product) {
   QuantizedProduct found;
   found.product = &product;
   // Steps that integer kernels would leave to others: f32 products do them in one pass.
@@ -29,7 +29,7 @@ void gather(Graph& graph, PassContext& context, Node& product) {
 
 void fuse_dequantized(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes())
-    if (node.output(0) && (is_conv(node) || is_matmul(node))) gather(graph, context, node);
+    if (node.output(0) && (is_conv(node) || is_matmul(node))) compute_in_f32(graph, context, node);
 }
 
 }  // namespace minnow

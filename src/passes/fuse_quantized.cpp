@@ -22,7 +22,7 @@ bool take_activation(const Node& node, QuantizedProduct& found) {
   return found.relu = *low == 0;
 }
 
-void gather(Graph& graph, PassContext& context, Node& quantize) {
+void fuse(Graph& graph, PassContext& context, Node& quantize) {
   QuantizedProduct found;
   found.y = Quantization::of(&quantize);
   if (!found.y || !found.y->is_per_tensor() || !found.y->has_positive_scale() || !is_byte(found.y->dtype)) return;
@@ -45,7 +45,7 @@ void gather(Graph& graph, PassContext& context, Node& quantize) {
 
 void fuse_quantized(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes())
-    if (node.op() == "QuantizeLinear") gather(graph, context, node);
+    if (node.op() == "QuantizeLinear") fuse(graph, context, node);
 }
 
 }  // namespace minnow

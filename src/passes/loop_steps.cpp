@@ -6,7 +6,7 @@
 namespace minnow {
 namespace {
 
-constexpr int kDeepest = 24;
+constexpr int kDeepestStep = 24;
 
 /// Skips nodes that change neither integers nor their order.
 const Value* stripped(const Value* value) {
@@ -137,7 +137,7 @@ Value* LoopSteps::outside(const Value* value) const {
 /// A number, or a dimension of a shape.
 std::optional<Dim> LoopSteps::size_in(const Value* value) const {
   value = stripped(value);
-  for (int i = 0; i < kDeepest && value && carried_as(value); ++i) value = stripped(outside(value));
+  for (int i = 0; i < kDeepestStep && value && carried_as(value); ++i) value = stripped(outside(value));
   if (!value) return {};
   if (value->constant()) {
     const auto numbers = ints_of(value);
@@ -192,7 +192,7 @@ std::optional<Dim> LoopSteps::steps_while(const Value* condition, int depth) con
 }
 
 std::optional<LinearInSteps> LoopSteps::element(const Value* value, size_t place, int depth) const {
-  if (!value || depth > kDeepest) return {};
+  if (!value || depth > kDeepestStep) return {};
   if (value->constant()) {
     const auto numbers = ints_of(value);
     if (!numbers || numbers->empty() || (numbers->size() > 1 && numbers->size() <= place)) return {};
@@ -240,7 +240,7 @@ std::optional<LinearInSteps> LoopSteps::element(const Value* value, size_t place
 
 /// True if the element is false in every step. Writers of files guard ends of slices so that count from the back.
 bool LoopSteps::is_false(const Value* value, size_t place, int depth) const {
-  if (!value || depth > kDeepest) return false;
+  if (!value || depth > kDeepestStep) return false;
   if (value->constant()) {
     const auto numbers = ints_of(value);
     return numbers && !numbers->empty() && (numbers->size() == 1 || place < numbers->size()) &&
@@ -343,7 +343,7 @@ std::optional<TakenStep> LoopSteps::taken(const Value* value) const {
 }
 
 std::optional<Rows> LoopSteps::rows_of(const Value* value, std::unordered_map<const Value*, std::optional<Rows>>& known, int depth) const {
-  if (!value || depth > 2 * kDeepest) return {};
+  if (!value || depth > 2 * kDeepestStep) return {};
   if (const auto found = known.find(value); found != known.end()) return found->second;
   const auto find = [&]() -> std::optional<Rows> {
     if (const Tensor* tensor = value->constant()) {

@@ -7,7 +7,7 @@
 namespace minnow {
 namespace {
 
-constexpr int kDeepest = 8;
+constexpr int kDeepestPattern = 8;
 
 bool take_apart(Value& value, Product& product, size_t most, int depth, bool divide) {
   if (const auto number = scalar_of(&value)) {
@@ -17,7 +17,7 @@ bool take_apart(Value& value, Product& product, size_t most, int depth, bool div
   }
   if (divide) return false;
   const Node* node = value.producer();
-  if (node && depth < kDeepest && (depth == 0 || has_one_use(value))) {
+  if (node && depth < kDeepestPattern && (depth == 0 || has_one_use(value))) {
     if (node->op() == "Neg") {
       product.number = -product.number;
       return node->input(0) && take_apart(*node->input(0), product, most, depth + 1, false);
@@ -39,7 +39,7 @@ std::optional<Polynomial> polynomial(const Value* value, const Value& x, int dep
     return Polynomial{*number, 0, 0, 0};
   }
   const Node* node = value->producer();
-  if (!node || depth == kDeepest) return {};
+  if (!node || depth == kDeepestPattern) return {};
   const std::string& op = node->op();
   const bool unary = op == "Neg";
   if (!unary && op != "Add" && op != "Sub" && op != "Mul" && op != "Div" && op != "Pow") return {};
@@ -99,7 +99,7 @@ bool near(const Polynomial& a, const Polynomial& b) noexcept {
 
 Affine affine_of(Value& value) {
   Affine affine{&value, 1, 0};
-  for (int depth = 0; depth < kDeepest; ++depth) {
+  for (int depth = 0; depth < kDeepestPattern; ++depth) {
     const Node* node = affine.x->producer();
     if (!node || node->input_count() < 2) break;
     const std::string& op = node->op();
@@ -128,7 +128,7 @@ Affine affine_of(Value& value) {
 }
 
 Node* inner_node(const Value* value, std::string_view op) {
-  for (int depth = 0; depth < kDeepest && value && value->producer(); ++depth) {
+  for (int depth = 0; depth < kDeepestPattern && value && value->producer(); ++depth) {
     Node* node = value->producer();
     if (node->op() == op) return node;
     if (node->input_count() != 2) return nullptr;

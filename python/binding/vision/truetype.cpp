@@ -33,7 +33,7 @@ nb::object put_text(const TrueTypeFont& font, nb::handle img, nb::handle text, n
   return nb::borrow(image.object());
 }
 
-nb::object text_size(const TrueTypeFont& font, nb::handle text, nb::handle height, nb::handle thickness) {
+nb::object font_text_size(const TrueTypeFont& font, nb::handle text, nb::handle height, nb::handle thickness) {
   const vision::TextSize size =
       font.text_size(From<std::string>(text, "text").get(), From<int>(height, "fontHeight").get(), From<int>(thickness, "thickness").get());
   return nb::make_tuple(to_python(size.size), size.base_line);
@@ -45,7 +45,7 @@ void define_truetype(nb::module_& m) {
   nb::class_<TrueTypeFont>(m, "TrueTypeFont");
   m.def("open_font", open_font);
   m.def("font_put_text", put_text);
-  m.def("font_text_size", text_size);
+  m.def("font_text_size", font_text_size);
 }
 
 }  // namespace minnow::python

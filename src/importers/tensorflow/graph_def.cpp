@@ -209,6 +209,26 @@ Reference parse_reference(std::string_view text) {
   return reference;
 }
 
+NodeIndex::NodeIndex(const std::vector<NodeDef>& nodes) {
+  for (const NodeDef& node : nodes) index_.emplace(node.name, &node);
+}
+
+const NodeDef* NodeIndex::find(std::string_view reference) const {
+  const auto found = index_.find(parse_reference(reference).node);
+  return found == index_.end() ? nullptr : found->second;
+}
+
+std::string_view NodeIndex::without_identities(std::string_view reference) const {
+  const NodeDef* node = find(reference);
+  for (int i = 0; node && node->op == "Identity" && !node->inputs.empty() && i < 8; ++i) node = find(reference = node->inputs[0]);
+  return reference;
+}
+
+const NodeDef* NodeIndex::constant(std::string_view reference) const {
+  const NodeDef* node = find(without_identities(reference));
+  return node && node->op == "Const" ? node : nullptr;
+}
+
 std::string_view called_function(const NodeDef& call) {
   std::string_view name;
   if (const auto found = call.attributes.find("f"); found != call.attributes.end())

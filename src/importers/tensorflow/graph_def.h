@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -51,6 +52,21 @@ struct Reference {
   size_t place = 0;
 };
 Reference parse_reference(std::string_view text);
+
+/// The nodes of a list by their names. The list outlives it.
+class NodeIndex {
+ public:
+  explicit NodeIndex(const std::vector<NodeDef>& nodes);
+  /// Null if the reference is to none of these nodes.
+  const NodeDef* find(std::string_view reference) const;
+  /// The reference without the Identity nodes before it, eight at most.
+  std::string_view without_identities(std::string_view reference) const;
+  /// The constant that the reference gives, perhaps through Identity nodes; null if there is none.
+  const NodeDef* constant(std::string_view reference) const;
+
+ private:
+  std::unordered_map<std::string_view, const NodeDef*> index_;
+};
 
 /// The function that a PartitionedCall calls; empty if it names none.
 std::string_view called_function(const NodeDef& call);

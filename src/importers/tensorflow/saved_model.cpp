@@ -14,7 +14,6 @@ namespace {
 using onnx::Fields;
 
 constexpr std::string_view kDefault = "serving_default", kInitialization = "__saved_model_init_op", kTag = "serve";
-constexpr int kMostIdentities = 8;
 
 struct MetaGraph {
   std::vector<std::string_view> tags;
@@ -97,24 +96,17 @@ class Restored {
   template <class Add>
   void collect(const std::vector<NodeDef>& nodes, Add add) {
     if (std::none_of(nodes.begin(), nodes.end(), [](const NodeDef& node) { return node.op == "RestoreV2"; })) return;
-    std::unordered_map<std::string_view, const NodeDef*> index;
-    for (const NodeDef& node : nodes) index.emplace(node.name, &node);
-    const auto find = [&](std::string_view reference) {
-      const auto found = index.find(parse_reference(reference).node);
-      return found == index.end() ? nullptr : found->second;
-    };
+    const NodeIndex index(nodes);
     std::unordered_map<const NodeDef*, std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> names;  // names, slices
     for (const NodeDef& node : nodes) {
       if ((node.op != "AssignVariableOp" && node.op != "Assign") || node.inputs.size() < 2) continue;
-      std::string_view from = node.inputs[1];
-      const NodeDef* maker = find(from);
-      for (int i = 0; maker && maker->op == "Identity" && !maker->inputs.empty() && i < kMostIdentities; ++i)
-        from = maker->inputs[0], maker = find(from);
+      const std::string_view from = index.without_identities(node.inputs[1]);
+      const NodeDef* maker = index.find(from);
       if (!maker || maker->op != "RestoreV2" || maker->inputs.size() < 2) continue;
       auto& [list, slices] = names[maker];
       if (list.empty()) {
-        if (const NodeDef* constant = find(maker->inputs[1])) list = strings_of(*constant);
-        if (const NodeDef* constant = maker->inputs.size() > 2 ? find(maker->inputs[2]) : nullptr) slices = strings_of(*constant);
+        if (const NodeDef* constant = index.find(maker->inputs[1])) list = strings_of(*constant);
+        if (const NodeDef* constant = maker->inputs.size() > 2 ? index.find(maker->inputs[2]) : nullptr) slices = strings_of(*constant);
       }
       const size_t place = parse_reference(from).place;
       if (place >= list.size()) continue;

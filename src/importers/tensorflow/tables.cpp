@@ -2,34 +2,8 @@
 #include "importers/tensorflow/tables.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace minnow::tensorflow {
-namespace {
-
-constexpr int kMostIdentities = 8;
-
-class Nodes {
- public:
-  explicit Nodes(const std::vector<NodeDef>& nodes) {
-    for (const NodeDef& node : nodes) index_.emplace(node.name, &node);
-  }
-  /// Null if the reference is to none of these nodes.
-  const NodeDef* find(std::string_view reference) const {
-    const auto found = index_.find(parse_reference(reference).node);
-    return found == index_.end() ? nullptr : found->second;
-  }
-  const NodeDef* constant(std::string_view reference) const {
-    const NodeDef* node = find(reference);
-    for (int i = 0; node && node->op == "Identity" && !node->inputs.empty() && i < kMostIdentities; ++i) node = find(node->inputs[0]);
-    return node && node->op == "Const" ? node : nullptr;
-  }
-
- private:
-  std::unordered_map<std::string_view, const NodeDef*> index_;
-};
-
-}  // namespace
 
 bool fills_table(std::string_view op) {
   return op == "LookupTableImportV2" || op == "LookupTableImport" || op == "InitializeTableV2" || op == "InitializeTable";
@@ -39,7 +13,7 @@ std::map<std::string_view, TableContents> find_tables(const GraphDef& graph) {
   std::map<std::string_view, TableContents> tables;
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeDef& node) { return node.op.starts_with("HashTable"); }))
     return tables;
-  const Nodes outer(graph.nodes);
+  const NodeIndex outer(graph.nodes);
   const auto add = [&](std::string_view table, const NodeDef* keys, const NodeDef* values) {
     if (const NodeDef* node = outer.find(table); node && keys && values) tables.emplace(node->name, TableContents{keys, values});
   };
@@ -51,7 +25,7 @@ std::map<std::string_view, TableContents> find_tables(const GraphDef& graph) {
     if (found == graph.functions.end()) continue;
     const FunctionDef& function = found->second;
     if (std::none_of(function.nodes.begin(), function.nodes.end(), [](const NodeDef& inner) { return fills_table(inner.op); })) continue;
-    const Nodes nodes(function.nodes);
+    const NodeIndex nodes(function.nodes);
     // The call's input for an argument of the function; empty for other references.
     const auto given = [&](std::string_view reference) -> std::string_view {
       const auto place = static_cast<size_t>(std::find(function.inputs.begin(), function.inputs.end(), parse_reference(reference).node) -

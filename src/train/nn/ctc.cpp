@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kNever = -1e30;  // the logarithm of a probability that counts as 0
 
-Var where(const Var& condition, const Var& a, const Var& b) { return op("Where", {condition, a, b}); }
 Var unsqueezed(const Var& x, int64_t axis) { return op("Unsqueeze", {x, ints({axis})}); }
 Var as_i64(const Var& x) { return x.dtype() == DType::i64 ? x : x.astype(DType::i64); }
 Var number(int64_t value) { return Var::scalar(value, DType::i64); }

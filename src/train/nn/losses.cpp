@@ -16,8 +16,6 @@ Var reduced(const Var& losses, const std::string& reduction) {
 Var sum(const Var& x, int64_t axis, bool keep = false) {
   return op("ReduceSum", {x, ints({axis})}, {{"keepdims", static_cast<int64_t>(keep)}});
 }
-Var where(const Var& condition, const Var& a, const Var& b) { return op("Where", {condition, a, b}); }
-Var where(const Var& condition, const Var& a, double b) { return where(condition, a, like(b, a)); }
 Var equal(const Var& a, double b) { return op("Equal", {a, like(b, a)}); }
 Var relu(const Var& x) { return op("Relu", {x}); }
 

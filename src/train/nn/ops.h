@@ -13,6 +13,8 @@ inline Var op(std::string_view name, Vars inputs, const expr::Attributes& attrib
 inline Var ints(const std::vector<int64_t>& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
 /// A number of the dtype of x.
 inline Var like(double value, const Var& x) { return Var::scalar(value, x.dtype()); }
+inline Var where(const Var& condition, const Var& a, const Var& b) { return op("Where", {condition, a, b}); }
+inline Var where(const Var& condition, const Var& a, double b) { return where(condition, a, like(b, a)); }
 /// Normal numbers, f32, of a stream of their own.
 Var normal_numbers(const Shape& shape);
 /// The one input, or the first of several.
