@@ -23,7 +23,7 @@ Bytes noise(size_t count, double deviation, size_t width, unsigned seed = 1) {
   return bytes;
 }
 
-void expect_round_trip(const Bytes& plain, size_t width, bool must_pay) {
+void expect_decoded(const Bytes& plain, size_t width, bool must_pay) {
   const Bytes coded = entropy_coded(plain, width);
   ASSERT_TRUE(!must_pay || !coded.empty()) << plain.size() << ", " << width;
   if (coded.empty()) return;
@@ -41,11 +41,11 @@ TEST(EntropyCode, gives_back_what_was_coded) {
   for (const size_t width : {1, 2, 4, 8})
     for (const size_t count : {2048, 2056, 4096, 5000, 131072, 131080, 262144, 400000})
       for (const double deviation : {0.0, 0.2, 2.0, 12.0, 1000.0})
-        expect_round_trip(noise(count, deviation, width), width, deviation <= 2.0 && count > 5000);
+        expect_decoded(noise(count, deviation, width), width, deviation <= 2.0 && count > 5000);
 }
 
 TEST(EntropyCode, every_number_of_symbols_in_the_last_round) {
-  for (size_t count = 3000; count < 3070; ++count) expect_round_trip(noise(count, 3, 1, static_cast<unsigned>(count)), 1, true);
+  for (size_t count = 3000; count < 3070; ++count) expect_decoded(noise(count, 3, 1, static_cast<unsigned>(count)), 1, true);
 }
 
 TEST(EntropyCode, is_as_short_as_the_frequencies_allow) {
@@ -65,7 +65,7 @@ TEST(EntropyCode, planes_of_floats_have_frequencies_of_their_own) {
   const auto* bytes = reinterpret_cast<const std::byte*>(weights.data());
   const Bytes plain(bytes, bytes + weights.size() * sizeof(float));
   EXPECT_LT(entropy_coded(plain, 4).size(), plain.size() * 88 / 100);
-  expect_round_trip(plain, 4, true);
+  expect_decoded(plain, 4, true);
 }
 
 TEST(EntropyCode, does_not_code_what_it_cannot_shorten) {

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/numeric.h"
+#include "compress/models.h"
 #include "compress/search.h"
 #include "graph/graph.h"
 #include "support/sentence.h"
@@ -20,7 +21,7 @@ namespace {
 using test::sentence_of;
 using testing::HasSubstr;
 
-Rows drawn(size_t channels, size_t depth, unsigned seed, bool tails = true) {
+Rows drawn_rows(size_t channels, size_t depth, unsigned seed, bool tails = true) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   std::student_t_distribution<float> heavy(3);
@@ -43,7 +44,7 @@ TEST(Blocks, tensors_stand_for_the_numbers) {
     for (const bool symmetric : {false, true})
       for (const size_t block : {16, 64})
         for (const size_t depth : {16, 100, 129}) {
-          const BlockRows rows = round_blocks(drawn(3, depth, 1), {bits, block, symmetric}, true);
+          const BlockRows rows = round_blocks(drawn_rows(3, depth, 1), {bits, block, symmetric}, true);
           const Rows expected = rows.numbers();
           for (const int stored : kBits) {
             if (stored < bits) continue;
@@ -76,7 +77,7 @@ TEST(Blocks, tensors_stand_for_the_numbers) {
 }
 
 TEST(Blocks, more_bits_and_smaller_blocks_cost_less) {
-  const Rows rows = drawn(20, 256, 2);
+  const Rows rows = drawn_rows(20, 256, 2);
   for (const bool symmetric : {false, true}) {
     double before = 1e9;
     for (const int bits : kBits) {
@@ -90,7 +91,7 @@ TEST(Blocks, more_bits_and_smaller_blocks_cost_less) {
 }
 
 TEST(Blocks, zeros_and_extreme_weights) {
-  Rows rows = drawn(4, 64, 3);
+  Rows rows = drawn_rows(4, 64, 3);
   for (size_t i = 0; i < 64; ++i) rows.row(0)[i] = 0, rows.row(1)[i] *= 1e-9F, rows.row(2)[i] *= 1e9F, rows.row(3)[i] = 0.25F;
   for (const bool symmetric : {false, true})
     for (const int bits : kBits) {
@@ -106,7 +107,7 @@ TEST(Blocks, zeros_and_extreme_weights) {
         }
       }
     }
-  EXPECT_TRUE(fit_half(drawn(4, 64, 3), {4, 16, false}));
+  EXPECT_TRUE(fit_half(drawn_rows(4, 64, 3), {4, 16, false}));
 }
 
 TEST(Gram, root_of_inverse_is_a_factor_of_the_inverse) {
@@ -157,7 +158,7 @@ constexpr const char* kDecoder = R"(graph "decoder" {
   output y
 })";
 
-Model decoder() { return convert_model(Model::from_graph(parse_graph(kDecoder)), {.optimize = Optimize::none}); }
+Model decoder() { return model_of(kDecoder); }
 
 Samples tokens(size_t count) {
   return {count, [](size_t i) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "compress/models.h"
 #include "graph/graph.h"
 #include "support/networks.h"
 #include "support/paths.h"
@@ -339,10 +340,7 @@ constexpr Network kNetworks[] = {
      })"},
 };
 
-Model model_of(std::unique_ptr<Graph> graph) { return convert_model(Model::from_graph(std::move(graph)), {.optimize = Optimize::none}); }
-Model model_of(const char* text) { return model_of(parse_graph(text)); }
-
-double largest(const Tensor& a) {
+double largest_magnitude(const Tensor& a) {
   double most = 0;
   for (const float value : std::span(a.data<float>(), size_t(a.elements()))) most = std::max(most, std::fabs(double(value)));
   return most;
@@ -363,7 +361,7 @@ void expect_equal(const Model& masked, const Model& pruned) {
     double worst = 0;
     for (int64_t k = 0; k < wanted[i].elements(); ++k)
       worst = std::max(worst, std::fabs(double(wanted[i].data<float>()[k]) - double(got[i].data<float>()[k])));
-    EXPECT_LE(worst, 1e-5 * std::max(1.0, largest(wanted[i]))) << "output " << i;
+    EXPECT_LE(worst, 1e-5 * std::max(1.0, largest_magnitude(wanted[i]))) << "output " << i;
   }
 }
 

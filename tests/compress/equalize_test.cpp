@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+
+#include "support/random.h"
 
 namespace minnow::compress {
 namespace {
+
+using test::normal_tensor;
 
 constexpr const char* kChain = R"(graph "chain" {
   input x: f32[2, 4, 8, 8]
@@ -41,17 +44,9 @@ constexpr const char* kTransformer = R"(graph "normalized" {
   output k
 })";
 
-std::vector<Tensor> run(const Graph& graph, const Tensor& x) {
+std::vector<Tensor> outputs_of(const Graph& graph, const Tensor& x) {
   Session session(Model::from_graph(graph.clone()));
   return session.run({x.view()});
-}
-
-Tensor drawn(const Shape& shape) {
-  std::mt19937 generator(9);
-  std::normal_distribution<float> normal;
-  Tensor tensor(DType::f32, shape);
-  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
-  return tensor;
 }
 
 void expect_near(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
@@ -67,10 +62,10 @@ TEST(Equalize, keeps_the_function_and_evens_out_weights) {
   Selection selection = select(*graph, {});
   // r, b and c: their makers and readers are layers.
   EXPECT_EQ(scalable_values(selection).size(), 3u);
-  const Tensor x = drawn({2, 4, 8, 8});
-  const auto before = run(*graph, x);
+  const Tensor x = normal_tensor({2, 4, 8, 8}, 9);
+  const auto before = outputs_of(*graph, x);
   EXPECT_EQ(equalize(*graph, selection), 3u);
-  expect_near(before, run(*graph, x));
+  expect_near(before, outputs_of(*graph, x));
   // Now a channel of r is made and read by weights of the same largest magnitude.
   for (const ScalableValue& site : scalable_values(selection)) {
     if (site.maker->node->op() != "Conv" || site.channels != 6 || site.maker->weights->constant()->shape()[1] != 4) continue;
@@ -88,10 +83,10 @@ TEST(Equalize, smoothing_keeps_the_function_of_a_normalization_and_its_readers) 
   const Model model = Model::from_graph(parse_graph(kTransformer));
   const auto graph = simplified(model);
   Selection selection = select(*graph, {});
-  const Tensor x = drawn({3, 5, 8});
-  const auto before = run(*graph, x);
+  const Tensor x = normal_tensor({3, 5, 8}, 9);
+  const auto before = outputs_of(*graph, x);
   EXPECT_EQ(smooth(*graph, selection, 0.5, [](const Value&) { return std::vector<double>{1, 100, 3, 0.01, 5, 6, 0, 8}; }), 1u);
-  expect_near(before, run(*graph, x));
+  expect_near(before, outputs_of(*graph, x));
 }
 
 TEST(Equalize, leaves_values_alone_that_others_read) {
@@ -110,10 +105,10 @@ TEST(Equalize, leaves_values_alone_that_others_read) {
   const auto graph = simplified(Model::from_graph(parse_graph(
       "graph \"d\" {\n input x: f32[1, 2, 4, 4]\n const w = f32[2, 2, 1, 1] random 1\n y = Conv(x, w)\n z = Conv(y, w)\n output z\n}")));
   Selection selection = select(*graph, {});
-  const Tensor x = drawn({1, 2, 4, 4});
-  const auto before = run(*graph, x);
+  const Tensor x = normal_tensor({1, 2, 4, 4}, 9);
+  const auto before = outputs_of(*graph, x);
   EXPECT_EQ(equalize(*graph, selection), 1u);
-  expect_near(before, run(*graph, x));
+  expect_near(before, outputs_of(*graph, x));
 }
 
 }  // namespace

@@ -11,26 +11,19 @@
 #include <random>
 
 #include "base/error.h"
+#include "compress/models.h"
 #include "graph/graph.h"
 #include "support/networks.h"
 #include "support/paths.h"
+#include "support/random.h"
 #include "support/sentence.h"
 
 namespace minnow::compress {
 namespace {
 
+using test::normal_tensor;
 using test::sentence_of;
 using testing::HasSubstr;
-
-Tensor random_tensor(const Shape& shape, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  Tensor tensor(DType::f32, shape);
-  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
-  return tensor;
-}
-Model model_of(std::unique_ptr<Graph> graph) { return convert_model(Model::from_graph(std::move(graph)), {.optimize = Optimize::none}); }
-Model model_of(const char* text) { return model_of(parse_graph(text)); }
 
 std::vector<Tensor> run(const Model& model, const std::vector<Tensor>& inputs, const SessionOptions& options = {}) {
   const std::vector<TensorView> views(inputs.begin(), inputs.end());
@@ -73,7 +66,7 @@ TEST(PruneMask, blocks_are_kept_or_dropped_whole_and_the_smallest_go) {
   for (const auto& [pattern, inputs, outputs] : {std::tuple("1x4", 1, 4), {"4x4", 4, 4}, {"1x16", 1, 16}, {"unstructured", 1, 1}})
     for (const Shape& shape : {Shape{32, 24, 3, 3}, Shape{19, 7, 1, 1}, Shape{40, 50}, Shape{5, 3, 2}}) {
       SCOPED_TRACE(format("{} {}", pattern, shape));
-      Tensor scores = random_tensor(shape, 3);
+      Tensor scores = normal_tensor(shape, 3);
       for (float& value : std::span(scores.writable().data<float>(), size_t(scores.elements()))) value *= value;
       const Tensor mask = prune_mask(scores, pattern, 0.75);
       const uint8_t* kept = mask.data<uint8_t>();
@@ -98,7 +91,7 @@ TEST(PruneMask, blocks_are_kept_or_dropped_whole_and_the_smallest_go) {
 
 TEST(PruneMask, two_of_four_inputs_are_kept) {
   for (const Shape& shape : {Shape{6, 24, 3, 3}, Shape{5, 10}}) {
-    const Tensor scores = random_tensor(shape, 5), mask = prune_mask(scores, "2:4", 0.5);
+    const Tensor scores = normal_tensor(shape, 5), mask = prune_mask(scores, "2:4", 0.5);
     for_blocks(mask, 4, 1, [&](const std::vector<size_t>& places) {
       size_t count = 0;
       for (const size_t place : places) count += mask.data<uint8_t>()[place];
@@ -113,7 +106,7 @@ TEST(PruneMask, two_of_four_inputs_are_kept) {
 }
 
 TEST(PruneMask, outputs_of_a_matrix_may_lie_along_its_columns) {
-  const Tensor scores = random_tensor({8, 12}, 5);
+  const Tensor scores = normal_tensor({8, 12}, 5);
   Tensor turned(DType::f32, {12, 8});
   for (size_t i = 0; i < 8; ++i)
     for (size_t j = 0; j < 12; ++j) turned.writable().data<float>()[j * 8 + i] = scores.data<float>()[i * 12 + j];
@@ -123,12 +116,12 @@ TEST(PruneMask, outputs_of_a_matrix_may_lie_along_its_columns) {
 }
 
 TEST(PruneMask, wrong_arguments_are_errors) {
-  const Tensor scores = random_tensor({8, 8}, 1);
+  const Tensor scores = normal_tensor({8, 8}, 1);
   EXPECT_THAT(sentence_of([&] { prune_mask(scores, "3x3", 0.5); }), HasSubstr("pattern: \"3x3\" is none of 1x4, 4x4"));
   EXPECT_THAT(sentence_of([&] { prune_mask(scores, "2:4", 0.8); }), HasSubstr("pattern 2:4 has 0.5"));
   EXPECT_THAT(sentence_of([&] { prune_mask(scores, "1x4", 1.5); }), HasSubstr("not from 0 to 1"));
-  EXPECT_THAT(sentence_of([&] { prune_mask(random_tensor({8}, 1), "1x4", 0.5); }), HasSubstr("two dimensions or more"));
-  Tensor infinite = random_tensor({8, 8}, 1);
+  EXPECT_THAT(sentence_of([&] { prune_mask(normal_tensor({8}, 1), "1x4", 0.5); }), HasSubstr("two dimensions or more"));
+  Tensor infinite = normal_tensor({8, 8}, 1);
   infinite.writable().data<float>()[3] = INFINITY;
   EXPECT_THAT(sentence_of([&] { prune_mask(infinite, "1x4", 0.5); }), HasSubstr("finite"));
 }

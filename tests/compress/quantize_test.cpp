@@ -7,16 +7,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <random>
 
 #include "base/error.h"
+#include "compress/models.h"
 #include "graph/graph.h"
 #include "ops/storage_dtype.h"
+#include "support/random.h"
 #include "support/sentence.h"
 
 namespace minnow::compress {
 namespace {
 
+using test::normal_tensor;
 using test::sentence_of;
 using testing::HasSubstr;
 
@@ -54,18 +56,8 @@ constexpr const char* kResidual = R"(graph "residual" {
   output z
 })";
 
-Model model_of_text(const char* text) { return convert_model(Model::from_graph(parse_graph(text)), {.optimize = Optimize::none}); }
-
-Tensor random_input(const Shape& shape, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal;
-  Tensor tensor(DType::f32, shape);
-  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
-  return tensor;
-}
-
 Samples random_samples(const Shape& shape, size_t count = 8) {
-  return {count, [shape](size_t i) { return std::vector<Tensor>{random_input(shape, static_cast<unsigned>(i) + 1)}; }};
+  return {count, [shape](size_t i) { return std::vector<Tensor>{normal_tensor(shape, static_cast<unsigned>(i) + 1)}; }};
 }
 
 std::map<std::string, int> operators_of(const Model& model) {
@@ -81,7 +73,7 @@ float largest_difference(const Tensor& a, const Tensor& b) {
 }
 
 TEST(Quantize, weights_of_16_bits_become_integers) {
-  const Model model = model_of_text(R"(graph {
+  const Model model = model_of(R"(graph {
     input x: f32[1, 128, 5, 5]
     const random_w = f16[128, 128, 3, 3] random 1
     const random_v = f16[512, 128, 1, 1] random 2
@@ -117,7 +109,7 @@ TEST(Quantize, a_file_of_16_bits_does_not_compute_in_them_afterwards) {
 }
 
 TEST(Quantize, layers_of_a_residual_network_become_integers) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}));
   auto counts = operators_of(quantized.model);
   EXPECT_EQ(counts["minnow.QuantizedConv"], 6) << to_text(quantized.model.graph());
@@ -142,7 +134,7 @@ TEST(Quantize, layers_of_a_residual_network_become_integers) {
 }
 
 TEST(Quantize, a_layer_with_an_activation_before_a_sum_becomes_integers) {
-  const Model model = model_of_text(R"(graph {
+  const Model model = model_of(R"(graph {
     input x: f32[1, 8, 9, 9]
     const w = f32[8, 1, 3, 3] random 1
     const v = f32[8, 8, 1, 1] random 2
@@ -161,7 +153,7 @@ TEST(Quantize, a_layer_with_an_activation_before_a_sum_becomes_integers) {
 }
 
 TEST(Quantize, a_residual_with_more_channels_stays_quantized) {
-  const Model model = model_of_text(R"(graph {
+  const Model model = model_of(R"(graph {
     input x: f32[1, 8, 9, 9]
     const v = f32[8, 8, 1, 1] random 1
     const w = f32[12, 8, 1, 1] random 2
@@ -185,7 +177,7 @@ TEST(Quantize, a_residual_with_more_channels_stays_quantized) {
 }
 
 TEST(Quantize, integers_give_what_the_plain_form_gives) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   for (const char* activations : {"u8", "i8"}) {
     QuantizeOptions options;
     options.activations = activations;
@@ -195,7 +187,7 @@ TEST(Quantize, integers_give_what_the_plain_form_gives) {
     reference.backends = {};
     Session plain(quantized.plain, reference);
     for (unsigned seed = 100; seed < 104; ++seed) {
-      const Tensor x = random_input({1, 3, 12, 12}, seed);
+      const Tensor x = normal_tensor({1, 3, 12, 12}, seed);
       // A sum at the edge of a step may round to either side.
       EXPECT_LT(largest_difference(integers.run({x.view()})[0], plain.run({x.view()})[0]), 0.05F) << activations;
     }
@@ -203,7 +195,7 @@ TEST(Quantize, integers_give_what_the_plain_form_gives) {
 }
 
 TEST(Quantize, every_method_keeps_the_signal) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   for (const MethodDescription& method : activation_methods())
     for (const MethodDescription& weights : weight_methods()) {
       QuantizeOptions options;
@@ -213,7 +205,7 @@ TEST(Quantize, every_method_keeps_the_signal) {
 }
 
 TEST(Quantize, the_automatic_method_is_as_good_as_the_best_on_its_samples) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   QuantizeOptions options;
   options.correct_bias = false, options.evaluate = 8;
   double best = 0;
@@ -229,7 +221,7 @@ TEST(Quantize, the_automatic_method_is_as_good_as_the_best_on_its_samples) {
 }
 
 TEST(Quantize, search_finds_the_layer_that_costs_most) {
-  const Model source = model_of_text(kResidual);
+  const Model source = model_of(kResidual);
   QuantizeOptions options;
   options.weight_bits = 4;
   const Samples samples = random_samples({1, 3, 12, 12});
@@ -249,7 +241,7 @@ TEST(Quantize, search_finds_the_layer_that_costs_most) {
 }
 
 TEST(Quantize, the_same_input_gives_the_same_graph_and_the_model_does_not_change) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   const std::string before = to_text(model.graph(), 1 << 20);
   const auto text = [&] { return to_text(quantize(model, random_samples({1, 3, 12, 12})).model.graph(), 1 << 20); };
   EXPECT_EQ(text(), text());
@@ -257,15 +249,15 @@ TEST(Quantize, the_same_input_gives_the_same_graph_and_the_model_does_not_change
 }
 
 TEST(Quantize, an_optimized_model_gives_the_same_as_its_source) {
-  const Model source = model_of_text(kResidual), optimized = convert_model(source);
+  const Model source = model_of(kResidual), optimized = convert_model(source);
   const Samples samples = random_samples({1, 3, 12, 12});
-  const Tensor x = random_input({1, 3, 12, 12}, 50);
+  const Tensor x = normal_tensor({1, 3, 12, 12}, 50);
   Session a(quantize(source, samples).model), b(quantize(optimized, samples).model);
   EXPECT_LT(largest_difference(a.run({x.view()})[0], b.run({x.view()})[0]), 0.05F);
 }
 
 TEST(Quantize, skipped_layers_stay_f32) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   QuantizeOptions options;
   options.skip = {"wide", "Gemm"};
   const Quantized quantized = quantize(model, random_samples({1, 3, 12, 12}), options);
@@ -277,7 +269,7 @@ TEST(Quantize, skipped_layers_stay_f32) {
 }
 
 TEST(Quantize, bias_correction_moves_means_back) {
-  const Model model = model_of_text(R"(graph "means" {
+  const Model model = model_of(R"(graph "means" {
   input x: f32[1, 4, 9, 9]
   const w = f32[6, 2, 3, 3] random 1
   const b = f32[6] random 2
@@ -285,7 +277,7 @@ TEST(Quantize, bias_correction_moves_means_back) {
   output y
 })");
   const auto positive = [](size_t i) {
-    Tensor x = random_input({1, 4, 9, 9}, static_cast<unsigned>(i) + 1).clone();
+    Tensor x = normal_tensor({1, 4, 9, 9}, static_cast<unsigned>(i) + 1).clone();
     for (int64_t k = 0; k < x.elements(); ++k) x.writable().data<float>()[k] += 3 + static_cast<float>(k / 81);
     return std::vector<Tensor>{x};
   };
@@ -307,7 +299,7 @@ TEST(Quantize, bias_correction_moves_means_back) {
 }
 
 TEST(Quantize, an_input_is_quantized_before_it_is_transposed) {
-  const Model model = model_of_text(
+  const Model model = model_of(
       "graph \"nhwc\" {\n input x: f32[1, 6, 6, 3]\n const w = f32[4, 3, 3, 3] random 1\n t = Transpose(x) {perm = [0, 3, 1, 2]}\n"
       " y = Conv(t, w)\n output y\n}");
   const Quantized quantized = quantize(model, random_samples({1, 6, 6, 3}));
@@ -334,21 +326,21 @@ TEST(Quantize, awkward_shapes) {
            {"graph \"rank\" {\n input x: f32[2, 3, 4, 5]\n const w = f32[5, 6] random 1\n y = MatMul(x, w)\n const b = f32[6] random 2\n"
             " a = Add(y, b)\n const v = f32[6, 1] random 3\n z = MatMul(a, v)\n output z\n}",
             {2, 3, 4, 5}}}) {
-    const Model model = model_of_text(text);
+    const Model model = model_of(text);
     const Quantized quantized = quantize(model, random_samples(shape));
     EXPECT_GT(quantized.report.outputs[0].fidelity.sqnr, 20) << text;
   }
 }
 
 TEST(Quantize, a_network_without_layers_is_refused_with_the_reason) {
-  const Model none = model_of_text("graph \"none\" {\n input x: f32[2]\n y = Relu(x)\n output y\n}");
+  const Model none = model_of("graph \"none\" {\n input x: f32[2]\n y = Relu(x)\n output y\n}");
   EXPECT_THAT(sentence_of([&] { quantize(none, random_samples({2})); }), HasSubstr("no layer can compute with integers"));
-  const Model variable = model_of_text("graph \"variable\" {\n input x: f32[2, 2]\n y = MatMul(x, x) @\"square\"\n output y\n}");
+  const Model variable = model_of("graph \"variable\" {\n input x: f32[2, 2]\n y = MatMul(x, x) @\"square\"\n output y\n}");
   EXPECT_THAT(sentence_of([&] { quantize(variable, random_samples({2, 2})); }), HasSubstr("its weights are not constant"));
 }
 
 TEST(Quantize, samples_that_do_not_fit_are_named) {
-  const Model model = model_of_text(kResidual);
+  const Model model = model_of(kResidual);
   const auto with = [&](std::vector<Tensor> tensors) {
     return sentence_of([&] { quantize(model, {1, [&](size_t) { return tensors; }}); });
   };
@@ -388,13 +380,13 @@ TEST(Quantize, progress_rises_to_the_end) {
   std::vector<double> parts;
   QuantizeOptions options;
   options.progress = [&](double part) { parts.push_back(part); };
-  quantize(model_of_text(kResidual), random_samples({1, 3, 12, 12}), options);
+  quantize(model_of(kResidual), random_samples({1, 3, 12, 12}), options);
   EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
   EXPECT_EQ(parts.back(), 1);
 }
 
 TEST(Quantize, made_up_samples_fit_the_model) {
-  const Model model = model_of_text(
+  const Model model = model_of(
       "graph \"mixed\" {\n input x: f32[n, 3, 20, 20]\n input u: u8[1, 20]\n input k: i64[2]\n const w = f32[4, 3, 3, 3] random 1\n y = "
       "Conv(x, w)\n"
       " output y\n output u\n output k\n}");
@@ -411,7 +403,7 @@ TEST(Quantize, made_up_samples_fit_the_model) {
 }
 
 TEST(Quantize, the_page_shows_every_layer) {
-  const QuantizeReport report = quantize(model_of_text(kResidual), random_samples({1, 3, 12, 12})).report;
+  const QuantizeReport report = quantize(model_of(kResidual), random_samples({1, 3, 12, 12})).report;
   const std::string page = report_page(report, "a <model>");
   EXPECT_THAT(page, HasSubstr("a &lt;model&gt;"));
   EXPECT_THAT(page, HasSubstr("</svg>"));

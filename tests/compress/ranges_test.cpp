@@ -13,7 +13,7 @@ namespace {
 
 enum class Kind { gaussian, laplacian, rectified, shifted };
 
-std::vector<float> drawn(Kind kind, size_t count, unsigned seed = 1) {
+std::vector<float> drawn_numbers(Kind kind, size_t count, unsigned seed = 1) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   std::exponential_distribution<float> exponential;
@@ -70,7 +70,7 @@ TEST(Ranges, every_method_takes_every_distribution) {
   for (const RangeMethod& method : range_methods())
     for (const Grid& grid : kGrids) {
       for (const Kind kind : kKinds) {
-        const auto x = drawn(kind, 20000);
+        const auto x = drawn_numbers(kind, 20000);
         const TensorStatistics s = statistics_of(x);
         const Range range = method.find(s, {grid, 99.9});
         EXPECT_LE(range.low, range.high) << method.name;
@@ -93,7 +93,7 @@ TEST(Ranges, every_method_takes_every_distribution) {
 }
 
 TEST(Ranges, minmax_and_percentile_are_quantiles) {
-  const auto x = drawn(Kind::gaussian, 100000);
+  const auto x = drawn_numbers(Kind::gaussian, 100000);
   auto sorted = x;
   std::sort(sorted.begin(), sorted.end());
   const TensorStatistics s = statistics_of(x);
@@ -107,7 +107,7 @@ TEST(Ranges, minmax_and_percentile_are_quantiles) {
   EXPECT_NEAR(most.low, static_cast<double>(sorted[100]), 0.03);
   EXPECT_NEAR(most.high, static_cast<double>(sorted[99900]), 0.03);
   // Zeros count, too: 1 % of all numbers are 2 % of those above 0.
-  const auto half = drawn(Kind::rectified, 100000);
+  const auto half = drawn_numbers(Kind::rectified, 100000);
   sorted = half;
   std::sort(sorted.begin(), sorted.end());
   const Range upper = range_percentile(statistics_of(half), {kU8, 99});
@@ -118,7 +118,7 @@ TEST(Ranges, minmax_and_percentile_are_quantiles) {
 TEST(Ranges, mse_is_as_good_as_a_search_over_both_ends) {
   for (const Grid& grid : kGrids)
     for (const Kind kind : kKinds) {
-      const auto x = drawn(kind, 4000);
+      const auto x = drawn_numbers(kind, 4000);
       const TensorStatistics s = statistics_of(x);
       double least = error_on(x, extremes(s), grid);
       for (int a = 1; a <= 40; ++a)
@@ -130,7 +130,7 @@ TEST(Ranges, mse_is_as_good_as_a_search_over_both_ends) {
 TEST(Ranges, admm_ends_no_worse_than_the_extremes_and_at_a_fixed_point) {
   for (const Kind kind : kKinds) {
     const Grid grid{-7, 7, true};
-    const auto x = drawn(kind, 4000);
+    const auto x = drawn_numbers(kind, 4000);
     const TensorStatistics s = statistics_of(x);
     const Range range = range_admm(s, {grid, 0});
     EXPECT_LE(error_on(x, range, grid), 1.001 * error_on(x, extremes(s), grid));
@@ -150,12 +150,12 @@ TEST(Ranges, aciq_has_the_papers_constants) {
   const double laplacian[] = {2.83, 3.89, 5.03}, gaussian[] = {1.71, 2.15, 2.55};
   for (int bits = 2; bits <= 4; ++bits) {
     const Grid grid{0, (1 << bits) - 1, false};
-    const Range a = range_aciq(statistics_of(drawn(Kind::laplacian, 400000)), {grid, 0});
+    const Range a = range_aciq(statistics_of(drawn_numbers(Kind::laplacian, 400000)), {grid, 0});
     EXPECT_NEAR(0.5 * (a.high - a.low), laplacian[bits - 2], 0.05);
-    const Range b = range_aciq(statistics_of(drawn(Kind::gaussian, 400000)), {grid, 0});
+    const Range b = range_aciq(statistics_of(drawn_numbers(Kind::gaussian, 400000)), {grid, 0});
     EXPECT_NEAR(0.5 * (b.high - b.low), gaussian[bits - 2], 0.04);
     // Half of a distribution has twice the integers.
-    const Range c = range_aciq(statistics_of(drawn(Kind::rectified, 400000)), {{0, (1 << bits) / 2 - 1, false}, 0});
+    const Range c = range_aciq(statistics_of(drawn_numbers(Kind::rectified, 400000)), {{0, (1 << bits) / 2 - 1, false}, 0});
     EXPECT_EQ(c.low, 0);
     EXPECT_NEAR(c.high, gaussian[bits - 2], 0.04);
   }
@@ -164,7 +164,7 @@ TEST(Ranges, aciq_has_the_papers_constants) {
 TEST(Ranges, octav_is_the_least_of_its_noise_model) {
   for (const Kind kind : {Kind::gaussian, Kind::laplacian, Kind::rectified})
     for (const Grid& grid : {Grid{0, 15, false}, Grid{0, 255, false}}) {
-      const auto x = drawn(kind, 50000);
+      const auto x = drawn_numbers(kind, 50000);
       const TensorStatistics s = statistics_of(x);
       const double steps = grid.highest + 1, noise = (kind == Kind::rectified ? 1 : 4) / (12 * steps * steps);
       double best = 0, least = 1e300;
@@ -182,7 +182,7 @@ TEST(Ranges, octav_is_the_least_of_its_noise_model) {
 }
 
 TEST(Ranges, kl_leaves_out_an_outlier_and_keeps_a_uniform_range) {
-  auto x = drawn(Kind::rectified, 100000);
+  auto x = drawn_numbers(Kind::rectified, 100000);
   x.push_back(60);
   const Range range = range_kl(statistics_of(x), {});
   EXPECT_LT(range.high, 12);

@@ -10,7 +10,7 @@
 namespace minnow::compress {
 namespace {
 
-Tensor drawn(const Shape& shape, unsigned seed, bool correlated = false) {
+Tensor normal_inputs(const Shape& shape, unsigned seed, bool correlated = false) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   Tensor tensor(DType::f32, shape);
@@ -37,9 +37,9 @@ struct OneLayer {
 const Quantizer kFine = Quantizer::of({-8, 8}, {-32767, 32767, true});
 
 TEST(Gram, of_a_product_is_that_of_its_rows) {
-  const OneLayer one("MatMul", drawn({5, 3}, 1));
+  const OneLayer one("MatMul", normal_inputs({5, 3}, 1));
   Gram gram(one.layer);
-  const Tensor x = drawn({2, 4, 5}, 2);
+  const Tensor x = normal_inputs({2, 4, 5}, 2);
   gram.add(x, kFine, 100, 0);
   ASSERT_EQ(gram.groups(), 1u);
   const auto& block = gram.blocks(0)[0];
@@ -54,10 +54,10 @@ TEST(Gram, of_a_product_is_that_of_its_rows) {
 TEST(Gram, of_a_convolution_predicts_the_error_of_its_output) {
   // Groups, strides, dilations, uneven padding.
   const Shape w_shape{4, 2, 3, 2};
-  const OneLayer one("Conv", drawn(w_shape, 1),
+  const OneLayer one("Conv", normal_inputs(w_shape, 1),
                      {{"group", int64_t{2}}, {"strides", Ints{2, 1}}, {"dilations", Ints{1, 2}}, {"pads", Ints{1, 0, 0, 2}}});
   Gram gram(one.layer);
-  const Tensor x = drawn({2, 4, 7, 5}, 3);
+  const Tensor x = normal_inputs({2, 4, 7, 5}, 3);
   gram.add(x, kFine, 10000, 0);
   const Rows rows = Rows::of(*one.layer.weights->constant(), 0);
   const IntegerRows q = round_to_nearest(rows, weight_scales(rows, *weight_method("minmax"), 7, true, {}), 7);
@@ -85,9 +85,9 @@ TEST(Gram, of_a_convolution_predicts_the_error_of_its_output) {
 
 TEST(Rounding, methods_lower_the_error_of_the_output) {
   for (const int most : {1, 7, 127}) {
-    const OneLayer one("MatMul", drawn({24, 6}, 4));
+    const OneLayer one("MatMul", normal_inputs({24, 6}, 4));
     Gram gram(one.layer);
-    gram.add(drawn({200, 24}, 5, true), kFine, 1000, 0);
+    gram.add(normal_inputs({200, 24}, 5, true), kFine, 1000, 0);
     const Rows rows = Rows::of(*one.layer.weights->constant(), 1);
     const IntegerRows nearest = round_to_nearest(rows, weight_scales(rows, *weight_method("mse"), most, true, {}), most);
     const double before = output_error(rows, nearest, gram);
@@ -102,9 +102,9 @@ TEST(Rounding, methods_lower_the_error_of_the_output) {
 }
 
 TEST(Rounding, adaround_is_near_the_best_of_all_choices) {
-  const OneLayer one("MatMul", drawn({10, 3}, 6));
+  const OneLayer one("MatMul", normal_inputs({10, 3}, 6));
   Gram gram(one.layer);
-  gram.add(drawn({60, 10}, 7, true), kFine, 1000, 0);
+  gram.add(normal_inputs({60, 10}, 7, true), kFine, 1000, 0);
   const Rows rows = Rows::of(*one.layer.weights->constant(), 1);
   const int most = 3;
   IntegerRows q = round_to_nearest(rows, weight_scales(rows, *weight_method("minmax"), most, true, {}), most);
@@ -129,7 +129,7 @@ TEST(Rounding, adaround_is_near_the_best_of_all_choices) {
 }
 
 TEST(Rounding, inputs_that_never_vary_are_no_fault) {
-  const OneLayer one("MatMul", drawn({4, 2}, 8));
+  const OneLayer one("MatMul", normal_inputs({4, 2}, 8));
   for (const RoundingMethod& method : rounding_methods()) {
     if (!method.improve) continue;
     Gram gram(one.layer);

@@ -5,15 +5,17 @@
 #include <minnow/convert.h>
 
 #include <cmath>
-#include <random>
 
 #include "base/error.h"
+#include "compress/models.h"
 #include "graph/graph.h"
+#include "support/random.h"
 #include "support/sentence.h"
 
 namespace minnow::compress {
 namespace {
 
+using test::normal_tensor;
 using test::sentence_of;
 using testing::HasSubstr;
 
@@ -34,16 +36,10 @@ constexpr const char* kNetwork = R"(graph "network" {
   output y
 })";
 
-Model network() { return convert_model(Model::from_graph(parse_graph(kNetwork)), {.optimize = Optimize::none}); }
+Model network() { return model_of(kNetwork); }
 
-Samples random_samples(size_t count = 6) {
-  return {count, [](size_t i) {
-            std::mt19937 generator(static_cast<unsigned>(i) + 1);
-            std::normal_distribution<float> normal;
-            Tensor tensor(DType::f32, {1, 3, 9, 9});
-            for (int64_t k = 0; k < tensor.elements(); ++k) tensor.writable().data<float>()[k] = normal(generator);
-            return std::vector<Tensor>{tensor};
-          }};
+Samples pictures(size_t count = 6) {
+  return {count, [](size_t i) { return std::vector<Tensor>{normal_tensor({1, 3, 9, 9}, static_cast<unsigned>(i) + 1)}; }};
 }
 
 TrainedNumbers numbers_of(const TrainingPlan& plan) {
@@ -55,7 +51,7 @@ TrainedNumbers numbers_of(const TrainingPlan& plan) {
 }
 
 TEST(Training, a_plan_keeps_batch_normalization) {
-  const TrainingPlan plan = plan_training(network(), random_samples());
+  const TrainingPlan plan = plan_training(network(), pictures());
   ASSERT_EQ(plan.layers.size(), 2u);
   EXPECT_EQ(plan.layers[0].name, "n1");
   EXPECT_EQ(plan.layers[0].weights, "w1");
@@ -97,7 +93,7 @@ TEST(Training, what_was_not_trained_is_what_quantize_makes) {
   for (const std::string activations : {"u8", "i8"}) {
     QuantizeOptions options;
     options.correct_bias = false, options.weights = "minmax", options.activations = activations;
-    const Samples samples = random_samples();
+    const Samples samples = pictures();
     const Quantized wanted = quantize(network(), samples, options);
     const TrainingPlan plan = plan_training(network(), samples, options);
     options.evaluate = samples.count;
@@ -115,7 +111,7 @@ TEST(Training, what_was_not_trained_is_what_quantize_makes) {
 }
 
 TEST(Training, errors_name_what_does_not_fit) {
-  const Samples samples = random_samples(2);
+  const Samples samples = pictures(2);
   const TrainingPlan plan = plan_training(network(), samples);
   const auto error = [&](auto&& change) {
     TrainedNumbers numbers = numbers_of(plan);

@@ -4,18 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <random>
+
+#include "support/random.h"
 
 namespace minnow::compress {
 namespace {
 
-Tensor random_weights(const Shape& shape) {
-  std::mt19937 generator(3);
-  std::normal_distribution<float> normal;
-  Tensor tensor(DType::f32, shape);
-  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
-  return tensor;
-}
+using test::normal_tensor;
 
 double error_of(const float* w, size_t count, double scale, int most) {
   double sum = 0;
@@ -27,7 +22,7 @@ double error_of(const float* w, size_t count, double scale, int most) {
 }
 
 TEST(Weights, mse_is_as_good_as_a_fine_search) {
-  const Rows rows = Rows::of(random_weights({5, 63}), 0);
+  const Rows rows = Rows::of(normal_tensor({5, 63}, 3), 0);
   for (const int most : {1, 3, 7, 63, 127})
     for (size_t c = 0; c < rows.channels; ++c) {
       const double whole = static_cast<double>(weight_method("minmax")->find({rows.row(c), rows.depth}, most));
@@ -40,7 +35,7 @@ TEST(Weights, mse_is_as_good_as_a_fine_search) {
 
 TEST(Weights, rows_and_tensors_agree_along_either_axis) {
   for (const size_t axis : {0, 1}) {
-    const Tensor w = random_weights({7, 3});
+    const Tensor w = normal_tensor({7, 3}, 3);
     const Rows rows = Rows::of(w, axis);
     const IntegerRows q = round_to_nearest(rows, weight_scales(rows, *weight_method("minmax"), 127, true, {}), 127);
     ASSERT_EQ(q.scales.size(), static_cast<size_t>(w.shape()[axis]));
@@ -69,7 +64,7 @@ TEST(Weights, channels_of_zeros_and_least_scales) {
 }
 
 TEST(Weights, integers_stay_symmetric) {
-  const Rows rows = Rows::of(random_weights({4, 100}), 0);
+  const Rows rows = Rows::of(normal_tensor({4, 100}, 3), 0);
   for (const int most : {1, 7, 127}) {
     const IntegerRows q = round_to_nearest(rows, weight_scales(rows, *weight_method("mse"), most, true, {}), most);
     for (const int8_t value : q.values) EXPECT_LE(std::abs(int{value}), most);

@@ -18,23 +18,22 @@ using ::testing::HasSubstr;
 
 using Function = std::function<Var(const Vars&)>;
 
-Tensor reals(const Shape& shape, double low = -1, double high = 1) {
+Tensor real_pattern(const Shape& shape, double low = -1, double high = 1) {
   std::vector<double> values;
   for (int64_t i = 0; i < shape.elements(); ++i)
     values.push_back(low + (high - low) * static_cast<double>((i * 7 + 3) % 11) / 11 + 0.01 * static_cast<double>(i));
   return tensor(DType::f64, shape, values);
 }
-Var sum(const Var& x) { return expr::op("ReduceSum", {x}, {{"keepdims", int64_t{0}}}); }
-Vars parameters_of(const std::vector<Tensor>& values) {
+Vars trainables_of(const std::vector<Tensor>& values) {
   Vars made;
   for (const Tensor& value : values) made.push_back(expr::trainable(value.clone()));
   return made;
 }
-double value_at(const Function& f, const std::vector<Tensor>& values) { return f(Vars(parameters_of(values))).item(); }
+double value_at(const Function& f, const std::vector<Tensor>& values) { return f(Vars(trainables_of(values))).item(); }
 
 /// The gradients of f, which are compared with central differences.
 std::vector<std::vector<double>> compare(const Function& f, const std::vector<Tensor>& values) {
-  const Vars parameters = parameters_of(values);
+  const Vars parameters = trainables_of(values);
   const Var loss = f(parameters);
   Vars together = expr::gradients(loss, parameters);
   together.push_back(loss);
@@ -79,31 +78,32 @@ TEST(ControlFlowGradients, scan_is_its_steps_one_after_the_other) {
           return Vars{h, h * h};
         },
         {p[4]}, {p[0]});
-    return sum(made[0]) * 3 + sum(made[1] * Var(reals({4, 2, 3})));
+    return sum(made[0]) * 3 + sum(made[1] * Var(real_pattern({4, 2, 3})));
   };
   const Function unrolled = [&](const Vars& p) {
     Var h = p[4], loss = sum(Var(tensor(DType::f64, {1}, {0})));
-    const Var weights = Var(reals({4, 2, 3}));
+    const Var weights = Var(real_pattern({4, 2, 3}));
     for (int64_t t = 0; t < 4; ++t) {
       h = step(h, row(p[0], t), p);
       loss = loss + sum(h * h * row(weights, t));
     }
     return sum(h) * 3 + loss;
   };
-  expect_same(scanned, unrolled, {reals({4, 2, 5}), reals({5, 3}), reals({3, 3}), reals({3}), reals({2, 3})});
+  expect_same(scanned, unrolled,
+              {real_pattern({4, 2, 5}), real_pattern({5, 3}), real_pattern({3, 3}), real_pattern({3}), real_pattern({2, 3})});
 }
 
 TEST(ControlFlowGradients, scan_of_elements_and_captured_values_alone) {
   compare([](const Vars& p) { return sum(expr::scan([&](const Vars& v) { return Vars{expr::sin(v[0]) * p[1]}; }, {}, {p[0]})[0]); },
-          {reals({3, 2}), reals({2})});
+          {real_pattern({3, 2}), real_pattern({2})});
   compare(
       [](const Vars& p) {
-        return sum(expr::scan([&](const Vars& v) { return Vars{v[0] + p[0]}; }, {Var(reals({2}))}, {Var(reals({3}))})[0]);
+        return sum(expr::scan([&](const Vars& v) { return Vars{v[0] + p[0]}; }, {Var(real_pattern({2}))}, {Var(real_pattern({3}))})[0]);
       },
-      {reals({2})});
+      {real_pattern({2})});
   // Nothing is read back: a linear step.
   compare([](const Vars& p) { return sum(expr::scan([&](const Vars& v) { return Vars{v[0] + v[1]}; }, {p[1]}, {p[0]})[0]); },
-          {reals({3, 2}), reals({2})});
+          {real_pattern({3, 2}), real_pattern({2})});
 }
 
 TEST(ControlFlowGradients, a_state_that_the_loss_does_not_read) {
@@ -112,7 +112,7 @@ TEST(ControlFlowGradients, a_state_that_the_loss_does_not_read) {
         const Vars made = expr::scan([&](const Vars& v) { return Vars{v[0] * 2 + v[2], v[1] + v[0] * v[0]}; }, {p[1], p[2]}, {p[0]});
         return sum(made[1]);
       },
-      {reals({3, 2}), reals({2}), reals({2})});
+      {real_pattern({3, 2}), real_pattern({2}), real_pattern({2})});
 }
 
 TEST(ControlFlowGradients, while_loop_with_a_count_known_in_the_run) {
@@ -125,7 +125,8 @@ TEST(ControlFlowGradients, while_loop_with_a_count_known_in_the_run) {
                                          {p[0], p[2]});
       return sum(made[0] * made[0]) + sum(made[1]);
     };
-    compare(f, {reals({2, 3}, 0.2), tensor(DType::f64, {3, 3}, {2, 0.1, 0, 0.3, 1.5, 0.2, 0.1, 0, 1.8}), reals({2, 3}, 0.5, 1.5)});
+    compare(f, {real_pattern({2, 3}, 0.2), tensor(DType::f64, {3, 3}, {2, 0.1, 0, 0.3, 1.5, 0.2, 0.1, 0, 1.8}),
+                real_pattern({2, 3}, 0.5, 1.5)});
   }
 }
 
@@ -136,7 +137,7 @@ TEST(ControlFlowGradients, of_no_iterations_is_that_of_the_initial_values) {
             expr::while_loop([&](const Vars& v) { return sum(v[0]) > 1e9; }, [&](const Vars& v) { return Vars{v[0] * p[1]}; }, {p[0]})[0] *
             2);
       },
-      {reals({2}), reals({2})});
+      {real_pattern({2}), real_pattern({2})});
   EXPECT_THAT(made[0], testing::ElementsAre(2, 2));
   EXPECT_THAT(made[1], testing::ElementsAre(0, 0));
 }
@@ -155,7 +156,7 @@ TEST(ControlFlowGradients, cond_in_either_branch) {
           });
       return sum(made[0] * p[0]) + sum(made[1]);
     };
-    compare(f, {reals({2, 3}), reals({3}), reals({2, 3})});
+    compare(f, {real_pattern({2, 3}), real_pattern({3}), real_pattern({2, 3})});
   }
 }
 
@@ -178,7 +179,7 @@ TEST(ControlFlowGradients, nest) {
         },
         {p[3], Var::scalar(0, DType::i64)})[0]);
   };
-  compare(f, {reals({4, 2}), reals({2}), reals({2}), reals({2})});
+  compare(f, {real_pattern({4, 2}), real_pattern({2}), real_pattern({2}), real_pattern({2})});
 }
 
 TEST(ControlFlowGradients, have_gradients_again) {
@@ -194,18 +195,19 @@ TEST(ControlFlowGradients, have_gradients_again) {
     for (int64_t t = 0; t < 3; ++t) h = expr::sin(h * p[0]) + row(p[1], t);
     return gradient_of(p, sum(h));
   };
-  expect_same(scanned, unrolled, {reals({2}), reals({3, 2})});
+  expect_same(scanned, unrolled, {real_pattern({2}), real_pattern({3, 2})});
   compare(
       [&](const Vars& p) {
         return gradient_of(p, sum(expr::cond(
                                   sum(p[0]) > -10.0, [&] { return Vars{p[0] * p[0] * p[1]}; }, [&] { return Vars{p[0]}; })[0]));
       },
-      {reals({2}), reals({2})});
+      {real_pattern({2}), real_pattern({2})});
 }
 
 TEST(ControlFlowGradients, asked_for_twice_save_values_once) {
-  const Vars p = parameters_of({reals({3}), reals({3})});
-  const Var loss = sum(expr::scan([&](const Vars& v) { return Vars{expr::sin(v[0] * p[1]) * v[1]}; }, {p[0]}, {Var(reals({4, 3}))})[0]);
+  const Vars p = trainables_of({real_pattern({3}), real_pattern({3})});
+  const Var loss =
+      sum(expr::scan([&](const Vars& v) { return Vars{expr::sin(v[0] * p[1]) * v[1]}; }, {p[0]}, {Var(real_pattern({4, 3}))})[0]);
   const double value = loss.item();
   const std::vector<double> one = numbers(expr::gradients(loss, {p[1]})[0]);
   const std::vector<double> two = numbers(expr::gradients(loss, {p[1]})[0]);
@@ -241,9 +243,9 @@ TEST(ControlFlowGradients, of_scans_along_other_axes_and_backward) {
   compare(
       [&](const Vars& p) {
         const Vars y = expr::apply(model, p);
-        return sum(y[0]) + sum(y[1] * Var(reals({2, 3}))) + sum(y[2] * Var(reals({3, 2})));
+        return sum(y[0]) + sum(y[1] * Var(real_pattern({2, 3}))) + sum(y[2] * Var(real_pattern({3, 2})));
       },
-      {reals({2}), reals({2, 3}), reals({2})});
+      {real_pattern({2}), real_pattern({2, 3}), real_pattern({2})});
 }
 
 TEST(ControlFlowGradients, of_an_imported_loop_whose_values_grow) {
@@ -271,14 +273,15 @@ TEST(ControlFlowGradients, of_an_imported_loop_whose_values_grow) {
   compare(
       [&](const Vars& p) {
         const Vars y = expr::apply(model, {p[0], Var::scalar(3, DType::i64)});
-        return sum(y[0]) + sum(y[1] * Var(reals({3})));
+        return sum(y[0]) + sum(y[1] * Var(real_pattern({3})));
       },
-      {reals({2})});
+      {real_pattern({2})});
 }
 
 TEST(ControlFlowGradients, errors_name_the_operator_in_the_body) {
-  const Vars p = parameters_of({reals({2, 2})});
-  const Var loss = sum(expr::scan([&](const Vars& v) { return Vars{v[0] + expr::op("Unique", {v[1]})}; }, {Var(reals({1}))}, {p[0]})[0]);
+  const Vars p = trainables_of({real_pattern({2, 2})});
+  const Var loss =
+      sum(expr::scan([&](const Vars& v) { return Vars{v[0] + expr::op("Unique", {v[1]})}; }, {Var(real_pattern({1}))}, {p[0]})[0]);
   EXPECT_THAT(error_of([&] { expr::gradients(loss, {p[0]}); }), HasSubstr("Unique has no gradient"));
 }
 

@@ -13,8 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Var sum(const Var& x) { return expr::op("ReduceSum", {x}, {{"keepdims", int64_t{0}}}); }
-
 TEST(CustomGradient, is_asked_instead_of_the_computation) {
   const Var x = parameter(f32({1, 2}, {2})), y = parameter(f32({3, 4}, {2}));
   int calls = 0;

@@ -40,9 +40,8 @@ Tensor reals(const Shape& shape, double low = -2, double high = 2, unsigned seed
   return tensor(DType::f64, shape, values);
 }
 Tensor positive(const Shape& shape, unsigned seed = 1) { return reals(shape, 0.3, 2.2, seed); }
-Tensor ints(const Shape& shape, const std::vector<double>& values, DType dtype = DType::i64) { return tensor(dtype, shape, values); }
+Tensor integers(const Shape& shape, const std::vector<double>& values, DType dtype = DType::i64) { return tensor(dtype, shape, values); }
 Tensor number(double value) { return tensor(DType::f64, {}, {value}); }
-const Tensor kNone;
 
 Attributes of_graph(const expr::Attributes& given) {
   Attributes made;
@@ -109,7 +108,7 @@ std::vector<Case> made_cases() {
     all.push_back({op, {number(1.5), positive({2, 2})}});
   }
   all.push_back({"Pow", {positive({2, 3}), reals({3})}});
-  all.push_back({"Pow", {reals({2, 3}), ints({}, {3})}});
+  all.push_back({"Pow", {reals({2, 3}), integers({}, {3})}});
   all.push_back({"Mod", {positive({5}), tensor(DType::f64, {5}, {0.71, 0.9, 1.3, 0.5, 3.1})}, {{"fmod", int64_t{1}}}});
   for (const char* op : {"Max", "Min", "Sum", "Mean"}) {
     all.push_back({op, {reals({2, 3}), reals({3}, -2, 2, 5), reals({2, 1}, -2, 2, 9)}});
@@ -117,56 +116,56 @@ std::vector<Case> made_cases() {
   }
   all.push_back({"Clip", {reals({9}), number(-0.9), number(1.1)}});
   all.push_back({"Clip", {reals({9}), kNone, number(1.1)}});
-  all.push_back({"Where", {ints({2, 1}, {1, 0}, DType::boolean), reals({2, 3}), reals({3})}});
+  all.push_back({"Where", {integers({2, 1}, {1, 0}, DType::boolean), reals({2, 3}), reals({3})}});
   for (const char* op :
        {"ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"})
     for (const int64_t keep : {0, 1}) {
-      all.push_back({op, {reals({2, 3, 4}), ints({2}, {0, -1})}, {{"keepdims", keep}}});
-      all.push_back({op, {reals({2, 3}), ints({1}, {1})}, {{"keepdims", keep}}});
+      all.push_back({op, {reals({2, 3, 4}), integers({2}, {0, -1})}, {{"keepdims", keep}}});
+      all.push_back({op, {reals({2, 3}), integers({1}, {1})}, {{"keepdims", keep}}});
       all.push_back({op, {reals({2, 3})}, {{"keepdims", keep}}});
     }
   for (const int64_t axis : {0, 1, -1})
     for (const char* op : {"Softmax", "LogSoftmax", "LpNormalization"}) all.push_back({op, {reals({2, 3, 4})}, {{"axis", axis}}});
   all.push_back({"LpNormalization", {reals({2, 3})}, {{"axis", int64_t{0}}, {"p", int64_t{1}}}});
   all.push_back({"Transpose", {reals({2, 3, 4})}, {{"perm", std::vector<int64_t>{1, 2, 0}}}});
-  all.push_back({"Reshape", {reals({2, 6}), ints({2}, {3, -1})}});
-  all.push_back({"Unsqueeze", {reals({2, 3}), ints({2}, {0, -1})}});
+  all.push_back({"Reshape", {reals({2, 6}), integers({2}, {3, -1})}});
+  all.push_back({"Unsqueeze", {reals({2, 3}), integers({2}, {0, -1})}});
   all.push_back({"Cast", {reals({4})}, {{"to", int64_t{11}}}});
   all.push_back({"CastLike", {reals({4}), reals({1})}, {}, 1, {1}});
-  all.push_back({"Expand", {reals({3, 1}), ints({3}, {2, 1, 4})}});
-  all.push_back({"minnow.SumTo", {reals({2, 3, 4}), ints({2}, {1, 4})}});
-  all.push_back({"Tile", {reals({2, 3}), ints({2}, {2, 3})}});
+  all.push_back({"Expand", {reals({3, 1}), integers({3}, {2, 1, 4})}});
+  all.push_back({"minnow.SumTo", {reals({2, 3, 4}), integers({2}, {1, 4})}});
+  all.push_back({"Tile", {reals({2, 3}), integers({2}, {2, 3})}});
   all.push_back({"Concat", {reals({2, 3}), reals({2, 1}), reals({2, 2})}, {{"axis", int64_t{-1}}}});
-  all.push_back({"Split", {reals({5, 2}), ints({2}, {2, 3})}, {{"axis", int64_t{0}}}, 2});
+  all.push_back({"Split", {reals({5, 2}), integers({2}, {2, 3})}, {{"axis", int64_t{0}}}, 2});
   for (const int64_t exclusive : {0, 1})
     for (const int64_t reverse : {0, 1})
       for (const char* op : {"CumSum", "CumProd"})
-        all.push_back({op, {positive({2, 4}), ints({}, {1})}, {{"exclusive", exclusive}, {"reverse", reverse}}});
+        all.push_back({op, {positive({2, 4}), integers({}, {1})}, {{"exclusive", exclusive}, {"reverse", reverse}}});
   for (const char* mode : {"constant", "reflect", "edge", "wrap"})
-    all.push_back({"Pad", {reals({3, 4}), ints({4}, {1, 2, 0, 1})}, {{"mode", string(mode)}}});
-  all.push_back({"Pad", {reals({3, 4}), ints({2}, {-1, 2}), kNone, ints({1}, {1})}});
-  all.push_back({"Slice", {reals({5, 4}), ints({2}, {1, -3}), ints({2}, {4, 100}), ints({2}, {0, 1})}});
-  all.push_back({"Slice", {reals({7}), ints({1}, {-1}), ints({1}, {-100}), ints({1}, {0}), ints({1}, {-2})}});
+    all.push_back({"Pad", {reals({3, 4}), integers({4}, {1, 2, 0, 1})}, {{"mode", string(mode)}}});
+  all.push_back({"Pad", {reals({3, 4}), integers({2}, {-1, 2}), kNone, integers({1}, {1})}});
+  all.push_back({"Slice", {reals({5, 4}), integers({2}, {1, -3}), integers({2}, {4, 100}), integers({2}, {0, 1})}});
+  all.push_back({"Slice", {reals({7}), integers({1}, {-1}), integers({1}, {-100}), integers({1}, {0}), integers({1}, {-2})}});
   all.push_back({"minnow.Region",
-                 {reals({5, 4}), ints({2}, {1, 0})},
+                 {reals({5, 4}), integers({2}, {1, 0})},
                  {{"sizes", std::vector<int64_t>{2, 2}}, {"steps", std::vector<int64_t>{2, 3}}}});
-  all.push_back({"ReverseSequence", {reals({4, 2}), ints({2}, {3, 4})}});
-  all.push_back({"Gather", {reals({4, 3}), ints({2, 2}, {0, -1, 3, 1})}});
-  all.push_back({"Gather", {reals({2, 4, 3}), ints({2}, {2, 2})}, {{"axis", int64_t{1}}}});
-  all.push_back({"GatherElements", {reals({3, 3}), ints({2, 3}, {1, 2, 0, 2, 0, 0})}, {{"axis", int64_t{0}}}});
-  all.push_back({"GatherND", {reals({2, 3, 2}), ints({2, 2}, {0, 1, 1, -1})}});
-  all.push_back({"GatherND", {reals({2, 3, 2}), ints({2, 1}, {1, 2})}, {{"batch_dims", int64_t{1}}}});
-  all.push_back({"ScatterElements", {reals({4}), ints({2}, {3, 1}), reals({2})}});
+  all.push_back({"ReverseSequence", {reals({4, 2}), integers({2}, {3, 4})}});
+  all.push_back({"Gather", {reals({4, 3}), integers({2, 2}, {0, -1, 3, 1})}});
+  all.push_back({"Gather", {reals({2, 4, 3}), integers({2}, {2, 2})}, {{"axis", int64_t{1}}}});
+  all.push_back({"GatherElements", {reals({3, 3}), integers({2, 3}, {1, 2, 0, 2, 0, 0})}, {{"axis", int64_t{0}}}});
+  all.push_back({"GatherND", {reals({2, 3, 2}), integers({2, 2}, {0, 1, 1, -1})}});
+  all.push_back({"GatherND", {reals({2, 3, 2}), integers({2, 1}, {1, 2})}, {{"batch_dims", int64_t{1}}}});
+  all.push_back({"ScatterElements", {reals({4}), integers({2}, {3, 1}), reals({2})}});
   all.push_back({"ScatterElements",
-                 {reals({2, 3}), ints({2, 2}, {0, 0, 2, 1}), reals({2, 2})},
+                 {reals({2, 3}), integers({2, 2}, {0, 0, 2, 1}), reals({2, 2})},
                  {{"axis", int64_t{1}}, {"reduction", string("add")}}});
-  all.push_back({"ScatterND", {reals({4, 2}), ints({2, 1}, {3, 0}), reals({2, 2})}});
-  all.push_back({"ScatterND", {reals({4, 2}), ints({2, 1}, {3, 3}), reals({2, 2})}, {{"reduction", string("add")}}});
+  all.push_back({"ScatterND", {reals({4, 2}), integers({2, 1}, {3, 0}), reals({2, 2})}});
+  all.push_back({"ScatterND", {reals({4, 2}), integers({2, 1}, {3, 3}), reals({2, 2})}, {{"reduction", string("add")}}});
   all.push_back({"DepthToSpace", {reals({1, 8, 2, 1})}, {{"blocksize", int64_t{2}}}});
   all.push_back({"SpaceToDepth", {reals({1, 2, 2, 4})}, {{"blocksize", int64_t{2}}}});
-  all.push_back({"CenterCropPad", {reals({3, 5}), ints({2}, {4, 2})}});
-  all.push_back({"Trilu", {reals({2, 3, 3}), ints({}, {1})}, {{"upper", int64_t{0}}}});
-  all.push_back({"TopK", {reals({2, 5}), ints({1}, {2})}, {}, 2});
+  all.push_back({"CenterCropPad", {reals({3, 5}), integers({2}, {4, 2})}});
+  all.push_back({"Trilu", {reals({2, 3, 3}), integers({}, {1})}, {{"upper", int64_t{0}}}});
+  all.push_back({"TopK", {reals({2, 5}), integers({1}, {2})}, {}, 2});
   all.push_back({"MatMul", {reals({2, 3}), reals({3, 4})}});
   all.push_back({"MatMul", {reals({2, 2, 3}), reals({3, 4})}});
   all.push_back({"MatMul", {reals({3}), reals({3, 4})}});
@@ -261,25 +260,26 @@ std::vector<Case> made_cases() {
   all.push_back({"LRN", {reals({2, 5, 2})}, {{"size", int64_t{3}}, {"alpha", 0.5f}, {"beta", 0.75f}, {"bias", 1.5f}}});
   all.push_back({"LRN", {reals({1, 4, 1})}, {{"size", int64_t{4}}, {"alpha", 0.5f}}});
   for (const char* reduction : {"none", "sum", "mean"}) {
-    all.push_back({"NegativeLogLikelihoodLoss", {reals({3, 4}), ints({3}, {1, 3, 0})}, {{"reduction", string(reduction)}}});
-    all.push_back({"SoftmaxCrossEntropyLoss", {reals({3, 4}), ints({3}, {1, 3, 0})}, {{"reduction", string(reduction)}}});
+    all.push_back({"NegativeLogLikelihoodLoss", {reals({3, 4}), integers({3}, {1, 3, 0})}, {{"reduction", string(reduction)}}});
+    all.push_back({"SoftmaxCrossEntropyLoss", {reals({3, 4}), integers({3}, {1, 3, 0})}, {{"reduction", string(reduction)}}});
     all.push_back({"SoftmaxCrossEntropyLoss",
-                   {reals({2, 3, 2}), ints({2, 2}, {1, 2, 0, 1}), positive({3})},
+                   {reals({2, 3, 2}), integers({2, 2}, {1, 2, 0, 1}), positive({3})},
                    {{"reduction", string(reduction)}, {"ignore_index", int64_t{2}}},
                    1,
                    {2}});
-    all.push_back({"SoftmaxCrossEntropyLoss", {reals({2, 5}), ints({2}, {4, 0})}, {{"reduction", string(reduction)}}, 2});
+    all.push_back({"SoftmaxCrossEntropyLoss", {reals({2, 5}), integers({2}, {4, 0})}, {{"reduction", string(reduction)}}, 2});
     all.push_back({"NegativeLogLikelihoodLoss",
-                   {reals({2, 3, 2, 1}), ints({2, 2, 1}, {-1, 2, 0, -1}), positive({3})},
+                   {reals({2, 3, 2, 1}), integers({2, 2, 1}, {-1, 2, 0, -1}), positive({3})},
                    {{"reduction", string(reduction)}, {"ignore_index", int64_t{-1}}},
                    1,
                    {2}});
   }
   all.push_back({"Dropout", {reals({5})}});
   for (const char* mode : {"nearest", "linear", "cubic"})
-    all.push_back({"Resize", {reals({1, 2, 4, 3}), kNone, kNone, ints({4}, {1, 2, 7, 2})}, {{"mode", string(mode)}}});
-  all.push_back(
-      {"Resize", {reals({1, 1, 4, 6}), kNone, kNone, ints({4}, {1, 1, 2, 3})}, {{"mode", string("linear")}, {"antialias", int64_t{1}}}});
+    all.push_back({"Resize", {reals({1, 2, 4, 3}), kNone, kNone, integers({4}, {1, 2, 7, 2})}, {{"mode", string(mode)}}});
+  all.push_back({"Resize",
+                 {reals({1, 1, 4, 6}), kNone, kNone, integers({4}, {1, 1, 2, 3})},
+                 {{"mode", string("linear")}, {"antialias", int64_t{1}}}});
   struct Recurrent {
     const char* op;
     int64_t gates;
@@ -294,12 +294,12 @@ std::vector<Case> made_cases() {
     plain.insert(plain.begin(), reals({4, 2, 3}));
     both.insert(both.begin(), reals({3, 2, 3}));
     all.push_back({r.op, plain, {{"hidden_size", int64_t{2}}}, r.outputs});
-    both.push_back(ints({2}, {3, 2}, DType::i32));
+    both.push_back(integers({2}, {3, 2}, DType::i32));
     both.push_back(reals({2, 2, 2}, -1, 1, 6));
     all.push_back({r.op, both, {{"direction", string("bidirectional")}}, r.outputs});
     plain[0] = reals({2, 4, 3});
     all.push_back({r.op, plain, {{"direction", string("reverse")}, {"layout", int64_t{1}}}, r.outputs});
-    both[4] = ints({2}, {2, 0}, DType::i32);
+    both[4] = integers({2}, {2, 0}, DType::i32);
     all.push_back({r.op, both, {{"direction", string("bidirectional")}}, r.outputs});
   }
   {
@@ -321,8 +321,8 @@ std::vector<Case> made_cases() {
                        {{"align_corners", align}, {"mode", string(mode)}, {"padding_mode", string(padding)}}});
   all.push_back({"GridSample", {reals({1, 1, 5}), reals({1, 4, 1}, -0.93, 0.91)}});
   all.push_back({"GridSample", {reals({1, 2, 2, 3, 2}), reals({1, 1, 2, 2, 3}, -0.93, 0.91)}});
-  all.push_back({"AffineGrid", {reals({2, 2, 3}), ints({4}, {2, 1, 3, 2})}});
-  all.push_back({"AffineGrid", {reals({1, 3, 4}), ints({5}, {1, 1, 2, 3, 2})}, {{"align_corners", int64_t{1}}}});
+  all.push_back({"AffineGrid", {reals({2, 2, 3}), integers({4}, {2, 1, 3, 2})}});
+  all.push_back({"AffineGrid", {reals({1, 3, 4}), integers({5}, {1, 1, 2, 3, 2})}, {{"align_corners", int64_t{1}}}});
   all.push_back({"Det", {reals({3, 3})}});
   all.push_back({"Det", {reals({2, 2, 2})}});
   all.push_back({"Det", {tensor(DType::f64, {2, 2}, {1, 2, 2, 4})}});
@@ -330,29 +330,29 @@ std::vector<Case> made_cases() {
   for (const int64_t inverse : {0, 1})
     for (const int64_t parts : {1, 2})
       for (const int64_t length : {5, 8}) {
-        all.push_back({"DFT", {reals({2, 5, 3, parts}), ints({}, {double(length)}), ints({}, {1})}, {{"inverse", inverse}}});
+        all.push_back({"DFT", {reals({2, 5, 3, parts}), integers({}, {double(length)}), integers({}, {1})}, {{"inverse", inverse}}});
         if (inverse || parts == 1)
           all.push_back({"DFT",
-                         {reals({2, 5, parts}), inverse ? ints({}, {double(length)}) : ints({}, {double(length)})},
+                         {reals({2, 5, parts}), inverse ? integers({}, {double(length)}) : integers({}, {double(length)})},
                          {{"inverse", inverse}, {"onesided", int64_t{1}}}});
       }
-  all.push_back({"DFT", {reals({6, 2}), kNone, ints({}, {0})}});
-  all.push_back({"STFT", {reals({2, 9, 1}), ints({}, {2}), positive({4})}});
-  all.push_back({"STFT", {reals({1, 9, 2}), ints({}, {3}), positive({3})}, {{"onesided", int64_t{0}}}});
-  all.push_back({"STFT", {reals({2, 8}), ints({}, {2}), kNone, ints({}, {4})}});
-  all.push_back({"Col2Im", {reals({2, 8, 12}), ints({2}, {4, 5}), ints({2}, {2, 2})}});
+  all.push_back({"DFT", {reals({6, 2}), kNone, integers({}, {0})}});
+  all.push_back({"STFT", {reals({2, 9, 1}), integers({}, {2}), positive({4})}});
+  all.push_back({"STFT", {reals({1, 9, 2}), integers({}, {3}), positive({3})}, {{"onesided", int64_t{0}}}});
+  all.push_back({"STFT", {reals({2, 8}), integers({}, {2}), kNone, integers({}, {4})}});
+  all.push_back({"Col2Im", {reals({2, 8, 12}), integers({2}, {4, 5}), integers({2}, {2, 2})}});
   all.push_back({"Col2Im",
-                 {reals({1, 4, 9}), ints({2}, {5, 5}), ints({2}, {2, 2})},
+                 {reals({1, 4, 9}), integers({2}, {5, 5}), integers({2}, {2, 2})},
                  {{"strides", std::vector<int64_t>{2, 2}}, {"pads", std::vector<int64_t>{1, 0, 0, 1}}}});
   all.push_back({"MaxUnpool",
-                 {reals({1, 1, 2, 2}), ints({1, 1, 2, 2}, {0, 7, 9, 14})},
+                 {reals({1, 1, 2, 2}), integers({1, 1, 2, 2}, {0, 7, 9, 14})},
                  {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}}});
   all.push_back({"MaxUnpool",
-                 {reals({1, 1, 2, 2}), ints({1, 1, 2, 2}, {0, 7, 9, 14}), ints({4}, {1, 1, 5, 6})},
+                 {reals({1, 1, 2, 2}), integers({1, 1, 2, 2}, {0, 7, 9, 14}), integers({4}, {1, 1, 5, 6})},
                  {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}}});
-  all.push_back({"TensorScatter", {reals({2, 5, 2}), reals({2, 2, 2}, -2, 2, 7), ints({2}, {1, 3})}, {{"axis", int64_t{1}}}});
+  all.push_back({"TensorScatter", {reals({2, 5, 2}), reals({2, 2, 2}, -2, 2, 7), integers({2}, {1, 3})}, {{"axis", int64_t{1}}}});
   all.push_back({"TensorScatter",
-                 {reals({2, 4, 2}), reals({2, 3, 2}, -2, 2, 7), ints({2}, {2, 3})},
+                 {reals({2, 4, 2}), reals({2, 3, 2}, -2, 2, 7), integers({2}, {2, 3})},
                  {{"axis", int64_t{1}}, {"mode", string("circular")}}});
   all.push_back({"DeformConv",
                  {reals({2, 4, 4, 3}), reals({4, 2, 2, 2}), reals({2, 16, 3, 2}, -0.93, 0.91, 4), reals({4}), positive({2, 8, 3, 2})},
@@ -368,7 +368,7 @@ std::vector<Case> made_cases() {
         all.push_back(
             {"RoiAlign",
              {reals({2, 2, 5, 6}), tensor(DType::f64, {3, 4}, {0.31, 0.42, 4.13, 3.57, -1.7, 1.21, 5.63, 6.42, 2.11, 2.23, 2.64, 2.87}),
-              ints({3}, {1, 0, 1})},
+              integers({3}, {1, 0, 1})},
              {{"mode", string(mode)},
               {"sampling_ratio", samples},
               {"coordinate_transformation_mode", string(transformation)},
@@ -401,7 +401,7 @@ const std::vector<Case>& cases() {
   return kCases;
 }
 
-Var sum_of(const Var& y, const Tensor& weights) { return expr::op("ReduceSum", {y * Var(weights)}, {{"keepdims", int64_t{0}}}); }
+Var weighted_sum(const Var& y, const Tensor& weights) { return expr::op("ReduceSum", {y * Var(weights)}, {{"keepdims", int64_t{0}}}); }
 
 class OperatorGradients : public testing::TestWithParam<size_t> {};
 
@@ -440,7 +440,7 @@ TEST_P(OperatorGradients, agree_with_differences) {
   const Vars outputs = expr::ops(test.op, inputs, test.outputs, test.attributes);
   Var loss;
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (weights[i]) loss = loss.has_value() ? loss + sum_of(outputs[i], weights[i]) : sum_of(outputs[i], weights[i]);
+    if (weights[i]) loss = loss.has_value() ? loss + weighted_sum(outputs[i], weights[i]) : weighted_sum(outputs[i], weights[i]);
   const Vars gradients = expr::gradients(loss, parameters);
   ASSERT_EQ(gradients.size(), places.size());
   constexpr double kStep = 1e-5;

@@ -20,6 +20,9 @@ inline Var arange(int64_t count, const Shape& shape, DType dtype = DType::f32) {
 /// A parameter of the same value: operators on it wait until they are read.
 inline Var parameter(const Var& x) { return expr::trainable(x.tensor()); }
 
+/// The sum of all elements, without dimensions.
+inline Var sum(const Var& x) { return expr::op("ReduceSum", {x}, {{"keepdims", int64_t{0}}}); }
+
 inline std::vector<double> numbers(const Var& x) {
   const Var wide = x.astype(DType::f64);
   const double* data = wide.data<double>();

@@ -6,7 +6,7 @@
 namespace minnow::test {
 namespace {
 
-MatMulGeometry geometry_of(std::string_view op, const Shape& a, const Shape& b, const Attributes& attributes = {}) {
+MatMulGeometry product_geometry(std::string_view op, const Shape& a, const Shape& b, const Attributes& attributes = {}) {
   Graph graph;
   ValueInfo infos[2];
   infos[0].dtype = infos[1].dtype = DType::f32;
@@ -17,7 +17,7 @@ MatMulGeometry geometry_of(std::string_view op, const Shape& a, const Shape& b, 
 }
 
 TEST(MatMulGeometry, broadcasts_leading_dimensions) {
-  const MatMulGeometry p = geometry_of("MatMul", {3, 1, 2, 5}, {4, 5, 6});
+  const MatMulGeometry p = product_geometry("MatMul", {3, 1, 2, 5}, {4, 5, 6});
   EXPECT_EQ(p.result, (Shape{3, 4, 2, 6}));
   EXPECT_EQ(p.batches(), 12);
   // Result matrix [i, j] is A's matrix i times B's matrix j.
@@ -27,17 +27,17 @@ TEST(MatMulGeometry, broadcasts_leading_dimensions) {
       EXPECT_EQ(p.b_matrix(4 * i + j), j);
     }
   EXPECT_FALSE(p.shares_b());
-  EXPECT_TRUE(geometry_of("MatMul", {3, 4, 2, 5}, {1, 5, 6}).shares_b());
+  EXPECT_TRUE(product_geometry("MatMul", {3, 4, 2, 5}, {1, 5, 6}).shares_b());
   EXPECT_EQ(p.multiply_adds(), 12 * 2 * 5 * 6);
 }
 
 TEST(MatMulGeometry, knows_vectors_and_transposed_matrices) {
-  EXPECT_EQ(geometry_of("MatMul", {5}, {2, 5, 6}).result, (Shape{2, 6}));
-  EXPECT_EQ(geometry_of("MatMul", {2, 5}, {5}).result, (Shape{2}));
-  EXPECT_EQ(geometry_of("MatMul", {5}, {5}).result, (Shape{}));
+  EXPECT_EQ(product_geometry("MatMul", {5}, {2, 5, 6}).result, (Shape{2, 6}));
+  EXPECT_EQ(product_geometry("MatMul", {2, 5}, {5}).result, (Shape{2}));
+  EXPECT_EQ(product_geometry("MatMul", {5}, {5}).result, (Shape{}));
   const Attributes both{{"transA", int64_t{1}}, {"transB", int64_t{1}}};
   for (const char* op : {"Gemm", "minnow.FusedMatMul"}) {
-    const MatMulGeometry p = geometry_of(op, {5, 2}, {6, 5}, both);
+    const MatMulGeometry p = product_geometry(op, {5, 2}, {6, 5}, both);
     EXPECT_EQ(p.result, (Shape{2, 6})) << op;
     EXPECT_EQ(p.k, 5) << op;
   }

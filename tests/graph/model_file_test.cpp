@@ -24,7 +24,7 @@ namespace {
 using testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::string_view kEverything = R"(graph "digits" {
+constexpr std::string_view kFileText = R"(graph "digits" {
   metadata producer "a tool"
   metadata source_format "onnx"
   metadata source_hash "00ff"
@@ -83,12 +83,12 @@ std::unique_ptr<Graph> read(std::span<const std::byte> bytes, size_t shift = 0) 
   return read_model({at, bytes.size()}, memory);
 }
 
-std::string text_of(Graph& graph) {
+std::string text_without_source(Graph& graph) {
   graph.source.clear();
   return to_text(graph, std::numeric_limits<size_t>::max());
 }
 
-std::string error_in(std::span<const std::byte> bytes) {
+std::string read_error(std::span<const std::byte> bytes) {
   try {
     read(bytes);
   } catch (const Error& error) {
@@ -108,18 +108,18 @@ Bytes with_header(Bytes bytes, const file::Header& header) {
 }
 
 TEST(ModelFile, round_trips_everything) {
-  const auto graph = parse_graph(kEverything);
+  const auto graph = parse_graph(kFileText);
   const auto copy = read(written(*graph));
-  EXPECT_EQ(text_of(*copy), kEverything);
+  EXPECT_EQ(text_without_source(*copy), kFileText);
   verify(*copy);
   EXPECT_EQ(written(*copy), written(*graph));
 }
 
 TEST(ModelFile, memory_need_not_be_aligned) {
-  const Bytes bytes = written(*parse_graph(kEverything));
+  const Bytes bytes = written(*parse_graph(kFileText));
   for (size_t shift : {1, 4, 16, 63}) {
     const auto copy = read(bytes, shift);
-    EXPECT_EQ(text_of(*copy), kEverything);
+    EXPECT_EQ(text_without_source(*copy), kFileText);
     for (const auto& constant : copy->constants()) EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->constant()->data()) % 64, 0u);
   }
 }
@@ -207,27 +207,27 @@ TEST(ModelFile, errors_name_the_file) {
   }
   std::filesystem::remove(path);
   EXPECT_THROW(read_model((scratch_dir() / "missing.minnow").string()), FileError);
-  EXPECT_THAT(error_in({}), HasSubstr("model in memory: is empty"));
+  EXPECT_THAT(read_error({}), HasSubstr("model in memory: is empty"));
 }
 
 TEST(ModelFile, versions) {
-  const Bytes bytes = written(*parse_graph(kEverything));
+  const Bytes bytes = written(*parse_graph(kFileText));
   file::Header header = header_of(bytes);
   header.minor += 1;
-  EXPECT_EQ(text_of(*read(with_header(bytes, header))), kEverything);
+  EXPECT_EQ(text_without_source(*read(with_header(bytes, header))), kFileText);
   header = header_of(bytes);
   EXPECT_EQ(header.major, 1);  // all readers read files without codes
   header.major = 3;
-  EXPECT_EQ(error_in(with_header(bytes, header)),
+  EXPECT_EQ(read_error(with_header(bytes, header)),
             "model in memory: it has format version 3.1, this build reads versions 1 and 2; a newer Minnow is needed");
 }
 
 TEST(ModelFile, wrong_places) {
-  const Bytes bytes = written(*parse_graph(kEverything));
+  const Bytes bytes = written(*parse_graph(kFileText));
   const auto changed = [&](auto change) {
     file::Header header = header_of(bytes);
     change(header);
-    return error_in(with_header(bytes, header));
+    return read_error(with_header(bytes, header));
   };
   EXPECT_THAT(changed([](auto& h) { h.file_size += 1; }), HasSubstr("it is incomplete or damaged"));
   EXPECT_THAT(changed([](auto& h) { h.head_offset = ~uint64_t{15}; }), HasSubstr("its head of"));
@@ -252,7 +252,7 @@ Bytes with_head(const std::function<flatbuffers::Offset<file::Model>(flatbuffers
   return bytes;
 }
 std::string error_in_head(const std::function<flatbuffers::Offset<file::Model>(flatbuffers::FlatBufferBuilder&)>& build) {
-  return error_in(with_head(build));
+  return read_error(with_head(build));
 }
 
 TEST(ModelFile, tables_that_refer_to_one_text_many_times_do_not_multiply_it) {
@@ -323,12 +323,12 @@ void touch(const Graph& graph) {
 }
 
 TEST(ModelFile, truncated_files_are_errors) {
-  const Bytes bytes = written(*parse_graph(kEverything));
-  for (size_t i = 0; i < 1000; ++i) EXPECT_NE(error_in(std::span(bytes).first(i * bytes.size() / 1000)), "");
+  const Bytes bytes = written(*parse_graph(kFileText));
+  for (size_t i = 0; i < 1000; ++i) EXPECT_NE(read_error(std::span(bytes).first(i * bytes.size() / 1000)), "");
 }
 
 TEST(ModelFile, damaged_files_are_read_or_refused) {
-  const Bytes bytes = written(*parse_graph(kEverything));
+  const Bytes bytes = written(*parse_graph(kFileText));
   std::mt19937 random(1);
   size_t refused = 0;
   for (int i = 0; i < 10000; ++i) {
@@ -345,7 +345,7 @@ TEST(ModelFile, damaged_files_are_read_or_refused) {
 
 /// A graph with weights of every kind that a code is used for.
 std::unique_ptr<Graph> compressible() {
-  auto graph = parse_graph(kEverything);
+  auto graph = parse_graph(kFileText);
   std::mt19937 generator(1);
   std::normal_distribution<float> normal;
   const auto weights = [&](DType dtype, const Shape& shape, float deviation) {
@@ -381,7 +381,7 @@ TEST(ModelFile, entropy_codes_give_the_same_graph) {
   const Bytes plain = written(*graph), coded = compressed(*graph);
   EXPECT_LT(coded.size(), plain.size() * 6 / 10);
   const auto copy = read(coded);
-  EXPECT_EQ(text_of(*copy), text_of(*graph));
+  EXPECT_EQ(text_without_source(*copy), text_without_source(*graph));
   EXPECT_EQ(written(*copy), plain);
   EXPECT_EQ(compressed(*copy), coded);
   const auto data = [&](size_t from_last) { return copy->constants()[copy->constants().size() - from_last]->constant()->data(); };
@@ -403,7 +403,7 @@ TEST(ModelFile, a_head_is_coded_with_the_weights) {
     Bytes bytes = coded;
     const file::HeadCode sizes{head, repeats};
     std::memcpy(bytes.data() + header.head_offset, &sizes, sizeof sizes);
-    return error_in(bytes);
+    return read_error(bytes);
   };
   file::HeadCode sizes;
   std::memcpy(&sizes, coded.data() + header.head_offset, sizeof sizes);
@@ -431,7 +431,7 @@ TEST(ModelFile, weights_of_16_bits_are_coded_too) {
 
 TEST(ModelFile, truncated_and_damaged_codes_are_read_or_refused) {
   const Bytes bytes = compressed(*compressible());
-  for (size_t i = 0; i < 500; ++i) EXPECT_NE(error_in(std::span(bytes).first(i * bytes.size() / 500)), "");
+  for (size_t i = 0; i < 500; ++i) EXPECT_NE(read_error(std::span(bytes).first(i * bytes.size() / 500)), "");
   std::mt19937 random(1);
   size_t refused = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -451,7 +451,7 @@ TEST(ModelFile, codes_that_do_not_fit_their_tensors) {
   zeros.add_constant(Tensor(DType::f32, {100, 100}), "zeros");
   Bytes damaged = compressed(zeros);
   damaged.back() ^= std::byte(1);
-  EXPECT_THAT(error_in(damaged), HasSubstr("an entropy code of 40000 bytes is damaged"));
+  EXPECT_THAT(read_error(damaged), HasSubstr("an entropy code of 40000 bytes is damaged"));
   const auto with_coding = [&](uint8_t coding, std::vector<std::vector<int64_t>> shapes) {
     return error_in_head([&](auto& builder) {
       std::vector<flatbuffers::Offset<file::Constant>> constants;

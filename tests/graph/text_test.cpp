@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 std::string round_trip(std::string_view text) { return to_text(*parse_graph(text)); }
 
-std::string error_in(std::string_view text) {
+std::string parse_error(std::string_view text) {
   try {
     parse_graph(text);
   } catch (const InvalidModel& error) {
@@ -23,7 +23,7 @@ std::string error_in(std::string_view text) {
   return {};
 }
 
-constexpr std::string_view kEverything = R"(graph "digits" {
+constexpr std::string_view kText = R"(graph "digits" {
   source "digits.onnx"
   metadata producer "a \"tool\"\n\x01"
   metadata source_format "onnx"
@@ -63,10 +63,10 @@ constexpr std::string_view kEverything = R"(graph "digits" {
 }
 )";
 
-TEST(Text, round_trips_everything) { EXPECT_EQ(round_trip(kEverything), kEverything); }
+TEST(Text, round_trips_everything) { EXPECT_EQ(round_trip(kText), kText); }
 
 TEST(Text, parsed_graph_is_what_the_text_says) {
-  const std::unique_ptr<Graph> graph = parse_graph(kEverything);
+  const std::unique_ptr<Graph> graph = parse_graph(kText);
   verify(*graph);
   EXPECT_EQ(graph->name, "digits");
   EXPECT_EQ(graph->metadata.producer, "a \"tool\"\n\x01");
@@ -104,7 +104,7 @@ TEST(Text, large_contents_are_left_out_unless_asked_for) {
   Graph graph;
   graph.add_constant(pattern({100}), "c");
   EXPECT_THAT(to_text(graph), HasSubstr("const c = f32[100] ...\n"));
-  EXPECT_THAT(error_in(to_text(graph)), HasSubstr("line 2: the contents of this tensor were left out"));
+  EXPECT_THAT(parse_error(to_text(graph)), HasSubstr("line 2: the contents of this tensor were left out"));
   const std::string whole = to_text(graph, std::numeric_limits<size_t>::max());
   EXPECT_EQ(numbers(*parse_graph(whole)->constants()[0]->constant()), numbers(pattern({100})));
 }
@@ -117,22 +117,22 @@ TEST(Text, names_of_an_outer_graph_may_be_hidden_by_an_inner_one) {
 }
 
 TEST(Text, errors_name_the_line) {
-  EXPECT_EQ(error_in("graph {\n  y = Relu(x)\n}"), "line 2: value \"x\" is not known here");
-  EXPECT_EQ(error_in("graph {\n  input x\n  input x\n}"), "line 3: value \"x\" is made twice");
-  EXPECT_EQ(error_in("graph {\n  input x: f33\n}"), "line 2: \"f33\" is no type");
-  EXPECT_EQ(error_in("graph {\n\n  const c = f32[2] [1]\n}"), "line 3: \",\" was expected, \"]\" was found");
-  EXPECT_EQ(error_in("graph {\n  const c = i8[] 128\n}"), "line 2: 128 does not fit i8");
-  EXPECT_EQ(error_in("graph {\n  const c = f32[] x\n}"), "line 2: a number was expected, \"x\" was found");
-  EXPECT_EQ(error_in("graph {\n  input \"x\n}"), "line 2: a quoted text has no end");
-  EXPECT_EQ(error_in("graph {"), "line 1: a graph has no end");
-  EXPECT_EQ(error_in("graph { } x"), "line 1: nothing was expected behind the graph, \"x\" was found");
-  EXPECT_EQ(error_in("node"), "line 1: \"graph\" was expected, \"node\" was found");
-  EXPECT_THAT(error_in("graph { const c = f32[99999999, 99999999] fill 0 }"), HasSubstr("elements"));
-  EXPECT_THAT(error_in("graph { const c = string[1] [0] }"), HasSubstr("has no text form"));
+  EXPECT_EQ(parse_error("graph {\n  y = Relu(x)\n}"), "line 2: value \"x\" is not known here");
+  EXPECT_EQ(parse_error("graph {\n  input x\n  input x\n}"), "line 3: value \"x\" is made twice");
+  EXPECT_EQ(parse_error("graph {\n  input x: f33\n}"), "line 2: \"f33\" is no type");
+  EXPECT_EQ(parse_error("graph {\n\n  const c = f32[2] [1]\n}"), "line 3: \",\" was expected, \"]\" was found");
+  EXPECT_EQ(parse_error("graph {\n  const c = i8[] 128\n}"), "line 2: 128 does not fit i8");
+  EXPECT_EQ(parse_error("graph {\n  const c = f32[] x\n}"), "line 2: a number was expected, \"x\" was found");
+  EXPECT_EQ(parse_error("graph {\n  input \"x\n}"), "line 2: a quoted text has no end");
+  EXPECT_EQ(parse_error("graph {"), "line 1: a graph has no end");
+  EXPECT_EQ(parse_error("graph { } x"), "line 1: nothing was expected behind the graph, \"x\" was found");
+  EXPECT_EQ(parse_error("node"), "line 1: \"graph\" was expected, \"node\" was found");
+  EXPECT_THAT(parse_error("graph { const c = f32[99999999, 99999999] fill 0 }"), HasSubstr("elements"));
+  EXPECT_THAT(parse_error("graph { const c = string[1] [0] }"), HasSubstr("has no text form"));
 }
 
 TEST(Text, every_truncation_is_an_error) {
-  for (size_t length = 0; length + 2 < kEverything.size(); ++length) EXPECT_NE(error_in(kEverything.substr(0, length)), "") << length;
+  for (size_t length = 0; length + 2 < kText.size(); ++length) EXPECT_NE(parse_error(kText.substr(0, length)), "") << length;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 
 /// The geometry of one node with inputs of those shapes.
 template <class Geometry>
-Geometry geometry_of(std::string_view op, const std::vector<Shape>& shapes, const Attributes& attributes = {}) {
+Geometry window_geometry(std::string_view op, const std::vector<Shape>& shapes, const Attributes& attributes = {}) {
   Graph graph;
   std::vector<Value*> values;
   std::vector<ValueInfo> infos(shapes.size());
@@ -28,7 +28,7 @@ Geometry geometry_of(std::string_view op, const std::vector<Shape>& shapes, cons
 
 TEST(ConvGeometry, resolves_automatic_padding) {
   const Attributes upper{{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 1}}};
-  const ConvGeometry conv = geometry_of<ConvGeometry>("Conv", {{2, 6, 5, 4}, {8, 3, 4, 2}}, [&] {
+  const ConvGeometry conv = window_geometry<ConvGeometry>("Conv", {{2, 6, 5, 4}, {8, 3, 4, 2}}, [&] {
     Attributes all = upper;
     all.set("group", int64_t{2});
     return all;
@@ -48,29 +48,29 @@ TEST(ConvGeometry, is_the_same_for_all_convolutions) {
   const Shape x{1, 3, 6, 6}, w{4, 3, 3, 2}, one{};
   const Shape expected{1, 4, 6, 6};
   for (const char* op : {"Conv", "minnow.FusedConv", "ConvInteger"})
-    EXPECT_EQ(geometry_of<ConvGeometry>(op, {x, w}, attributes).output_shape(), expected) << op;
+    EXPECT_EQ(window_geometry<ConvGeometry>(op, {x, w}, attributes).output_shape(), expected) << op;
   for (const char* op : {"QLinearConv", "minnow.QuantizedConv"})
-    EXPECT_EQ(geometry_of<ConvGeometry>(op, {x, one, one, w, one, one, one, one, {4}}, attributes).output_shape(), expected) << op;
+    EXPECT_EQ(window_geometry<ConvGeometry>(op, {x, one, one, w, one, one, one, one, {4}}, attributes).output_shape(), expected) << op;
 }
 
 TEST(ConvGeometry, tells_the_kinds_that_schemes_ask_for) {
-  const ConvGeometry pointwise = geometry_of<ConvGeometry>("Conv", {{1, 8, 7, 7}, {16, 8, 1, 1}});
+  const ConvGeometry pointwise = window_geometry<ConvGeometry>("Conv", {{1, 8, 7, 7}, {16, 8, 1, 1}});
   EXPECT_TRUE(pointwise.window.is_pointwise());
   EXPECT_FALSE(pointwise.is_depthwise());
-  const ConvGeometry strided = geometry_of<ConvGeometry>("Conv", {{1, 8, 7, 7}, {16, 8, 1, 1}}, {{"strides", Ints{2, 2}}});
+  const ConvGeometry strided = window_geometry<ConvGeometry>("Conv", {{1, 8, 7, 7}, {16, 8, 1, 1}}, {{"strides", Ints{2, 2}}});
   EXPECT_FALSE(strided.window.is_pointwise());
   EXPECT_FALSE(strided.window.is_padded());
-  const ConvGeometry depthwise = geometry_of<ConvGeometry>("Conv", {{1, 8, 7, 7}, {8, 1, 3, 3}}, {{"group", int64_t{8}}});
+  const ConvGeometry depthwise = window_geometry<ConvGeometry>("Conv", {{1, 8, 7, 7}, {8, 1, 3, 3}}, {{"group", int64_t{8}}});
   EXPECT_TRUE(depthwise.is_depthwise());
   EXPECT_FALSE(depthwise.window.is_padded());
   EXPECT_TRUE(depthwise.window.is_undilated());
   // Padding that no window reads does not count: with stride 2 the last window ends at place 6 of 6.
-  const ConvGeometry spared = geometry_of<ConvGeometry>("Conv", {{1, 1, 6}, {1, 1, 2}}, {{"strides", Ints{2}}, {"pads", Ints{0, 1}}});
+  const ConvGeometry spared = window_geometry<ConvGeometry>("Conv", {{1, 1, 6}, {1, 1, 2}}, {{"strides", Ints{2}}, {"pads", Ints{0, 1}}});
   EXPECT_FALSE(spared.window.is_padded());
 }
 
 TEST(ConvTransposeGeometry, is_that_of_the_adjoint) {
-  const ConvTransposeGeometry conv = geometry_of<ConvTransposeGeometry>(
+  const ConvTransposeGeometry conv = window_geometry<ConvTransposeGeometry>(
       "ConvTranspose", {{1, 4, 3, 3}, {4, 2, 3, 3}},
       {{"group", int64_t{2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 0, 0}}, {"output_padding", Ints{0, 1}}});
   EXPECT_EQ(conv.out_channels, 4);
@@ -81,14 +81,15 @@ TEST(ConvTransposeGeometry, is_that_of_the_adjoint) {
 
 TEST(PoolGeometry, counts_a_last_window_that_begins_inside) {
   const auto places = [](int64_t size, int64_t kernel, int64_t stride, Ints pads) {
-    return geometry_of<PoolGeometry>("MaxPool", {{1, 1, size}},
-                                     {{"kernel_shape", Ints{kernel}}, {"strides", Ints{stride}}, {"pads", pads}, {"ceil_mode", int64_t{1}}})
+    return window_geometry<PoolGeometry>(
+               "MaxPool", {{1, 1, size}},
+               {{"kernel_shape", Ints{kernel}}, {"strides", Ints{stride}}, {"pads", pads}, {"ceil_mode", int64_t{1}}})
         .window.output[0];
   };
   EXPECT_EQ(places(5, 2, 2, {0, 0}), 3);
   EXPECT_EQ(places(5, 2, 3, {0, 1}), 2);  // the third would begin at place 6, in the padding
   EXPECT_EQ(places(4, 3, 3, {1, 1}), 2);
-  EXPECT_EQ(geometry_of<PoolGeometry>("GlobalMaxPool", {{2, 3, 4, 5}}).output_shape(), (Shape{2, 3, 1, 1}));
+  EXPECT_EQ(window_geometry<PoolGeometry>("GlobalMaxPool", {{2, 3, 4, 5}}).output_shape(), (Shape{2, 3, 1, 1}));
 }
 
 }  // namespace

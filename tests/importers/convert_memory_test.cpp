@@ -12,7 +12,6 @@
 namespace minnow {
 namespace {
 
-using namespace test::onnx_file;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -55,6 +54,7 @@ TEST(ConvertMemory, a_limit_is_kept_and_named) {
 
 TEST(ConvertMemory, what_an_importer_makes_counts) {
   // A sparse tensor is written out.
+  using namespace test::onnx_file;
   GraphParts parts;
   parts.outputs = {value("y", {})};
   parts.nodes = {node("Identity", {"w"}, {"y"})};

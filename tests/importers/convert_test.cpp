@@ -16,13 +16,13 @@
 namespace minnow {
 namespace {
 
-using namespace test::onnx_file;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 // y = x * w, with w in a file of its own.
 std::string onnx_bytes() {
+  using namespace test::onnx_file;
   GraphParts parts;
   parts.inputs = {value("x", tensor_type(DType::f32, {"3"}))};
   parts.outputs = {value("y", {})};
@@ -64,7 +64,9 @@ std::vector<float> run(const Model& model) {
   return {y.data<float>(), y.data<float>() + y.elements()};
 }
 
-Files onnx_files() { return {{"", onnx_bytes()}, {"folder/w.bin", std::string(8, '\0') + bytes_of(std::vector<float>{5, 6, 7})}}; }
+Files onnx_files() {
+  return {{"", onnx_bytes()}, {"folder/w.bin", std::string(8, '\0') + test::onnx_file::bytes_of(std::vector<float>{5, 6, 7})}};
+}
 
 TEST(ConvertRead, onnx_with_data_beside_it) {
   const Files files = onnx_files();
@@ -85,6 +87,7 @@ TEST(ConvertRead, onnx_with_data_beside_it) {
 
 TEST(ConvertRead, a_model_larger_than_what_is_read_at_once) {
   // Formats are recognized by the first 64 KiB, files are read in growing pieces of a megabyte and more.
+  using namespace test::onnx_file;
   GraphParts parts;
   const int64_t count = 700000;
   std::vector<float> values(static_cast<size_t>(count));
@@ -112,6 +115,7 @@ TEST(ConvertRead, minnow_files) {
 }
 
 TEST(Convert, once_optimizes_what_no_conversion_wrote) {
+  using namespace test::onnx_file;
   GraphParts parts;
   parts.inputs = {value("x", tensor_type(DType::f32, {"3"}))};
   parts.outputs = {value("y", {})};

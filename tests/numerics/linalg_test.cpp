@@ -21,9 +21,9 @@ TYPED_TEST_SUITE(Linalg, Types);
 // Sizes below and above a block, a vector and the limit for tiny matrices; stacks; empty matrices.
 const std::vector<Shape> kSquare = {{0, 0},   {1, 1},   {2, 2},    {3, 3},    {7, 7},         {8, 8},      {9, 9},   {17, 17},
                                     {33, 33}, {70, 70}, {0, 4, 4}, {5, 3, 3}, {2, 3, 12, 12}, {300, 4, 4}, {3, 0, 0}};
-const std::vector<Shape> kAny = {{0, 0},   {0, 3},   {3, 0},    {1, 1},    {1, 5},         {5, 1},    {3, 2},     {2, 3},
-                                 {7, 9},   {9, 7},   {8, 8},    {20, 33},  {33, 20},       {70, 40},  {40, 70},   {100, 9},
-                                 {9, 100}, {65, 64}, {4, 5, 3}, {4, 3, 5}, {2, 2, 13, 11}, {0, 3, 2}, {200, 3, 3}};
+const std::vector<Shape> kAnyMatrix = {{0, 0},   {0, 3},   {3, 0},    {1, 1},    {1, 5},         {5, 1},    {3, 2},     {2, 3},
+                                       {7, 9},   {9, 7},   {8, 8},    {20, 33},  {33, 20},       {70, 40},  {40, 70},   {100, 9},
+                                       {9, 100}, {65, 64}, {4, 5, 3}, {4, 3, 5}, {2, 2, 13, 11}, {0, 3, 2}, {200, 3, 3}};
 
 template <class T>
 void expect_orthonormal(const Tensor& q) {
@@ -102,7 +102,7 @@ TYPED_TEST(Linalg, cholesky_rebuilds_positive_definite_matrices) {
 }
 
 TYPED_TEST(Linalg, qr_rebuilds_matrices_of_any_shape) {
-  for (const Shape& shape : kAny)
+  for (const Shape& shape : kAnyMatrix)
     for (const bool complete : {false, true}) {
       SCOPED_TRACE(to_string(shape) + (complete ? " complete" : ""));
       const Tensor a = random_matrices<TypeParam>(shape, 7);
@@ -150,7 +150,7 @@ TYPED_TEST(Linalg, reflections_hold_r_and_the_vectors_of_q) {
 }
 
 TYPED_TEST(Linalg, svd_rebuilds_matrices_of_any_shape) {
-  for (const Shape& shape : kAny) {
+  for (const Shape& shape : kAnyMatrix) {
     SCOPED_TRACE(to_string(shape));
     const Tensor a = random_matrices<TypeParam>(shape, 11);
     const SVD found = svd(a);

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,17 +10,16 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-const std::vector<double> kX = {-20, -3.5, -3, -1, -0.5, 0, 0.5, 1, 3, 3.5, 20};
-const Shape kShape{11};
+const std::vector<double> kActivationInputs = {-20, -3.5, -3, -1, -0.5, 0, 0.5, 1, 3, 3.5, 20};
+const Shape kActivationShape{11};
 
-struct Row {
+struct ActivationRow {
   std::string_view op;
   Attributes attributes;
   std::vector<double> y;
 };
-const Row kRows[] = {
+const ActivationRow kActivationRows[] = {
     {"Softplus",
      {},
      {2.06115362e-09, 0.0297504183, 0.0485873516, 0.313261688, 0.474076984, 0.693147181, 0.974076984, 1.31326169, 3.04858735, 3.52975042,
@@ -57,17 +55,25 @@ const Row kRows[] = {
 };
 
 TEST(Activation, values) {
-  for (const Row& row : kRows)
-    EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f32, kShape, kX)}, row.attributes)[0], kShape, row.y)) << row.op;
+  for (const ActivationRow& row : kActivationRows)
+    EXPECT_TRUE(
+        near(run_operator(row.op, {tensor(DType::f32, kActivationShape, kActivationInputs)}, row.attributes)[0], kActivationShape, row.y))
+        << row.op;
 }
 
 TEST(Activation, other_floats) {
-  for (const Row& row : kRows) {
+  for (const ActivationRow& row : kActivationRows) {
     if (row.op == "Celu") continue;  // of f32 alone
-    EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f64, kShape, kX)}, row.attributes)[0], kShape, row.y)) << row.op;
-    EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f16, kShape, kX)}, row.attributes)[0], kShape, row.y, 1e-3)) << row.op;
+    EXPECT_TRUE(
+        near(run_operator(row.op, {tensor(DType::f64, kActivationShape, kActivationInputs)}, row.attributes)[0], kActivationShape, row.y))
+        << row.op;
+    EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f16, kActivationShape, kActivationInputs)}, row.attributes)[0], kActivationShape,
+                     row.y, 1e-3))
+        << row.op;
     if (row.op == "Shrink") continue;  // not of bf16
-    EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::bf16, kShape, kX)}, row.attributes)[0], kShape, row.y, 8e-3)) << row.op;
+    EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::bf16, kActivationShape, kActivationInputs)}, row.attributes)[0], kActivationShape,
+                     row.y, 8e-3))
+        << row.op;
   }
 }
 

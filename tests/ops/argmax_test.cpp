@@ -11,7 +11,6 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(ArgMax, ties_and_nan) {
   const Tensor x = tensor(DType::f32, {3, 4}, {2, 1, 2, 0, 3, 3, 0, 0, 1, kNaN, 5, kNaN});

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Tensor kNone, kQ = pattern({1, 2, 2, 4}), kK = pattern({1, 2, 3, 4}, 5), kV = pattern({1, 2, 3, 2}, 3);
+const Tensor kQ = pattern({1, 2, 2, 4}), kK = pattern({1, 2, 3, 4}, 5), kV = pattern({1, 2, 3, 2}, 3);
 
 bool has_operators(std::initializer_list<std::string_view> names) {
   for (std::string_view name : names)
@@ -152,31 +152,32 @@ TEST(Attention, errors_name_what_does_not_fit) {
               HasSubstr("softmax_precision is 3, which is no floating dtype"));
 }
 
-const Tensor kX = pattern({1, 2, 3, 4}), kX3 = pattern({1, 3, 8}), kPositions = tensor(DType::i64, {1, 3}, {4, 0, 2});
+const Tensor kRotaryX = pattern({1, 2, 3, 4}), kRotaryX3 = pattern({1, 3, 8}), kPositions = tensor(DType::i64, {1, 3}, {4, 0, 2});
 
 TEST(RotaryEmbedding, by_position) {
-  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kX, pattern({5, 2}, 3), pattern({5, 2}, 2), kPositions})[0], {1, 2, 3, 4},
+  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kRotaryX, pattern({5, 2}, 3), pattern({5, 2}, 2), kPositions})[0], {1, 2, 3, 4},
                    {-0.1875, 1.875,   -0.375, 1,      -1,    0,     0,      0.1875,  0.6875,  -1,     0.1875, 0.6875,
                     0.5625,  -1.0625, 0.9375, 1.0625, 0.375, -0.25, -0.375, -0.0625, -0.3125, 1.1875, 1.6875, 0.25}));
-  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kX, pattern({5, 2}, 3), pattern({5, 2}, 2), kPositions}, {{"interleaved", int64_t{1}}})[0],
-                   {1, 2, 3, 4}, {-0.9375, -0.375, 1.125,   -0.25,   -0.5, -0.5, -0.25,  0.1875,  -1.5,   0.625,  -0.125, -0.625,
-                                  -0.1875, 0.9375, -1.8125, -0.1875, -0.5, 0.5,  0.1875, -0.0625, 0.9375, 1.4375, 0.6875, 1}));
+  EXPECT_TRUE(
+      near(run_both("RotaryEmbedding", {kRotaryX, pattern({5, 2}, 3), pattern({5, 2}, 2), kPositions}, {{"interleaved", int64_t{1}}})[0],
+           {1, 2, 3, 4}, {-0.9375, -0.375, 1.125,   -0.25,   -0.5, -0.5, -0.25,  0.1875,  -1.5,   0.625,  -0.125, -0.625,
+                          -0.1875, 0.9375, -1.8125, -0.1875, -0.5, 0.5,  0.1875, -0.0625, 0.9375, 1.4375, 0.6875, 1}));
 }
 
 TEST(RotaryEmbedding, packed_heads_and_a_part_of_each) {
-  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kX3, pattern({1, 3, 1}, 3), pattern({1, 3, 1}, 2)},
+  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kRotaryX3, pattern({1, 3, 1}, 3), pattern({1, 3, 1}, 2)},
                             {{"num_heads", int64_t{2}}, {"rotary_embedding_dim", int64_t{2}}, {"interleaved", int64_t{1}}})[0],
                    {1, 3, 8}, {0.875,  -0.375, 0.25,  -0.75, -0.5, -0.5, -1,   0.75,  -0.0625, -0.3125, 0.5,  -0.5,
                                0.3125, 0.0625, -0.75, 1,     0.5,  -1,   0.75, -0.25, -1.5,    -0.125,  -0.5, 1.25}));
-  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kX3, pattern({1, 3, 2}, 3), pattern({1, 3, 2}, 2)}, {{"num_heads", int64_t{2}}})[0],
+  EXPECT_TRUE(near(run_both("RotaryEmbedding", {kRotaryX3, pattern({1, 3, 2}, 3), pattern({1, 3, 2}, 2)}, {{"num_heads", int64_t{2}}})[0],
                    {1, 3, 8}, {0.375, 0.3125, 0.125,  -0.1875, -1,     0,       0,       0.1875, -0.5,    1.75,   0.375,  -0.75,
                                1.625, -1.25,  -0.125, -0.75,   0.9375, -0.6875, -0.1875, 0.625,  -0.3125, 1.1875, 1.6875, 0.25}));
 }
 
 TEST(RotaryEmbedding, errors) {
-  EXPECT_THAT(error_of("RotaryEmbedding", {kX, pattern({5, 2}), pattern({5, 2}), tensor(DType::i64, {1, 3}, {4, 5, 2})}),
+  EXPECT_THAT(error_of("RotaryEmbedding", {kRotaryX, pattern({5, 2}), pattern({5, 2}), tensor(DType::i64, {1, 3}, {4, 5, 2})}),
               HasSubstr("position 5 is not in [0, 5)"));
-  EXPECT_THAT(error_of("RotaryEmbedding", {kX, pattern({5, 3}), pattern({5, 3}), kPositions}), HasSubstr("which does not fit X"));
+  EXPECT_THAT(error_of("RotaryEmbedding", {kRotaryX, pattern({5, 3}), pattern({5, 3}), kPositions}), HasSubstr("which does not fit X"));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,7 +10,6 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor bools(const Shape& shape, const std::vector<double>& values) { return tensor(DType::boolean, shape, values); }
 

@@ -11,8 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor truth(bool value) { return tensor(DType::boolean, {}, {value ? 1.0 : 0.0}); }
-
 std::vector<Datum> run(std::string_view text, const std::vector<Datum>& inputs) {
   const auto graph = parse_graph(text);
   infer_types(OperatorSet::builtin(), *graph);

@@ -23,8 +23,6 @@ void expect_equal(const Case& one, double tolerance) {
   }
 }
 
-Tensor ints(const Ints& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
-
 TEST(Decomposition, activations) {
   const std::pair<std::string_view, Attributes> rows[] = {{"Softplus", {}},
                                                           {"Softsign", {}},

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,7 +10,6 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Det, batches) {
   EXPECT_TRUE(near(run_operator("Det", {tensor(DType::f32, {2, 3, 3}, {0, 2, 1, 1, 3, 4, 2, 5, 6, 1, 2, 3, 4, 5, 6, 7, 8, 9.5})})[0], {2},

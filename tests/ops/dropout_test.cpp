@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,9 +10,7 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Tensor truth(bool value) { return tensor(DType::boolean, {}, {value ? 1.0 : 0.0}); }
 Tensor ratio(double value) { return tensor(DType::f32, {}, {value}); }
 
 TEST(Dropout, inference_changes_nothing) {

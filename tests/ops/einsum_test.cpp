@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,17 +10,16 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Row {
+struct Equation {
   std::string equation;
   std::vector<Shape> inputs;
   Shape shape;
   std::vector<double> y;
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> all = {
+const std::vector<Equation>& equations() {
+  static const std::vector<Equation> all = {
       {"ij,jk->ik", {{2, 3}, {3, 2}}, {2, 2}, {-0.9375, 0.3125, -0.375, -0.0625}},
       {"bij,bjk", {{2, 2, 3}, {2, 3, 2}}, {2, 2}, {1, 0.25, 1.3125, 0.0625}},
       {"ii->i", {{3, 3}}, {3}, {-0.5, 1, -0.25}},
@@ -47,14 +45,14 @@ const std::vector<Row>& rows() {
   return all;
 }
 
-std::vector<Tensor> inputs_of(const Row& row, DType dtype = DType::f32) {
+std::vector<Tensor> inputs_of(const Equation& row, DType dtype = DType::f32) {
   std::vector<Tensor> inputs;
   for (const Shape& shape : row.inputs) inputs.push_back(pattern(shape, 7 - 2 * static_cast<int64_t>(inputs.size()), dtype));
   return inputs;
 }
 
 TEST(Einsum, equations) {
-  for (const Row& row : rows()) {
+  for (const Equation& row : equations()) {
     const Attributes attributes{{"equation", row.equation}};
     EXPECT_TRUE(near(run_operator("Einsum", inputs_of(row), attributes)[0], row.shape, row.y)) << row.equation;
     EXPECT_TRUE(near(run_operator("Einsum", inputs_of(row, DType::f64), attributes)[0], row.shape, row.y)) << row.equation;
@@ -63,7 +61,7 @@ TEST(Einsum, equations) {
 
 TEST(Einsum, composed_form) {
   size_t composed = 0;
-  for (const Row& row : rows()) {
+  for (const Equation& row : equations()) {
     try {
       EXPECT_TRUE(near(run_decomposition("Einsum", inputs_of(row), {{"equation", row.equation}})[0], row.shape, row.y)) << row.equation;
       ++composed;
@@ -71,7 +69,7 @@ TEST(Einsum, composed_form) {
       EXPECT_EQ(error.kind(), ErrorKind::unsupported) << row.equation << ": " << error.what();
     }
   }
-  EXPECT_EQ(composed, rows().size() - 3);  // all but diagonals and broadcasting
+  EXPECT_EQ(composed, equations().size() - 3);  // all but diagonals and broadcasting
 }
 
 TEST(Einsum, integers_wrap_around) {

@@ -9,8 +9,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor ints(const Ints& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
-
 TEST(Expand, broadcasts_both_ways) {
   EXPECT_TRUE(near(run_operator("Expand", {pattern({3, 1}), ints({2, 1, 2})})[0], {2, 3, 2},
                    {-0.5, -0.5, 1.25, 1.25, 0.25, 0.25, -0.5, -0.5, 1.25, 1.25, 0.25, 0.25}));

@@ -11,8 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor ints(const Ints& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
-
 TEST(Constant, every_form) {
   EXPECT_TRUE(near(run_operator("Constant", {}, {{"value", pattern({2})}})[0], {2}, {-0.5, 1.25}));
   EXPECT_TRUE(near(run_operator("Constant", {}, {{"value_float", 2.5f}})[0], {}, {2.5}));

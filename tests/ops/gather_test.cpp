@@ -9,10 +9,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Attributes axis(int64_t value) { return {{"axis", value}}; }
-
 TEST(Gather, along_an_inner_axis) {
-  EXPECT_TRUE(near(run_operator("Gather", {pattern({2, 3, 2}), Tensor::of_i64({2, 2}, Ints{-1, 0, 1, 1})}, axis(-2))[0], {2, 2, 2, 2},
+  EXPECT_TRUE(near(run_operator("Gather", {pattern({2, 3, 2}), Tensor::of_i64({2, 2}, Ints{-1, 0, 1, 1})}, along(-2))[0], {2, 2, 2, 2},
                    {1, 0, -0.5, 1.25, 0.25, -0.75, 0.25, -0.75, 0.5, -0.5, -1, 0.75, -0.25, -1.25, -0.25, -1.25}));
 }
 
@@ -25,7 +23,7 @@ TEST(Gather, a_scalar_index_takes_the_axis_away) {
 
 TEST(Gather, refuses_indices_out_of_range) {
   EXPECT_THAT(error_of("Gather", {pattern({2, 3}), Tensor::scalar_i64(2)}), HasSubstr("index 2 is out of range for an axis of 2"));
-  EXPECT_THAT(error_of("Gather", {pattern({2, 3}), Tensor::scalar_i64(-4)}, axis(1)), HasSubstr("index -4"));
+  EXPECT_THAT(error_of("Gather", {pattern({2, 3}), Tensor::scalar_i64(-4)}, along(1)), HasSubstr("index -4"));
   EXPECT_THAT(error_of("Gather", {pattern({0}), Tensor::scalar_i64(0)}), HasSubstr("an axis of 0"));
   EXPECT_THAT(error_of("Gather", {pattern({}), Tensor::scalar_i64(0)}), HasSubstr("rank 0"));
   EXPECT_THAT(error_of("Gather", {pattern({2}), pattern({1})}), HasSubstr("input 1 (\"indices\") is f32"));
@@ -34,7 +32,7 @@ TEST(Gather, refuses_indices_out_of_range) {
 TEST(GatherElements, takes_single_elements) {
   EXPECT_TRUE(near(run_operator("GatherElements", {pattern({3, 3}), Tensor::of_i64({2, 3}, Ints{2, -1, 0, 0, 1, -3})})[0], {2, 3},
                    {-1, 0.75, 0.25, -0.5, 1, 0.25}));
-  EXPECT_TRUE(near(run_operator("GatherElements", {pattern({2, 2}), Tensor::of_i64({2, 3}, Ints{0, 1, 1, 0, 0, -1})}, axis(1))[0], {2, 3},
+  EXPECT_TRUE(near(run_operator("GatherElements", {pattern({2, 2}), Tensor::of_i64({2, 3}, Ints{0, 1, 1, 0, 0, -1})}, along(1))[0], {2, 3},
                    {-0.5, 1.25, 1.25, 0.25, 0.25, -0.75}));
   EXPECT_TRUE(near(run_operator("GatherElements", {pattern({2, 2}), Tensor::of_i64({0, 2}, {})})[0], {0, 2}, {}));
   EXPECT_THAT(error_of("GatherElements", {pattern({2, 2}), Tensor::of_i64({1, 3}, Ints{0, 0, 0})}), HasSubstr("do not lie within"));

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Tensor kNone, kQ = pattern({1, 2, 8}), kK = pattern({1, 2, 4}, 5), kV = pattern({1, 2, 6}, 3), kState = pattern({1, 2, 2, 3}, 6);
+const Tensor kQ = pattern({1, 2, 8}), kK = pattern({1, 2, 4}, 5), kV = pattern({1, 2, 6}, 3), kState = pattern({1, 2, 2, 3}, 6);
 const Tensor kDecay = tensor(DType::f32, {1, 2, 4}, {-0.1, 0, 0.1, 0.2, -0.25, -0.15, -0.05, 0.05});
 const Tensor kHeadDecay = tensor(DType::f32, {1, 2, 2}, {-0.1, 0, -0.25, -0.15});
 const Tensor kBeta = tensor(DType::f32, {1, 2, 1}, {0.5, 0.5});

@@ -9,13 +9,13 @@ namespace {
 
 using testing::HasSubstr;
 
-const Tensor kX = pattern({4, 2, 3});
+const Tensor kLstmX = pattern({4, 2, 3});
 
 Tensor lengths(const std::vector<double>& values) { return tensor(DType::i32, {static_cast<int64_t>(values.size())}, values); }
 
 TEST(Lstm, both_directions_with_every_input) {
   const auto y = run_operator("LSTM",
-                              {kX, pattern({2, 8, 3}, 5), pattern({2, 8, 2}, 3), pattern({2, 16}, 2), lengths({4, 2}),
+                              {kLstmX, pattern({2, 8, 3}, 5), pattern({2, 8, 2}, 3), pattern({2, 16}, 2), lengths({4, 2}),
                                pattern({2, 2, 2}, 4), pattern({2, 2, 2}, 9), pattern({2, 6}, 8)},
                               {{"hidden_size", int64_t{2}}, {"direction", std::string("bidirectional")}}, 3);
   EXPECT_TRUE(near(y[0], {4, 2, 2, 2}, {0.5232947,   -0.4588118, 0.4781399, 0.3271636, 0.03341768, 0.1841503, 0.05430772,  -0.3206522,
@@ -29,7 +29,7 @@ TEST(Lstm, both_directions_with_every_input) {
 TEST(Lstm, backwards_with_clip) {
   const auto y = run_operator(
       "LSTM",
-      {kX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3), pattern({1, 16}, 2), Tensor(), pattern({1, 2, 2}, 4), pattern({1, 2, 2}, 9)},
+      {kLstmX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3), pattern({1, 16}, 2), Tensor(), pattern({1, 2, 2}, 4), pattern({1, 2, 2}, 9)},
       {{"direction", std::string("reverse")}, {"clip", 0.5f}}, 3);
   EXPECT_TRUE(near(y[0], {4, 1, 2, 2},
                    {0.2276639, -0.3454481, 0.2452497, -0.2611101, 0.2134162, -0.3556887, 0.2526833, -0.1762149, 0.1101733, -0.335281,
@@ -38,7 +38,7 @@ TEST(Lstm, backwards_with_clip) {
 }
 
 TEST(Lstm, coupled_input_and_forget_gate) {
-  const auto y = run_operator("LSTM", {kX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3)}, {{"input_forget", int64_t{1}}}, 3);
+  const auto y = run_operator("LSTM", {kLstmX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3)}, {{"input_forget", int64_t{1}}}, 3);
   EXPECT_TRUE(near(y[0], {4, 1, 2, 2},
                    {0.4164287, -0.1087967, 0.4061205, -0.1299188, 0.4285814, -0.3205675, 0.3784221, -0.3454663, 0.0284863, 0.02963479,
                     0.01804156, -0.1084108, 0.01774827, -0.02191149, 0.09225008, 0.142932}));
@@ -46,7 +46,7 @@ TEST(Lstm, coupled_input_and_forget_gate) {
 }
 
 TEST(Lstm, activations_take_alpha_and_beta_in_order) {
-  const auto y = run_operator("LSTM", {kX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3)},
+  const auto y = run_operator("LSTM", {kLstmX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3)},
                               {{"activations", Strings{"HardSigmoid", "LeakyRelu", "ScaledTanh"}},
                                {"activation_alpha", Floats{0.3f, 0.2f, 1.5f}},
                                {"activation_beta", Floats{0.4f, 0.5f}}},
@@ -59,8 +59,9 @@ TEST(Lstm, activations_take_alpha_and_beta_in_order) {
 
 TEST(Lstm, empty_sequences) {
   const auto y = run_operator(
-      "LSTM", {kX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3), Tensor(), lengths({0, 3}), pattern({1, 2, 2}, 4), pattern({1, 2, 2}, 9)},
-      {}, 3);
+      "LSTM",
+      {kLstmX, pattern({1, 8, 3}, 5), pattern({1, 8, 2}, 3), Tensor(), lengths({0, 3}), pattern({1, 2, 2}, 4), pattern({1, 2, 2}, 9)}, {},
+      3);
   EXPECT_TRUE(near(y[0], {4, 1, 2, 2}, {0, 0, 0.4709653, 0.2760922, 0, 0, 0.470881, 0.2346912, 0, 0, 0.04815953, -0.03485531, 0, 0, 0, 0}));
   EXPECT_TRUE(near(y[1], {1, 2, 2}, {0, 0, 0.04815953, -0.03485531}));
   EXPECT_TRUE(near(y[2], {1, 2, 2}, {0, 0, 0.7498884, -0.05287307}));
@@ -95,13 +96,13 @@ TEST(Lstm, other_types_and_empty_inputs) {
 
 TEST(Lstm, errors_name_what_does_not_fit) {
   const Tensor w = pattern({1, 8, 3}), r = pattern({1, 8, 2});
-  EXPECT_THAT(error_of("LSTM", {kX, pattern({1, 6, 3}), r}),
+  EXPECT_THAT(error_of("LSTM", {kLstmX, pattern({1, 6, 3}), r}),
               HasSubstr("node \"node\" (LSTM): W (\"in1\") should have shape [1, 8, 3], it has [1, 6, 3]"));
-  EXPECT_THAT(error_of("LSTM", {kX, w, r}, {{"direction", std::string("up")}}), HasSubstr("direction is \"up\""));
-  EXPECT_THAT(error_of("LSTM", {kX, w, r}, {{"activations", Strings{"Tanh"}}}), HasSubstr("1 activations are named, 3 are needed"));
-  EXPECT_THAT(error_of("LSTM", {kX, w, r}, {{"activations", Strings{"Tanh", "Tanh", "Foo"}}}), HasSubstr("\"Foo\" is not known"));
-  EXPECT_THAT(error_of("LSTM", {kX, w, r, Tensor(), lengths({5, 1})}), HasSubstr("a sequence length is 5, X has 4 steps"));
-  EXPECT_THAT(error_of("LSTM", {kX, w, r}, {{"hidden_size", int64_t{3}}}), HasSubstr("hidden_size is 3"));
+  EXPECT_THAT(error_of("LSTM", {kLstmX, w, r}, {{"direction", std::string("up")}}), HasSubstr("direction is \"up\""));
+  EXPECT_THAT(error_of("LSTM", {kLstmX, w, r}, {{"activations", Strings{"Tanh"}}}), HasSubstr("1 activations are named, 3 are needed"));
+  EXPECT_THAT(error_of("LSTM", {kLstmX, w, r}, {{"activations", Strings{"Tanh", "Tanh", "Foo"}}}), HasSubstr("\"Foo\" is not known"));
+  EXPECT_THAT(error_of("LSTM", {kLstmX, w, r, Tensor(), lengths({5, 1})}), HasSubstr("a sequence length is 5, X has 4 steps"));
+  EXPECT_THAT(error_of("LSTM", {kLstmX, w, r}, {{"hidden_size", int64_t{3}}}), HasSubstr("hidden_size is 3"));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,7 +10,6 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(LayerNormalization, last_dimension) {
   const std::vector<Tensor> y = run_operator("LayerNormalization", {pattern({2, 3, 4}), pattern({4}, 5), pattern({4}, 3)}, {}, 3);

@@ -9,7 +9,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor ints(const Ints& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
 Attributes mode(const char* name) { return {{"mode", std::string(name)}}; }
 
 TEST(Pad, constant) {

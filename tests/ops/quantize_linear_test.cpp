@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,7 +10,6 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor scalar(DType dtype, double value) { return tensor(dtype, {}, {value}); }
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "ops/evaluate.h"
+#include "support/operators.h"
 #include "support/shape_rules.h"
 
 namespace minnow::test {
@@ -184,13 +185,7 @@ TEST_P(RandomNodesOf, give_results_or_errors) {
   set_memory_limit(before);
 }
 
-std::string name_of_case(const testing::TestParamInfo<const Operator*>& info) {
-  std::string name(info.param->name);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(operators, RandomNodesOf, testing::ValuesIn(OperatorSet::builtin().list()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(operators, RandomNodesOf, testing::ValuesIn(OperatorSet::builtin().list()), name_of_operator);
 
 }  // namespace
 }  // namespace minnow::test

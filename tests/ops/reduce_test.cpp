@@ -11,16 +11,15 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 const Attributes kDrop{{"keepdims", int64_t{0}}};
 Tensor axes(const std::vector<int64_t>& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
 
-struct Row {
+struct ReduceRow {
   std::string_view op;
   std::vector<double> middle, outside, all;  // of axis 1; of axes 0 and 2; of all
 };
-const Row kRows[] = {
+const ReduceRow kReduceRows[] = {
     {"ReduceSum", {0.25, 0, -0.25, -0.5, 0, -0.25, -0.5, 2}, {2, 0.25, -1.5}, {0.75}},
     {"ReduceMean",
      {0.0833333333, 0, -0.0833333333, -0.166666667, 0, -0.0833333333, -0.166666667, 0.666666667},
@@ -43,7 +42,7 @@ const Row kRows[] = {
 
 TEST(Reduce, axes) {
   const Tensor x = pattern({2, 3, 4});
-  for (const Row& row : kRows) {
+  for (const ReduceRow& row : kReduceRows) {
     EXPECT_TRUE(near(run_operator(row.op, {x, axes({1})})[0], {2, 1, 4}, row.middle)) << row.op;
     EXPECT_TRUE(near(run_operator(row.op, {x, axes({-2})}, kDrop)[0], {2, 4}, row.middle)) << row.op;
     EXPECT_TRUE(near(run_operator(row.op, {x, axes({2, 0})})[0], {1, 3, 1}, row.outside)) << row.op;

@@ -7,11 +7,12 @@
 namespace minnow::test {
 namespace {
 
-const Tensor kX = pattern({4, 2, 3});
+const Tensor kRnnX = pattern({4, 2, 3});
 
 TEST(Rnn, both_directions_with_every_input) {
   const auto y = run_operator(
-      "RNN", {kX, pattern({2, 2, 3}, 5), pattern({2, 2, 2}, 3), pattern({2, 4}, 2), tensor(DType::i32, {2}, {4, 2}), pattern({2, 2, 2}, 4)},
+      "RNN",
+      {kRnnX, pattern({2, 2, 3}, 5), pattern({2, 2, 2}, 3), pattern({2, 4}, 2), tensor(DType::i32, {2}, {4, 2}), pattern({2, 2, 2}, 4)},
       {{"direction", std::string("bidirectional")}, {"activations", Strings{"Relu", "Tanh"}}}, 2);
   EXPECT_TRUE(near(y[0], {4, 2, 2, 2},
                    {1.375,  0,          1.6875,    0,          -0.3309582, -0.1567938, -0.5646012, 0.6342392, 0.5625, 1.0625,     0.53125,
@@ -22,8 +23,9 @@ TEST(Rnn, both_directions_with_every_input) {
 
 TEST(Rnn, empty_sequences) {
   const auto y = run_operator(
-      "RNN", {kX, pattern({1, 2, 3}, 5), pattern({1, 2, 2}, 3), pattern({1, 4}, 2), tensor(DType::i32, {2}, {0, 3}), pattern({1, 2, 2}, 4)},
-      {}, 2);
+      "RNN",
+      {kRnnX, pattern({1, 2, 3}, 5), pattern({1, 2, 2}, 3), pattern({1, 4}, 2), tensor(DType::i32, {2}, {0, 3}), pattern({1, 2, 2}, 4)}, {},
+      2);
   EXPECT_TRUE(near(y[0], {4, 1, 2, 2}, {0, 0, 0.9338281, -0.8798267, 0, 0, 0.5967788, 0.9160106, 0, 0, 0.1786747, 0.7309518, 0, 0, 0, 0}));
   EXPECT_TRUE(near(y[1], {1, 2, 2}, {0, 0, 0.1786747, 0.7309518}));
 }
@@ -59,9 +61,9 @@ TEST(Rnn, every_activation) {
     return tensor(DType::f32, t.shape(), values);
   };
   for (const auto& [name, expected] : cases)
-    EXPECT_TRUE(
-        near(run_operator("RNN", {kX, quarter(pattern({1, 2, 3}, 5)), quarter(pattern({1, 2, 2}, 3))}, {{"activations", Strings{name}}})[0],
-             {4, 1, 2, 2}, expected))
+    EXPECT_TRUE(near(
+        run_operator("RNN", {kRnnX, quarter(pattern({1, 2, 3}, 5)), quarter(pattern({1, 2, 2}, 3))}, {{"activations", Strings{name}}})[0],
+        {4, 1, 2, 2}, expected))
         << name;
 }
 

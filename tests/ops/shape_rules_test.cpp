@@ -252,13 +252,7 @@ TEST_P(ShapeRuleOf, agrees_with_a_run) {
   run_and_compare(op, elementwise_node(op));
 }
 
-std::string name_of_case(const testing::TestParamInfo<const Operator*>& info) {
-  std::string name(info.param->name);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(operators, ShapeRuleOf, testing::ValuesIn(OperatorSet::builtin().list()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(operators, ShapeRuleOf, testing::ValuesIn(OperatorSet::builtin().list()), name_of_operator);
 
 }  // namespace
 }  // namespace minnow::test

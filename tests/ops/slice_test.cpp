@@ -9,8 +9,6 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor ints(const Ints& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
-
 TEST(Slice, backward_and_beyond_the_end) {
   EXPECT_TRUE(near(run_operator("Slice", {pattern({3, 4}), ints({-1, -2}), ints({-99, 1000}), ints({0, 1}), ints({-1, 1})})[0], {3, 2},
                    {0.5, -0.5, -1, 0.75, 0.25, -0.75}));

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
 #include "support/operators.h"
 
@@ -11,15 +10,12 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Attributes along(int64_t axis) { return {{"axis", axis}}; }
-
-struct Row {
+struct SoftmaxRow {
   int64_t axis;
   std::vector<double> shares, logarithms;
 };
-const Row kRows[] = {
+const SoftmaxRow kSoftmaxRows[] = {
     {0,
      {0.622459331, 0.622459331, 0.622459331, 0.622459331, 0.622459331, 0.622459331, 0.377540669, 0.377540669, 0.377540669, 0.377540669,
       0.377540669, 0.377540669},
@@ -48,16 +44,16 @@ const Row kRows[] = {
 };
 
 TEST(Softmax, every_axis) {
-  for (const Row& row : kRows) {
+  for (const SoftmaxRow& row : kSoftmaxRows) {
     EXPECT_TRUE(near(run_operator("Softmax", {pattern({2, 3, 2})}, along(row.axis))[0], {2, 3, 2}, row.shares)) << row.axis;
     EXPECT_TRUE(near(run_operator("LogSoftmax", {pattern({2, 3, 2})}, along(row.axis))[0], {2, 3, 2}, row.logarithms)) << row.axis;
   }
-  EXPECT_TRUE(near(run_operator("Softmax", {pattern({2, 3, 2})})[0], {2, 3, 2}, kRows[2].shares));
+  EXPECT_TRUE(near(run_operator("Softmax", {pattern({2, 3, 2})})[0], {2, 3, 2}, kSoftmaxRows[2].shares));
 }
 
 TEST(Softmax, narrow_floats) {
   for (DType dtype : {DType::f16, DType::bf16})
-    EXPECT_TRUE(near(run_operator("Softmax", {pattern({2, 3, 2}, 7, dtype)}, along(1))[0], {2, 3, 2}, kRows[1].shares,
+    EXPECT_TRUE(near(run_operator("Softmax", {pattern({2, 3, 2}, 7, dtype)}, along(1))[0], {2, 3, 2}, kSoftmaxRows[1].shares,
                      dtype == DType::f16 ? 1e-3 : 8e-3));
 }
 

@@ -34,11 +34,11 @@ std::unique_ptr<Graph> read(const Bytes& bytes, PacksWeight packs = nullptr) {
   std::memcpy(memory.get(), bytes.data(), bytes.size());
   return read_model({static_cast<const std::byte*>(memory.get()), bytes.size()}, memory, "model in memory", packs);
 }
-std::vector<float> floats(const Value& constant) {
+std::vector<float> elements_of(const Value& constant) {
   const float* data = constant.constant()->data<float>();
   return {data, data + constant.constant()->elements()};
 }
-Tensor tensor(const Shape& shape, std::vector<float> values) { return Tensor::of_f32(shape, values); }
+Tensor f32_tensor(const Shape& shape, std::vector<float> values) { return Tensor::of_f32(shape, values); }
 
 TEST(StoredWeights, weights_of_layers_are_rounded_and_nothing_else) {
   const auto graph = parse_graph(R"(graph "g" {
@@ -73,11 +73,11 @@ TEST(StoredWeights, weights_of_layers_are_rounded_and_nothing_else) {
       return dtype == DType::f16 ? f32_from_f16(f16_from_f32(value)) : f32_from_bf16(bf16_from_f32(value));
     };
     const auto& constants = copy->constants();
-    EXPECT_THAT(floats(*constants[0]), ElementsAre(rounded(1.001f), -2.5f, rounded(0.1f), rounded(0.33333f)));
-    EXPECT_NE(floats(*constants[0])[2], 0.1f);
-    EXPECT_THAT(floats(*constants[1]), ElementsAre(0.1f, 0.2f));
-    EXPECT_THAT(floats(*constants[2]), ElementsAre(rounded(0.1f), rounded(3.3f)));
-    EXPECT_THAT(floats(*constants[3]), ElementsAre(0.1f, 0.2f, 0.3f, 0.4f));
+    EXPECT_THAT(elements_of(*constants[0]), ElementsAre(rounded(1.001f), -2.5f, rounded(0.1f), rounded(0.33333f)));
+    EXPECT_NE(elements_of(*constants[0])[2], 0.1f);
+    EXPECT_THAT(elements_of(*constants[1]), ElementsAre(0.1f, 0.2f));
+    EXPECT_THAT(elements_of(*constants[2]), ElementsAre(rounded(0.1f), rounded(3.3f)));
+    EXPECT_THAT(elements_of(*constants[3]), ElementsAre(0.1f, 0.2f, 0.3f, 0.4f));
     EXPECT_EQ(constants[0]->type.dtype, DType::f32);
     // Widened weights are stored as f32. If rounding is requested again, the file has the same bytes as before.
     EXPECT_EQ(written(*copy, round_weights(*copy, dtype)), written(*graph, weights));
@@ -89,7 +89,7 @@ TEST(StoredWeights, layers_that_do_not_fit_stay_f32_and_are_named) {
   Graph graph;
   Value& x = graph.add_input("x", ValueType::tensor(DType::f32, Shape{1, 2}));
   const auto layer = [&](const std::string& name, std::vector<float> w) -> Value& {
-    Value& weights = graph.add_constant(tensor({2, 2}, std::move(w)), name + "_w");
+    Value& weights = graph.add_constant(f32_tensor({2, 2}, std::move(w)), name + "_w");
     return *graph.add_node("MatMul", {&x, &weights}, 1, {}, name).output(0);
   };
   const float inf = std::numeric_limits<float>::infinity();
@@ -107,9 +107,9 @@ TEST(StoredWeights, layers_that_do_not_fit_stay_f32_and_are_named) {
               ElementsAre(HasSubstr("node \"large\" (MatMul): its weights \"large_w\" reach 70000, f16 holds at most 65504"),
                           HasSubstr("node \"tiny\" (MatMul): its weights \"tiny_w\" are too small for f16"), HasSubstr("node \"huge\"")));
   const auto copy = read(written(graph, half));
-  EXPECT_THAT(floats(*copy->constants()[0]), ElementsAre(1, 70000, 2, 3));
-  EXPECT_THAT(floats(*copy->constants()[1]), ElementsAre(65504, 65504, 1, -65504));
-  EXPECT_THAT(floats(*copy->constants()[3]), ElementsAre(inf, 1, -inf, 2));
+  EXPECT_THAT(elements_of(*copy->constants()[0]), ElementsAre(1, 70000, 2, 3));
+  EXPECT_THAT(elements_of(*copy->constants()[1]), ElementsAre(65504, 65504, 1, -65504));
+  EXPECT_THAT(elements_of(*copy->constants()[3]), ElementsAre(inf, 1, -inf, 2));
   warnings.clear();
   EXPECT_EQ(round_weights(graph, DType::bf16, [&](std::string_view text) { warnings.emplace_back(text); }).size(), 5u);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("node \"huge\"")));
@@ -176,10 +176,10 @@ TEST(StoredWeights, models_compute_as_if_they_were_widened) {
   std::vector<float> w(24 * 20 * 9), v(24 * 1500);
   for (size_t i = 0; i < w.size(); ++i) w[i] = std::sin(float(i));
   for (size_t i = 0; i < v.size(); ++i) v[i] = std::cos(float(i));
-  Value& conv = *graph.add_node("Conv", {&x, &graph.add_constant(tensor({24, 20, 3, 3}, w), "w")}).output(0);
+  Value& conv = *graph.add_node("Conv", {&x, &graph.add_constant(f32_tensor({24, 20, 3, 3}, w), "w")}).output(0);
   Value& mean = *graph.add_node("GlobalAveragePool", {&conv}).output(0);
   Value& row = *graph.add_node("Flatten", {&mean}).output(0);
-  graph.add_output(*graph.add_node("MatMul", {&row, &graph.add_constant(tensor({24, 1500}, v), "v")}).output(0));
+  graph.add_output(*graph.add_node("MatMul", {&row, &graph.add_constant(f32_tensor({24, 1500}, v), "v")}).output(0));
   std::vector<float> image(20 * 81);
   for (size_t i = 0; i < image.size(); ++i) image[i] = std::sin(float(i) / 3);
   for (DType dtype : {DType::f16, DType::bf16}) {
@@ -202,7 +202,7 @@ TEST(StoredWeights, models_compute_as_if_they_were_widened) {
 TEST(StoredWeights, files_that_say_something_else_are_refused) {
   Graph graph;
   Value& x = graph.add_input("x", ValueType::tensor(DType::f32, Shape{1, 2}));
-  Value& w = graph.add_constant(tensor({2, 2}, {1, 2, 3, 4}), "w");
+  Value& w = graph.add_constant(f32_tensor({2, 2}, {1, 2, 3, 4}), "w");
   graph.add_output(*graph.add_node("MatMul", {&x, &w}).output(0));
   const Bytes good = written(graph, round_weights(graph, DType::f16));
   const auto with_stored = [&](uint8_t stored) {
@@ -210,14 +210,14 @@ TEST(StoredWeights, files_that_say_something_else_are_refused) {
     file::Header header;
     std::memcpy(&header, bytes.data(), sizeof header);
     auto* model = flatbuffers::GetMutableRoot<file::Model>(bytes.data() + header.head_offset);
-    auto* tensor = const_cast<file::Tensor*>(model->graph()->constants()->Get(0)->tensor());
+    auto* f32_tensor = const_cast<file::Tensor*>(model->graph()->constants()->Get(0)->tensor());
     // The field's place is known to the table alone.
-    const flatbuffers::voffset_t at = reinterpret_cast<flatbuffers::Table*>(tensor)->GetOptionalFieldOffset(file::Tensor::VT_STORED);
+    const flatbuffers::voffset_t at = reinterpret_cast<flatbuffers::Table*>(f32_tensor)->GetOptionalFieldOffset(file::Tensor::VT_STORED);
     EXPECT_NE(at, 0);
-    reinterpret_cast<uint8_t*>(tensor)[at] = stored;
+    reinterpret_cast<uint8_t*>(f32_tensor)[at] = stored;
     return bytes;
   };
-  EXPECT_EQ(floats(*read(with_stored(static_cast<uint8_t>(DType::f16)))->constants()[0])[3], 4);
+  EXPECT_EQ(elements_of(*read(with_stored(static_cast<uint8_t>(DType::f16)))->constants()[0])[3], 4);
   for (uint8_t stored : {uint8_t{0}, uint8_t{1}, uint8_t{2}, static_cast<uint8_t>(DType::f64), uint8_t{200}}) {
     try {
       read(with_stored(stored));

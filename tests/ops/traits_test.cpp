@@ -31,7 +31,6 @@ Tensor random(const Shape& shape, DType dtype = DType::f32) {
     value = dtype == DType::boolean ? engine() % 2 : is_integer(dtype) ? double(engine() % 7) - 2 : double(engine() % 4001) / 1000 - 2;
   return tensor(dtype, shape, values);
 }
-Tensor ints(Ints values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
 
 /// Elements as bytes.
 std::vector<std::string> bytes_of(const Tensor& tensor) {

@@ -26,10 +26,10 @@ Attributes forest(int64_t aggregate, int64_t transform, DType dtype = DType::f32
           {"leaf_weights", tensor(dtype, {5}, {10, 20, 30, 4, 5})}};
 }
 
-const std::vector<double> kRows = {0, 1, 2, 3, 2, 0, 1, -1};  // leaves 0+4, 1+4, 2+3, 0+3
+const std::vector<double> kTreeInputs = {0, 1, 2, 3, 2, 0, 1, -1};  // leaves 0+4, 1+4, 2+3, 0+3
 
 Tensor scores(int64_t aggregate, int64_t transform, DType dtype = DType::f32) {
-  return run_operator("ai.onnx.ml.TreeEnsemble", {tensor(dtype, {4, 2}, kRows)}, forest(aggregate, transform, dtype))[0];
+  return run_operator("ai.onnx.ml.TreeEnsemble", {tensor(dtype, {4, 2}, kTreeInputs)}, forest(aggregate, transform, dtype))[0];
 }
 
 TEST(TreeEnsemble, aggregates) {

@@ -11,14 +11,13 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Row {
+struct UnaryRow {
   std::string_view op;
   std::vector<double> x, y;
 };
 
-const Row kRows[] = {
+const UnaryRow kUnaryRows[] = {
     {"Abs", {-1.5, -1, -0.5, 0, 0.25, 1, 2.5}, {1.5, 1, 0.5, 0, 0.25, 1, 2.5}},
     {"Neg", {-1.5, -1, -0.5, 0, 0.25, 1, 2.5}, {1.5, 1, 0.5, -0.0, -0.25, -1, -2.5}},
     {"Sign", {-1.5, -1, -0.5, 0, 0.25, 1, 2.5}, {-1, -1, -1, 0, 1, 1, 1}},
@@ -47,7 +46,7 @@ const Row kRows[] = {
 };
 
 TEST(Unary, values) {
-  for (const Row& row : kRows)
+  for (const UnaryRow& row : kUnaryRows)
     for (DType dtype : {DType::f32, DType::f64}) {
       const Shape shape{static_cast<int64_t>(row.x.size())};
       EXPECT_TRUE(near(run_operator(row.op, {tensor(dtype, shape, row.x)})[0], shape, row.y)) << row.op;
@@ -55,14 +54,14 @@ TEST(Unary, values) {
 }
 
 TEST(Unary, scalars_and_empty_tensors) {
-  for (const Row& row : kRows) {
+  for (const UnaryRow& row : kUnaryRows) {
     EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f32, {}, {row.x[0]})})[0], {}, {row.y[0]})) << row.op;
     EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f32, {2, 0, 3}, {})})[0], {2, 0, 3}, {})) << row.op;
   }
 }
 
 TEST(Unary, special_values) {
-  const Row rows[] = {
+  const UnaryRow rows[] = {
       {"Abs", {kNaN, kInf, -kInf, -0.0}, {kNaN, kInf, kInf, 0}},
       {"Sign", {kNaN, kInf, -kInf, -0.0}, {kNaN, 1, -1, 0}},
       {"Exp", {kNaN, kInf, -kInf, -0.0}, {kNaN, kInf, 0, 1}},
@@ -75,7 +74,7 @@ TEST(Unary, special_values) {
       {"Softplus", {kNaN, kInf, -kInf, -0.0}, {kNaN, kInf, 0, 0.693147181}},
       {"Reciprocal", {kNaN, kInf, -kInf, -0.0}, {kNaN, 0, -0.0, -kInf}},
   };
-  for (const Row& row : rows) EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f32, {4}, row.x)})[0], {4}, row.y)) << row.op;
+  for (const UnaryRow& row : rows) EXPECT_TRUE(near(run_operator(row.op, {tensor(DType::f32, {4}, row.x)})[0], {4}, row.y)) << row.op;
 }
 
 TEST(Unary, sign_of_zero) {

@@ -11,7 +11,6 @@ namespace minnow::test {
 namespace {
 
 using testing::HasSubstr;
-[[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Variadic, three_broadcast_inputs) {
   const std::vector<Tensor> inputs = {pattern({2, 3}), pattern({3}, 5), pattern({2, 1}, 3)};

@@ -47,7 +47,7 @@ AttributeValue some_value(AttributeKind kind) {
 
 /// The operator between two others, with the inputs that `present` has a bit for; the first inputs are a computed value and constants, as
 /// passes look for them. `rank` -1: shapes are not known.
-std::unique_ptr<Graph> graph_of(const Operator& op, uint32_t present, int rank) {
+std::unique_ptr<Graph> graph_of_operator(const Operator& op, uint32_t present, int rank) {
   auto graph = std::make_unique<Graph>();
   graph->source = "absent";
   std::vector<Value*> inputs;
@@ -91,7 +91,7 @@ TEST_P(AbsentInputs, of_every_operator_leave_a_graph_or_an_error) {
     for (size_t i = 0; i < op->inputs.size(); ++i) sets.insert(sets.end(), {all & ~(uint32_t{1} << i), uint32_t{1} << i});
     for (const uint32_t present : sets)
       for (const int rank : {-1, 1, 2, 4}) {
-        const auto graph = graph_of(*op, present, rank);
+        const auto graph = graph_of_operator(*op, present, rank);
         ++graphs;
         try {
           run_pass(GetParam(), *graph, OperatorSet::builtin(), Optimize::standard, nullptr);

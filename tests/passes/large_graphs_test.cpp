@@ -12,7 +12,7 @@ namespace {
 
 constexpr DType kDType = DType::f32;
 
-std::unique_ptr<Graph> graph_of(std::string_view kind, size_t count) {
+std::unique_ptr<Graph> large_graph(std::string_view kind, size_t count) {
   auto graph = std::make_unique<Graph>();
   Value& x = graph->add_input("x", ValueType::tensor(kDType, kind == "transposed" ? Shape{2, 3} : Shape{2}));
   Value* constant = &graph->add_constant(Tensor::of_f32({2}, std::vector<float>{1, 2}), "c");
@@ -43,7 +43,7 @@ std::unique_ptr<Graph> graph_of(std::string_view kind, size_t count) {
 
 /// Processor time, so that other work on the machine does not disturb.
 double seconds(std::string_view kind, size_t count) {
-  const auto graph = graph_of(kind, count);
+  const auto graph = large_graph(kind, count);
   const std::clock_t start = std::clock();
   optimize(*graph, OperatorSet::builtin());
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

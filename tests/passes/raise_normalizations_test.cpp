@@ -122,7 +122,7 @@ TEST(RaiseNormalizations, two_in_a_row) {
 }
 
 /// (x - mean) * s + bias with the brackets resolved; `rest` makes y of x * s = p, the scale s, the mean and the bias.
-std::string resolved(const std::string& rest) {
+std::string resolved_brackets(const std::string& rest) {
   return R"(graph {
     input x: f32[2, 5, 8]
     const axes = i64[1] [-1]
@@ -146,15 +146,16 @@ std::string resolved(const std::string& rest) {
 TEST(RaiseNormalizations, layer_normalization_with_its_brackets_resolved) {
   for (const char* rest : {"neg = Neg(mean)\n t = Mul(neg, s)\n u = Add(t, random_bias)\n y = Add(p, u)",  // Keras 3
                            "t = Mul(mean, s)\n u = Sub(random_bias, t)\n y = Add(u, p)"}) {
-    const Rewrite r = rewrite(resolved(rest), {"raise_normalizations"});
+    const Rewrite r = rewrite(resolved_brackets(rest), {"raise_normalizations"});
     EXPECT_EQ(r.ops(), "LayerNormalization");
     EXPECT_TRUE(numbers_stay(r, 1e-4));
   }
 }
 
 TEST(RaiseNormalizations, not_where_another_mean_is_taken_off) {
-  const Rewrite r = rewrite(resolved("other = ReduceMean(x, others)\n t = Mul(other, s)\n u = Sub(random_bias, t)\n y = Add(p, u)"),
-                            {"raise_normalizations"});
+  const Rewrite r =
+      rewrite(resolved_brackets("other = ReduceMean(x, others)\n t = Mul(other, s)\n u = Sub(random_bias, t)\n y = Add(p, u)"),
+              {"raise_normalizations"});
   EXPECT_EQ(r.changes, 0u);
 }
 

@@ -5,31 +5,24 @@
 
 #include <cmath>
 #include <functional>
-#include <random>
 
 #include "base/error.h"
 #include "graph/expr.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
-using Make = std::function<Exprs(GraphBuilder&, const Expr& x)>;
+using test::random_tensor;
+using MakeOutputs = std::function<Exprs(GraphBuilder&, const Expr& x)>;
 
-Model model_of(const Make& make, std::optional<int64_t> batch) {
+Model batch_model(const MakeOutputs& make, std::optional<int64_t> batch) {
   auto graph = std::make_unique<Graph>();
   GraphBuilder b(*graph);
   ValueType type = ValueType::tensor(DType::f32);
   type.dims = {{batch ? Dim{*batch, ""} : Dim{-1, "n"}, Dim{8, ""}, Dim{24, ""}, Dim{24, ""}}};
   for (const Expr& y : make(b, b.wrap(&graph->add_input("x", type)))) graph->add_output(*y.value());
   return Model::from_graph(std::move(graph));
-}
-
-Tensor random_tensor(const Shape& shape) {
-  std::mt19937 random(7);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (float& value : values) value = uniform(random);
-  return Tensor::of_f32(shape, values);
 }
 
 void expect_close(const Tensor& got, const Tensor& wanted) {
@@ -45,8 +38,8 @@ void expect_close(const Tensor& got, const Tensor& wanted) {
 }
 
 // The parts that a session with little memory makes of the batch; the results are checked.
-int64_t parts_of(const Make& make, int64_t batch, bool open_batch = true) {
-  const Model model = model_of(make, open_batch ? std::optional<int64_t>() : batch);
+int64_t parts_of(const MakeOutputs& make, int64_t batch, bool open_batch = true) {
+  const Model model = batch_model(make, open_batch ? std::optional<int64_t>() : batch);
   SessionOptions plain;
   plain.backends = {"reference"};
   SessionOptions low;
@@ -64,12 +57,12 @@ int64_t parts_of(const Make& make, int64_t batch, bool open_batch = true) {
 }
 
 Expr weights(GraphBuilder& b, const Shape& shape) { return b.constant(random_tensor(shape)); }
-Expr conv(GraphBuilder& b, const Expr& x) { return b.op("Conv", {x, weights(b, {8, 8, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}}); }
+Expr conv3x3(GraphBuilder& b, const Expr& x) { return b.op("Conv", {x, weights(b, {8, 8, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}}); }
 
 TEST(Batch, a_network_of_images_is_computed_in_parts) {
-  const Make network = [](GraphBuilder& b, const Expr& x) -> Exprs {
-    const Expr y = op("Relu", {conv(b, x)}) + x;
-    const Expr pooled = b.op("MaxPool", {conv(b, y)}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+  const MakeOutputs network = [](GraphBuilder& b, const Expr& x) -> Exprs {
+    const Expr y = op("Relu", {conv3x3(b, x)}) + x;
+    const Expr pooled = b.op("MaxPool", {conv3x3(b, y)}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
     const Expr flat = b.op("Flatten", {pooled});
     const Expr scores = b.op("Gemm", {flat, weights(b, {8 * 144, 10}), weights(b, {10})});
     return {b.op("Softmax", {scores}), y};
@@ -82,16 +75,16 @@ TEST(Batch, a_network_of_images_is_computed_in_parts) {
 }
 
 TEST(Batch, shapes_that_are_computed_from_the_batch) {
-  const Make network = [](GraphBuilder& b, const Expr& x) -> Exprs {
-    const Expr n = b.op("Gather", {op("Shape", {conv(b, x)}), b.constant(Ints{0})}, {{"axis", int64_t{0}}});
+  const MakeOutputs network = [](GraphBuilder& b, const Expr& x) -> Exprs {
+    const Expr n = b.op("Gather", {op("Shape", {conv3x3(b, x)}), b.constant(Ints{0})}, {{"axis", int64_t{0}}});
     const Expr shape = b.op("Concat", {n, b.constant(Ints{-1, 24})}, {{"axis", int64_t{0}}});
-    return {b.op("Softmax", {b.op("Reshape", {conv(b, x), shape})})};
+    return {b.op("Softmax", {b.op("Reshape", {conv3x3(b, x), shape})})};
   };
   EXPECT_EQ(parts_of(network, 8), 4);
 }
 
 TEST(Batch, attention_norms_and_slices_of_each_entry) {
-  const Make network = [](GraphBuilder& b, const Expr& x) -> Exprs {
+  const MakeOutputs network = [](GraphBuilder& b, const Expr& x) -> Exprs {
     const Expr rows = b.op("Reshape", {x, b.constant(Ints{0, 64, -1})});
     const Expr normal = b.op("LayerNormalization", {rows, weights(b, {72})}, {{"axis", int64_t{-1}}});
     const Expr q = b.op("MatMul", {normal, weights(b, {72, 72})}), k = b.op("Transpose", {normal}, {{"perm", Ints{0, 2, 1}}});
@@ -103,57 +96,57 @@ TEST(Batch, attention_norms_and_slices_of_each_entry) {
 }
 
 TEST(Batch, what_mixes_the_entries_is_computed_whole) {
-  const std::pair<const char*, Make> networks[] = {
+  const std::pair<const char*, MakeOutputs> networks[] = {
       {"softmax over the batch",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {b.op("Softmax", {conv(b, x)}, {{"axis", int64_t{0}}})};
+         return {b.op("Softmax", {conv3x3(b, x)}, {{"axis", int64_t{0}}})};
        }},
       {"sum over the batch",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {b.op("ReduceSum", {conv(b, x), b.constant(Ints{0})})};
+         return {b.op("ReduceSum", {conv3x3(b, x), b.constant(Ints{0})})};
        }},
       {"minus the mean of the batch",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {conv(b, x) - b.op("ReduceMean", {x, b.constant(Ints{0})})};
+         return {conv3x3(b, x) - b.op("ReduceMean", {x, b.constant(Ints{0})})};
        }},
       {"backward",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {b.op("Slice", {conv(b, x), b.constant(Ints{-1}), b.constant(Ints{-1000}), b.constant(Ints{0}), b.constant(Ints{-1})})};
+         return {b.op("Slice", {conv3x3(b, x), b.constant(Ints{-1}), b.constant(Ints{-1000}), b.constant(Ints{0}), b.constant(Ints{-1})})};
        }},
       {"a shift",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {b.op("Pad", {conv(b, x), b.constant(Ints{1, 0, 0, 0, -1, 0, 0, 0})})};
+         return {b.op("Pad", {conv3x3(b, x), b.constant(Ints{1, 0, 0, 0, -1, 0, 0, 0})})};
        }},
       {"running sums",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {b.op("CumSum", {conv(b, x), b.constant(Ints{0})})};
+         return {b.op("CumSum", {conv3x3(b, x), b.constant(Ints{0})})};
        }},
       {"divided by the number of entries",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
          const Expr n = b.op("Gather", {op("Shape", {x}), b.constant(Ints{0})}, {{"axis", int64_t{0}}});
-         return {conv(b, x) / b.op("Cast", {n}, {{"to", int64_t{1}}})};
+         return {conv3x3(b, x) / b.op("Cast", {n}, {{"to", int64_t{1}}})};
        }},
       {"the entries against one another",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         const Expr rows = b.op("Flatten", {conv(b, x)});
+         const Expr rows = b.op("Flatten", {conv3x3(b, x)});
          return {b.op("MatMul", {rows, b.op("Transpose", {rows}, {{"perm", Ints{1, 0}}})})};
        }},
       {"the batch as channels",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {b.op("Transpose", {conv(b, x)}, {{"perm", Ints{1, 0, 2, 3}}})};
+         return {b.op("Transpose", {conv3x3(b, x)}, {{"perm", Ints{1, 0, 2, 3}}})};
        }},
       {"a bias of each entry in the place of channels",  // as long as the batch, which is 8
        [](GraphBuilder& b, const Expr& x) -> Exprs {
          const Expr means = b.op("ReduceMean", {x, b.constant(Ints{1, 2, 3})}, {{"keepdims", int64_t{0}}});
-         return {b.op("ReduceMean", {conv(b, x), b.constant(Ints{2, 3})}, {{"keepdims", int64_t{0}}}) + means};
+         return {b.op("ReduceMean", {conv3x3(b, x), b.constant(Ints{2, 3})}, {{"keepdims", int64_t{0}}}) + means};
        }},
       {"a constant of each entry",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         return {conv(b, x) + weights(b, {8, 1, 1, 1})};
+         return {conv3x3(b, x) + weights(b, {8, 1, 1, 1})};
        }},
       {"places in the whole",
        [](GraphBuilder& b, const Expr& x) -> Exprs {
-         const Exprs pooled = b.ops("MaxPool", {conv(b, x)}, 2, {{"kernel_shape", Ints{2, 2}}});
+         const Exprs pooled = b.ops("MaxPool", {conv3x3(b, x)}, 2, {{"kernel_shape", Ints{2, 2}}});
          return {pooled[0], b.op("Cast", {pooled[1]}, {{"to", int64_t{1}}})};
        }},
   };
@@ -164,7 +157,7 @@ TEST(Batch, what_mixes_the_entries_is_computed_whole) {
 }
 
 TEST(Batch, callbacks_see_it_whole_and_runs_go_on_in_parts) {
-  const Model model = model_of([](GraphBuilder& b, const Expr& x) -> Exprs { return {op("Relu", {conv(b, x)})}; }, {});
+  const Model model = batch_model([](GraphBuilder& b, const Expr& x) -> Exprs { return {op("Relu", {conv3x3(b, x)})}; }, {});
   SessionOptions low;
   low.memory = "low";
   low.threads = 1;  // with many, parts so small are estimated to take longer
@@ -185,7 +178,7 @@ TEST(Batch, callbacks_see_it_whole_and_runs_go_on_in_parts) {
 }
 
 TEST(Batch, one_that_is_over_the_memory_limit_is_computed_in_parts_that_fit) {
-  const Model model = model_of([](GraphBuilder& b, const Expr& x) -> Exprs { return {op("Relu", {conv(b, conv(b, x))})}; }, {});
+  const Model model = batch_model([](GraphBuilder& b, const Expr& x) -> Exprs { return {op("Relu", {conv3x3(b, conv3x3(b, x))})}; }, {});
   const Tensor x = random_tensor({8, 8, 24, 24});
   SessionOptions limited;
   limited.threads = 1;  // each has scratch of its own

@@ -11,17 +11,12 @@
 
 #include "base/numeric.h"
 #include "graph/expr.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
-Tensor random_tensor(const Shape& shape, unsigned seed = 7) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (float& value : values) value = uniform(random);
-  return Tensor::of_f32(shape, values);
-}
+using test::random_tensor;
 
 Tensor random_bytes(DType dtype, const Shape& shape, int lowest, int highest) {
   std::mt19937 random(3);
@@ -40,9 +35,9 @@ Tensor halves(const Shape& shape) {
   return tensor;
 }
 
-using Make = std::function<Expr(GraphBuilder& b)>;
+using MakeWeights = std::function<Expr(GraphBuilder& b)>;
 
-Model model_of(const Make& make_weights, bool product) {
+Model weights_model(const MakeWeights& make_weights, bool product) {
   auto graph = std::make_unique<Graph>();
   GraphBuilder b(*graph);
   ValueType type = ValueType::tensor(DType::f32);
@@ -56,8 +51,8 @@ Model model_of(const Make& make_weights, bool product) {
   return Model::from_graph(std::move(graph));
 }
 
-void check(const Make& make_weights, bool product = false) {
-  const Model model = model_of(make_weights, product);
+void expect_planned_as_f32(const MakeWeights& make_weights, bool product = false) {
+  const Model model = weights_model(make_weights, product);
   SessionOptions plain;
   plain.backends = {"reference"};
   Session expected(model, plain), session(model);
@@ -81,16 +76,16 @@ void check(const Make& make_weights, bool product = false) {
 const Shape kKernel{64, 64, 3, 3};
 
 TEST(DerivedConstants, halves_that_are_widened) {
-  check([](GraphBuilder& b) { return cast(b.constant(halves(kKernel)), DType::f32); });
-  check([](GraphBuilder& b) { return cast(b.constant(halves({64, 48})), DType::f32); }, true);
+  expect_planned_as_f32([](GraphBuilder& b) { return cast(b.constant(halves(kKernel)), DType::f32); });
+  expect_planned_as_f32([](GraphBuilder& b) { return cast(b.constant(halves({64, 48})), DType::f32); }, true);
 }
 
 TEST(DerivedConstants, bytes_with_scales) {
-  check([](GraphBuilder& b) {
+  expect_planned_as_f32([](GraphBuilder& b) {
     return b.op("DequantizeLinear", {b.constant(random_bytes(DType::i8, kKernel, -127, 127)), b.constant(random_tensor({64}))},
                 {{"axis", int64_t{0}}});
   });
-  check(
+  expect_planned_as_f32(
       [](GraphBuilder& b) {
         return b.op("DequantizeLinear",
                     {b.constant(random_bytes(DType::u8, {64, 48}, 0, 255)), b.constant(random_tensor({48})),
@@ -102,14 +97,14 @@ TEST(DerivedConstants, bytes_with_scales) {
 
 // As TensorFlow's transforms of graphs write them.
 TEST(DerivedConstants, bytes_between_a_least_and_a_largest_number) {
-  check([](GraphBuilder& b) {
+  expect_planned_as_f32([](GraphBuilder& b) {
     const Expr wide = cast(b.constant(random_bytes(DType::u8, kKernel, 0, 255)), DType::f32);
     return b.op("Add", {b.op("Mul", {wide, b.scalar(0.01)}), b.scalar(-1.3)});
   });
 }
 
 TEST(DerivedConstants, four_bits_in_blocks) {
-  check(
+  expect_planned_as_f32(
       [](GraphBuilder& b) {
         return b.op("DequantizeLinear",
                     {b.constant(random_bytes(DType::u4, {64, 48}, 0, 15)), b.constant(random_tensor({4, 48})),
@@ -120,7 +115,7 @@ TEST(DerivedConstants, four_bits_in_blocks) {
 }
 
 TEST(DerivedConstants, several_steps_in_a_row) {
-  check([](GraphBuilder& b) {
+  expect_planned_as_f32([](GraphBuilder& b) {
     const Expr wide = cast(b.constant(halves({9, 64, 64})), DType::f32);
     const Expr scaled = b.op("Mul", {wide, b.constant(random_tensor({64}))});
     const Expr turned = b.op("Transpose", {scaled}, {{"perm", Ints{2, 1, 0}}});

@@ -106,12 +106,12 @@ void StubKernel::run(RunContext& context) noexcept {
     work();
 }
 
-Estimate estimate(const NodeView& node, const Device&) {
+Estimate estimate_stub(const NodeView& node, const Device&) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.input_dtype(i) != DType::f32 || !(node.input_shape(i) == node.output_shape(0))) return declined("not of one shape");
   return Estimate(1e-9);
 }
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_stub(PrepareContext& context) {
   const NodeView& node = context.node();
   std::vector<std::shared_ptr<const void>> constants(node.input_count());
   for (size_t i = 0; i < constants.size(); ++i)
@@ -122,14 +122,14 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return std::make_unique<StubKernel>(static_cast<StubDevice&>(*context.memory()), node.op(), node.output_shape(0).elements(),
                                       std::move(constants));
 }
-std::unique_ptr<Kernel> prepare_transfer(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_stub_transfer(PrepareContext& context) {
   return std::make_unique<StubTransfer>(*context.memory(), context.node().require<std::string>("to") == "host");
 }
-Estimate estimate_transfer(const NodeView&, const Device&) { return Estimate(1e-9); }
+Estimate estimate_stub_transfer(const NodeView&, const Device&) { return Estimate(1e-9); }
 
-constexpr Scheme kSchemes[] = {{"Add", "stub.add", estimate, prepare},
-                               {"Relu", "stub.relu", estimate, prepare},
-                               {kTransfer, "stub.transfer", estimate_transfer, prepare_transfer}};
+constexpr Scheme kSchemes[] = {{"Add", "stub.add", estimate_stub, prepare_stub},
+                               {"Relu", "stub.relu", estimate_stub, prepare_stub},
+                               {kTransfer, "stub.transfer", estimate_stub_transfer, prepare_stub_transfer}};
 std::span<const Scheme> StubDevice::schemes() const { return kSchemes; }
 
 struct Fixture {

@@ -118,18 +118,18 @@ struct SlowTransfer final : Kernel {
   bool to_host;
 };
 
-Estimate estimate(const NodeView&, const Device&) { return Estimate(std::chrono::duration<double>(kKernelTime).count()); }
-Estimate estimate_transfer(const NodeView&, const Device&) { return Estimate(1e-6); }
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+Estimate estimate_slow(const NodeView&, const Device&) { return Estimate(std::chrono::duration<double>(kKernelTime).count()); }
+Estimate estimate_slow_transfer(const NodeView&, const Device&) { return Estimate(1e-6); }
+std::unique_ptr<Kernel> prepare_slow(PrepareContext& context) {
   return std::make_unique<SlowKernel>(std::string(context.node().op()), static_cast<SlowDevice*>(context.memory()));
 }
-std::unique_ptr<Kernel> prepare_transfer(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_slow_transfer(PrepareContext& context) {
   return std::make_unique<SlowTransfer>(*context.memory(), context.node().require<std::string>("to") == "host");
 }
-constexpr Scheme kDevice[] = {{"Relu", "device.relu", estimate, prepare},
-                              {"Neg", "device.neg", estimate, prepare},
-                              {kTransfer, "device.transfer", estimate_transfer, prepare_transfer}};
-constexpr Scheme kHost[] = {{"Relu", "host.relu", estimate, prepare}, {"Neg", "host.neg", estimate, prepare}};
+constexpr Scheme kDevice[] = {{"Relu", "device.relu", estimate_slow, prepare_slow},
+                              {"Neg", "device.neg", estimate_slow, prepare_slow},
+                              {kTransfer, "device.transfer", estimate_slow_transfer, prepare_slow_transfer}};
+constexpr Scheme kHost[] = {{"Relu", "host.relu", estimate_slow, prepare_slow}, {"Neg", "host.neg", estimate_slow, prepare_slow}};
 std::span<const Scheme> SlowDevice::schemes() const { return kDevice; }
 std::span<const Scheme> SlowHost::schemes() const { return kHost; }
 

@@ -28,7 +28,7 @@ Tensor byte(DType dtype, int64_t value) {
   return tensor;
 }
 
-class Network {
+class QuantizedNetwork {
  public:
   struct Value {
     Expr expr;
@@ -116,7 +116,7 @@ int quantized_steps(const PlanReport& report) {
 
 /// Runs the network on every instruction set. `most_in_bytes`: layers that compute with integers on AVX2. The results are those of the
 /// reference, or up to so many steps apart: in plans with such layers and in others.
-void check(Network& network, const Tensor& x, int most_in_bytes, int apart_in_bytes, int apart_in_f32) {
+void expect_close_to_reference(QuantizedNetwork& network, const Tensor& x, int most_in_bytes, int apart_in_bytes, int apart_in_f32) {
   const Model model = network.model();
   SessionOptions reference;
   reference.backends = {"reference"};
@@ -152,7 +152,7 @@ void check(Network& network, const Tensor& x, int most_in_bytes, int apart_in_by
 TEST(RealChains, layers_that_are_slower_in_bytes_compute_in_f32_together) {
   g_seed = 3;
   for (const DType dtype : {DType::u8, DType::i8}) {
-    Network network;
+    QuantizedNetwork network;
     const int64_t zero = dtype == DType::i8 ? -5 : 120;
     const auto x = network.input({1, 16, 40, 40}, dtype, zero);
     const auto a = network.conv(x, {16, 1, 3, 3}, 16, 1, zero + 3, false);
@@ -160,22 +160,23 @@ TEST(RealChains, layers_that_are_slower_in_bytes_compute_in_f32_together) {
     const auto c = network.conv(network.add(b, x, zero - 7), {16, 1, 3, 3}, 16, 1, zero + 1, false);
     const auto d = network.moved(c, "MaxPool", {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
     network.output(network.conv(d, {24, 16, 1, 1}, 1, 1, zero, false, false));
-    check(network, bytes(dtype, {1, 16, 40, 40}), 1, 3, 3);  // the sum may be a step off in bytes, which later layers multiply
+    expect_close_to_reference(network, bytes(dtype, {1, 16, 40, 40}), 1, 3,
+                              3);  // the sum may be a step off in bytes, which later layers multiply
   }
 }
 
 TEST(RealChains, layers_of_3x3_and_many_channels_compute_in_f32_by_winograds_method) {
   g_seed = 5;
-  Network network;
+  QuantizedNetwork network;
   const auto x = network.input({1, 64, 56, 56}, DType::u8, 117);
   network.output(network.conv(network.conv(x, {64, 64, 3, 3}, 1, 1, 128, false), {32, 64, 1, 1}, 1, 1, 100, false));
-  check(network, bytes(DType::u8, {1, 64, 56, 56}), 1, 1, 1);
+  expect_close_to_reference(network, bytes(DType::u8, {1, 64, 56, 56}), 1, 1, 1);
 }
 
 TEST(RealChains, shapes_that_fill_no_vector_and_values_that_are_read_as_both) {
   g_seed = 7;
   for (const auto& [channels, height, width] : {std::tuple<int64_t, int64_t, int64_t>{5, 33, 7}, {13, 9, 41}, {17, 1, 1}, {1, 30, 31}}) {
-    Network network;
+    QuantizedNetwork network;
     const auto x = network.input({2, channels, height, width}, DType::u8, 128);
     const auto a = network.conv(x, {channels, 1, 3, 3}, channels, 1, 90, false);
     network.output(a);  // an output of the model and the input of others
@@ -183,7 +184,7 @@ TEST(RealChains, shapes_that_fill_no_vector_and_values_that_are_read_as_both) {
     const auto c = network.moved(b, "Concat", {{"axis", int64_t{1}}}, {b});
     network.output(network.moved(c, "Transpose", {{"perm", Ints{0, 2, 3, 1}}}));
     network.output(network.conv(c, {3, 2 * channels, 1, 1}, 1, 1, 0, true));
-    check(network, bytes(DType::u8, {2, channels, height, width}), 3, 0, 0);
+    expect_close_to_reference(network, bytes(DType::u8, {2, channels, height, width}), 3, 0, 0);
   }
 }
 
@@ -191,7 +192,7 @@ TEST(RealChains, shapes_that_fill_no_vector_and_values_that_are_read_as_both) {
 TEST(RealChains, a_result_in_f32) {
   g_seed = 13;
   for (const bool depthwise : {true, false}) {
-    Network network;
+    QuantizedNetwork network;
     const auto x = network.input({1, 16, 40, 40}, DType::u8, 120);
     const auto a = network.conv(x, {16, 1, 3, 3}, 16, 1, 123, false);
     network.output(network.conv(a, depthwise ? Shape{16, 1, 3, 3} : Shape{20, 16, 1, 1}, depthwise ? 16 : 1, 1, 0, true, true, true));
@@ -219,7 +220,7 @@ TEST(RealChains, a_result_in_f32) {
 
 TEST(RealChains, callbacks_see_the_values_of_the_model) {
   g_seed = 11;
-  Network network;
+  QuantizedNetwork network;
   const auto x = network.input({1, 16, 40, 40}, DType::u8, 120);
   const auto a = network.conv(x, {16, 1, 3, 3}, 16, 1, 123, false);
   network.output(network.conv(network.conv(a, {16, 16, 1, 1}, 1, 1, 120, true), {16, 1, 3, 3}, 16, 1, 120, true));
@@ -238,14 +239,14 @@ TEST(RealChains, callbacks_see_the_values_of_the_model) {
 // A node that nobody reads, as importers leave them, and one that needs the shape alone: neither waits for bytes.
 TEST(RealChains, nodes_without_a_step_do_not_cut_the_plan) {
   g_seed = 9;
-  Network network;
+  QuantizedNetwork network;
   const auto x = network.input({1, 16, 40, 40}, DType::u8, 120);
   const auto a = network.conv(x, {16, 1, 3, 3}, 16, 1, 123, false);
   network.dequantize(a);
   const auto shape = network.moved(a, "Shape", {});
   const auto b = network.conv(a, {16, 1, 3, 3}, 16, 1, 120, true);
   network.output(network.moved(network.conv(b, {16, 16, 1, 1}, 1, 1, 99, false), "Reshape", {}, {shape}));
-  check(network, bytes(DType::u8, {1, 16, 40, 40}), 0, 0, 0);
+  expect_close_to_reference(network, bytes(DType::u8, {1, 16, 40, 40}), 0, 0, 0);
 }
 
 }  // namespace

@@ -6,31 +6,25 @@
 
 #include <cmath>
 #include <cstring>
-#include <random>
 #include <thread>
 
 #include "base/format.h"
 #include "graph/expr.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
-Tensor random_tensor(const Shape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (float& value : values) value = uniform(random);
-  return Tensor::of_f32(shape, values);
-}
+using test::random_tensor;
 
 struct Window {
   int64_t kernel = 1, stride = 1, pad = 0, dilation = 1;
 };
 
 /// Convolutions of an image, one after the other.
-class Network {
+class ConvChain {
  public:
-  explicit Network(const Shape& shape) : graph_(std::make_unique<Graph>()), builder_(*graph_) {
+  explicit ConvChain(const Shape& shape) : graph_(std::make_unique<Graph>()), builder_(*graph_) {
     ValueType type = ValueType::tensor(DType::f32);
     type.dims = std::vector<Dim>();
     for (int64_t size : shape) type.dims->push_back(Dim{size, ""});
@@ -38,7 +32,7 @@ class Network {
     channels_ = shape[1];
   }
   /// max(conv(x) + added, 0)
-  Network& conv(int64_t channels, const Window& w = {}, const Expr& added = {}, bool depthwise = false) {
+  ConvChain& conv(int64_t channels, const Window& w = {}, const Expr& added = {}, bool depthwise = false) {
     const Shape weights{channels, depthwise ? 1 : channels_, w.kernel, w.kernel};
     Exprs inputs{at, builder_.constant(random_tensor(weights, ++seed_)), builder_.constant(random_tensor({channels}, ++seed_))};
     if (added) inputs.push_back(added);
@@ -51,7 +45,7 @@ class Network {
     channels_ = channels;
     return *this;
   }
-  Network& depthwise(const Window& w) { return conv(channels_, w, {}, true); }
+  ConvChain& depthwise(const Window& w) { return conv(channels_, w, {}, true); }
   Model model(const std::vector<Expr>& outputs) {
     for (const Expr& y : outputs) graph_->add_output(*y.value());
     return Model::from_graph(std::move(graph_));
@@ -106,7 +100,7 @@ TEST(RowTiling, the_first_layers_of_a_network) {
     for (int64_t height : {259, 262}) {
       SCOPED_TRACE(height);
       const Shape shape{batch, 3, height, 131};
-      Network n(shape);
+      ConvChain n(shape);
       n.conv(32, {3, 2, 1}).depthwise({3, 1, 1}).conv(64).depthwise({3, 2, 1}).conv(96).depthwise({3, 1, 1}).conv(40);
       EXPECT_GT(saved_by_row_tiling(n.model({n.at}), shape), 0.3);
     }
@@ -123,7 +117,7 @@ TEST(RowTiling, borders_strides_and_dilations) {
                         Case{{3, 1, 1}, 9, 700, true}, Case{{3, 1, 70}, 64, 64, true}}) {
     SCOPED_TRACE(format("{}x{}", c.height, c.width));
     const Shape shape{1, 16, c.height, c.width};
-    Network n(shape);
+    ConvChain n(shape);
     n.conv(24).depthwise(c.window).conv(48).depthwise({3, 1, 1}).conv(20);
     const double saved = saved_by_row_tiling(n.model({n.at}), shape);
     if (c.tiled)
@@ -135,7 +129,7 @@ TEST(RowTiling, borders_strides_and_dilations) {
 
 TEST(RowTiling, sums_with_other_images_and_values_that_others_read) {
   const Shape shape{2, 16, 66, 63};
-  Network n(shape);
+  ConvChain n(shape);
   const Expr before = n.conv(32).at;  // is read twice, and is an output
   n.conv(64).depthwise({3, 1, 1}).conv(32, {}, before).conv(48).depthwise({3, 2, 1}).conv(16);
   EXPECT_GT(saved_by_row_tiling(n.model({n.at, before}), shape), 0.2);
@@ -143,7 +137,7 @@ TEST(RowTiling, sums_with_other_images_and_values_that_others_read) {
 
 TEST(RowTiling, sessions_share_a_model) {
   const Shape shape{1, 16, 70, 64};
-  Network n(shape);
+  ConvChain n(shape);
   n.conv(32).depthwise({3, 1, 1}).conv(48).depthwise({5, 2, 2}).conv(16);
   const Model model = n.model({n.at});
   SessionOptions low;
@@ -165,7 +159,7 @@ TEST(RowTiling, sessions_share_a_model) {
 
 TEST(RowTiling, plans_tell_which_images_are_nowhere_whole) {
   const Shape shape{1, 16, 64, 64};
-  Network n(shape);
+  ConvChain n(shape);
   n.conv(32).depthwise({3, 1, 1}).conv(32);
   SessionOptions low;
   low.memory = "low";
@@ -182,7 +176,7 @@ TEST(RowTiling, plans_tell_which_images_are_nowhere_whole) {
 
 TEST(RowTiling, callbacks_see_every_value) {
   const Shape shape{1, 16, 64, 64};
-  Network n(shape);
+  ConvChain n(shape);
   n.conv(32).depthwise({3, 1, 1}).conv(32);
   const Model model = n.model({n.at});
   SessionOptions low;

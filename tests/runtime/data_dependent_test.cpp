@@ -7,10 +7,12 @@
 
 #include "graph/expr.h"
 #include "runtime/backends.h"
+#include "support/operators.h"
 
 namespace minnow {
 namespace {
 
+using test::floats;
 using ::testing::ElementsAre;
 
 class DataDependent : public ::testing::TestWithParam<std::string> {
@@ -22,8 +24,6 @@ class DataDependent : public ::testing::TestWithParam<std::string> {
     return Session(Model::from_graph(std::move(graph)), options);
   }
 };
-
-std::vector<float> floats(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.elements()}; }
 
 TEST_P(DataDependent, suppressed_boxes_are_gathered) {
   auto graph = std::make_unique<Graph>();

@@ -3,20 +3,14 @@
 #include <gtest/gtest.h>
 #include <minnow/device.h>
 
-#include <random>
-
 #include "graph/expr.h"
 #include "runtime/backends.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
-Tensor random_tensor(const Shape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(random);
-  return Tensor::of_f32(shape, values);
-}
+using test::random_tensor;
 
 ValueType open_type(DType dtype, std::vector<int64_t> dims) {
   ValueType type = ValueType::tensor(dtype);

@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-Session session_of(std::string_view text, size_t limit, const char* backend = "reference") {
+Session limited_session(std::string_view text, size_t limit, const char* backend = "reference") {
   SessionOptions options;
   options.backends = {backend};
   options.threads = 1;
@@ -22,7 +22,7 @@ Session session_of(std::string_view text, size_t limit, const char* backend = "r
 }
 
 /// The error of a run that is over the limit; empty if it is not.
-std::string refusal(Session& session, std::initializer_list<TensorView> inputs) {
+std::string out_of_memory_error(Session& session, std::initializer_list<TensorView> inputs) {
   try {
     session.run(inputs);
   } catch (const Error& error) {
@@ -44,7 +44,8 @@ std::string growing_sequence(int count, std::string_view rest) {
 // A sequence that no other node reads is moved: with a copy for each node these would be 8 million items, more than a gigabyte.
 TEST(MemoryLimit, growing_sequences_take_linear_memory) {
   for (const char* backend : {"reference", "cpu"}) {
-    Session session = session_of(growing_sequence(4000, "  y = ConcatFromSequence(s4000) {axis = 0}\n  output y\n"), 40 * kMega, backend);
+    Session session =
+        limited_session(growing_sequence(4000, "  y = ConcatFromSequence(s4000) {axis = 0}\n  output y\n"), 40 * kMega, backend);
     for (int run = 0; run < 2; ++run) {
       const std::vector<float> one = {1.5f + static_cast<float>(run)};
       const Tensor y = session.run({Tensor::of_f32({1}, one)})[0];
@@ -56,10 +57,11 @@ TEST(MemoryLimit, growing_sequences_take_linear_memory) {
 }
 
 TEST(MemoryLimit, sequences_that_are_read_twice_stay) {
-  Session session = session_of(growing_sequence(3,
-                                                "  n = SequenceLength(s2)\n  m = SequenceLength(s2)\n  k = SequenceLength(s3)\n  output "
-                                                "n\n  output m\n  output k\n  output s1\n"),
-                               kMega);
+  Session session =
+      limited_session(growing_sequence(3,
+                                       "  n = SequenceLength(s2)\n  m = SequenceLength(s2)\n  k = SequenceLength(s3)\n  output "
+                                       "n\n  output m\n  output k\n  output s1\n"),
+                      kMega);
   for (int run = 0; run < 2; ++run) {
     const std::vector<Datum> outputs = session.run_any(std::vector<Datum>{Tensor::of_f32({1}, std::vector<float>{7})});
     for (size_t i = 0; i < 3; ++i) EXPECT_EQ(outputs[i].tensor.data<int64_t>()[0], i == 2 ? 3 : 2);
@@ -73,8 +75,8 @@ TEST(MemoryLimit, scratch_that_no_memory_holds_is_an_error_however_many_bits_siz
   std::string text = "graph {\n  input x: f32[1, 32, 1, 1]\n  const w = f32[32, 32, 2, 2] [1";
   for (int i = 1; i < 32 * 32 * 4; ++i) text += ", 1";
   text += "]\n  y = Conv(x, w) {dilations = [1048576, 1048576], pads = [524288, 524288, 524288, 524288]}\n  output y\n}";
-  Session session = session_of(text, 0, "cpu");
-  EXPECT_NE(refusal(session, {Tensor(DType::f32, {1, 32, 1, 1})}), "");
+  Session session = limited_session(text, 0, "cpu");
+  EXPECT_NE(out_of_memory_error(session, {Tensor(DType::f32, {1, 32, 1, 1})}), "");
 }
 
 TEST(MemoryAccount, counts_what_is_allocated_while_it_is_charged) {
@@ -107,14 +109,15 @@ TEST(MemoryLimit, what_references_work_on_counts) {
   // 100 000 elements in f64.
   constexpr std::string_view kText = "graph {\n source \"net\"\n input x: f32[n]\n y = Softmax(x) @\"soft\"\n output y\n}";
   const Tensor x(DType::f32, {100000}), less(DType::f32, {1000});
-  Session small = session_of(kText, kMega / 2), large = session_of(kText, 2 * kMega), fast = session_of(kText, kMega / 2, "cpu");
-  EXPECT_THAT(refusal(small, {x}),
+  Session small = limited_session(kText, kMega / 2), large = limited_session(kText, 2 * kMega),
+          fast = limited_session(kText, kMega / 2, "cpu");
+  EXPECT_THAT(out_of_memory_error(small, {x}),
               AllOf(HasSubstr("node \"soft\" (Softmax)"), HasSubstr("800000 bytes are needed"), HasSubstr("the memory limit is 500000")));
-  EXPECT_EQ(refusal(small, {less}), "");  // still usable
-  EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit"));
+  EXPECT_EQ(out_of_memory_error(small, {less}), "");  // still usable
+  EXPECT_THAT(out_of_memory_error(small, {x}), HasSubstr("memory limit"));
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(refusal(large, {x}), "");
-    EXPECT_EQ(refusal(fast, {x}), "") << "a scheme works in place";
+    EXPECT_EQ(out_of_memory_error(large, {x}), "");
+    EXPECT_EQ(out_of_memory_error(fast, {x}), "") << "a scheme works in place";
   }
 }
 
@@ -128,9 +131,9 @@ TEST(MemoryLimit, index_tables_count) {
   })";
   const Tensor x(DType::f32, {1, 1, 1, 2});
   for (const char* backend : {"cpu", "reference"}) {
-    Session small = session_of(kText, 20 * kMega, backend), large = session_of(kText, 400 * kMega, backend);
-    EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit")) << backend;
-    EXPECT_EQ(refusal(large, {x}), "") << backend;
+    Session small = limited_session(kText, 20 * kMega, backend), large = limited_session(kText, 400 * kMega, backend);
+    EXPECT_THAT(out_of_memory_error(small, {x}), HasSubstr("memory limit")) << backend;
+    EXPECT_EQ(out_of_memory_error(large, {x}), "") << backend;
   }
 }
 
@@ -149,11 +152,11 @@ TEST(MemoryLimit, what_comes_after_a_cut_counts) {
   Tensor x(DType::f32, {50000});
   for (int64_t i = 0; i < 50000; ++i) x.writable().data<float>()[i] = 1;
   const Tensor zeros(DType::f32, {50000});
-  Session small = session_of(kText, kMega, "cpu"), large = session_of(kText, 4 * kMega, "cpu");
-  EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit"));
-  EXPECT_EQ(refusal(small, {zeros}), "") << "the same shape, with nothing behind the cut";
-  EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit"));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(large, {x}), "");
+  Session small = limited_session(kText, kMega, "cpu"), large = limited_session(kText, 4 * kMega, "cpu");
+  EXPECT_THAT(out_of_memory_error(small, {x}), HasSubstr("memory limit"));
+  EXPECT_EQ(out_of_memory_error(small, {zeros}), "") << "the same shape, with nothing behind the cut";
+  EXPECT_THAT(out_of_memory_error(small, {x}), HasSubstr("memory limit"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(out_of_memory_error(large, {x}), "");
 }
 
 TEST(MemoryLimit, what_loops_gather_counts) {
@@ -177,11 +180,11 @@ TEST(MemoryLimit, what_loops_gather_counts) {
     output last
   })";
   const Tensor x(DType::f32, {1000});
-  Session session = session_of(kText, kMega, "cpu");
-  EXPECT_EQ(refusal(session, {Tensor::scalar_i64(20), x}), "");
-  EXPECT_THAT(refusal(session, {Tensor::scalar_i64(1000), x}),
+  Session session = limited_session(kText, kMega, "cpu");
+  EXPECT_EQ(out_of_memory_error(session, {Tensor::scalar_i64(20), x}), "");
+  EXPECT_THAT(out_of_memory_error(session, {Tensor::scalar_i64(1000), x}),
               AllOf(HasSubstr("node \"loop\" (Loop)"), HasSubstr("memory limit is 1000000")));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(session, {Tensor::scalar_i64(20), x}), "");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(out_of_memory_error(session, {Tensor::scalar_i64(20), x}), "");
 }
 
 TEST(MemoryLimit, what_fits_alone_fits_after_other_shapes) {
@@ -216,11 +219,11 @@ TEST(MemoryLimit, inputs_outputs_weights_and_sequences_of_the_caller_do_not_coun
     y = Neg(x)
     output y
   })";
-  Session session = session_of(kText, kMega / 10, "cpu");
+  Session session = limited_session(kText, kMega / 10, "cpu");
   const Tensor x(DType::f32, {400000});
   std::vector<std::vector<Tensor>> kept;
   for (int i = 0; i < 3; ++i) kept.push_back(session.run({x}));
-  Session sequences = session_of("graph {\n input x: f32[1000]\n s = SequenceConstruct(x, x)\n output s\n}", kMega / 50, "cpu");
+  Session sequences = limited_session("graph {\n input x: f32[1000]\n s = SequenceConstruct(x, x)\n output s\n}", kMega / 50, "cpu");
   const Datum given[] = {Tensor(DType::f32, {1000})};
   std::vector<std::vector<Datum>> all;
   for (int i = 0; i < 20; ++i) all.push_back(sequences.run_any(given));
@@ -244,13 +247,13 @@ TEST(MemoryLimit, the_arenas_of_loops_are_the_sessions_too) {
     }}
     output y
   })";
-  Session session = session_of(kText, 0);
-  EXPECT_EQ(refusal(session, {Tensor(DType::f32, {1000})}), "");
+  Session session = limited_session(kText, 0);
+  EXPECT_EQ(out_of_memory_error(session, {Tensor(DType::f32, {1000})}), "");
   EXPECT_GE(session.arena_bytes(), 4000u);
 }
 
 TEST(MemoryLimit, callbacks_may_copy_what_they_like) {
-  Session session = session_of("graph {\n input x: f32[1000]\n y = Neg(x)\n output y\n}", 1000, "cpu");
+  Session session = limited_session("graph {\n input x: f32[1000]\n y = Neg(x)\n output y\n}", 1000, "cpu");
   std::vector<Tensor> copies;
   session.set_callbacks(
       [&](NodeEvent& event) {
@@ -262,7 +265,7 @@ TEST(MemoryLimit, callbacks_may_copy_what_they_like) {
         copies.push_back(event.output(0));
         return true;
       });
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(refusal(session, {Tensor(DType::f32, {1000})}), "");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(out_of_memory_error(session, {Tensor(DType::f32, {1000})}), "");
 }
 
 }  // namespace

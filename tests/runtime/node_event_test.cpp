@@ -7,25 +7,26 @@
 #include "base/error.h"
 #include "graph/expr.h"
 #include "graph/graph.h"
+#include "support/operators.h"
 
 namespace minnow {
 namespace {
 
+using test::floats;
 using testing::ElementsAre;
 using testing::FloatEq;
 using testing::HasSubstr;
 
-std::vector<float> floats(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.elements()}; }
 Tensor row(std::vector<float> values) { return Tensor::of_f32({static_cast<int64_t>(values.size())}, values); }
 
-SessionOptions on(const char* backend) {
+SessionOptions on_one_thread(const char* backend) {
   SessionOptions options;
   options.backends = {backend};
   options.threads = 1;
   return options;
 }
 Session session_of(std::string_view text, const char* backend = "cpu") {
-  return Session(Model::from_graph(parse_graph(text)), on(backend));
+  return Session(Model::from_graph(parse_graph(text)), on_one_thread(backend));
 }
 
 std::string complaint(const std::function<void()>& call) {
@@ -129,7 +130,7 @@ TEST(NodeEvent, what_cannot_be_done_is_an_error_that_names_the_node) {
     y = Clip(r, _, edge)
     output y
   })");
-  Session session(Model::from_graph(std::move(graph)), on("cpu"));
+  Session session(Model::from_graph(std::move(graph)), on_one_thread("cpu"));
   std::vector<std::string> before, after;
   const auto note = [](std::vector<std::string>& notes, const std::function<void()>& call) { notes.push_back(complaint(call)); };
   session.set_callbacks(
@@ -187,7 +188,7 @@ TEST(NodeEvent, packed_inputs_are_plain_to_callbacks) {
   for (int64_t i = 0; i < other.elements(); ++i) other.writable().data<float>()[i] = static_cast<float>(i % 17) - 8;
   std::vector<std::vector<float>> read, results;
   for (const char* backend : {"reference", "cpu"}) {
-    Session session(model, on(backend));
+    Session session(model, on_one_thread(backend));
     int convolutions = 0;
     session.set_callbacks(
         [&](NodeEvent& event) {
@@ -252,7 +253,7 @@ TEST(NodeEvent, items_of_sequences_stay_what_they_are) {
     output y
     output s
   })");
-  Session session(Model::from_graph(std::move(graph)), on("cpu"));
+  Session session(Model::from_graph(std::move(graph)), on_one_thread("cpu"));
   std::string sequence;
   session.set_callbacks(
       [&](NodeEvent& event) {

@@ -9,10 +9,12 @@
 
 #include "base/log.h"
 #include "graph/expr.h"
+#include "support/operators.h"
 
 namespace minnow {
 namespace {
 
+using test::floats;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -22,8 +24,6 @@ SessionOptions reference() {
   options.threads = 1;
   return options;
 }
-
-std::vector<float> floats(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.elements()}; }
 
 ValueType symbolic(DType dtype, std::initializer_list<const char*> names) {
   ValueType type = ValueType::tensor(dtype);

@@ -15,27 +15,20 @@
 #include "runtime/weight_cache.h"
 #include "support/operators.h"
 #include "support/paths.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
+using test::normal_tensor;
 using Header = WeightCache::Header;
-
-Tensor random_weights(const Shape& shape, uint32_t seed) {
-  Tensor tensor(DType::f32, shape);
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  float* out = tensor.writable().data<float>();
-  for (int64_t i = 0; i < shape.elements(); ++i) out[i] = normal(random);
-  return tensor;
-}
 
 // Two convolutions, one of which Winograd's way serves, and a product.
 Model network(uint32_t seed = 1) {
   auto graph = std::make_unique<Graph>();
   Value& x = graph->add_input("x", ValueType::tensor(DType::f32, Shape{1, 32, 28, 28}));
   const auto weight = [&](const char* name, const Shape& shape) -> Value* {
-    return &graph->add_constant(random_weights(shape, seed++), name);
+    return &graph->add_constant(normal_tensor(shape, seed++), name);
   };
   const Attributes same = {{"pads", Ints{1, 1, 1, 1}}};
   Node& first = graph->add_node("Conv", {&x, weight("w1", {64, 32, 3, 3}), weight("b1", {64})}, 1, same, "first");
@@ -93,7 +86,7 @@ class WeightCacheTest : public ::testing::Test {
   }
 
   const std::string file_ = (test::scratch_dir() / "packed.weights").string();
-  const Tensor x_ = random_weights({1, 32, 28, 28}, 99);
+  const Tensor x_ = normal_tensor({1, 32, 28, 28}, 99);
   const Tensor expected_ = run(network(), {});
   std::mutex mutex_;
   std::vector<std::string> messages_;

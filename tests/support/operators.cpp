@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/operators.h"
 
+#include <cctype>
 #include <cmath>
 
 #include "base/numeric.h"
@@ -73,6 +74,21 @@ Tensor pattern(const Shape& shape, int64_t step, DType dtype) {
   std::vector<double> values(static_cast<size_t>(shape.elements()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((static_cast<int64_t>(i) * step + 3) % 11 - 5) / 4;
   return tensor(dtype, shape, values);
+}
+
+Tensor ints(const Ints& values) { return Tensor::of_i64({static_cast<int64_t>(values.size())}, values); }
+
+Attributes along(int64_t axis) { return {{"axis", axis}}; }
+
+Tensor truth(bool value) { return tensor(DType::boolean, {}, {value ? 1.0 : 0.0}); }
+
+std::vector<float> floats(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.elements()}; }
+
+std::string name_of_operator(const testing::TestParamInfo<const Operator*>& info) {
+  std::string name(info.param->name);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
 }
 
 std::vector<double> numbers(const Tensor& tensor) {

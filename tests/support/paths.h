@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace minnow::test {
 
@@ -13,6 +15,9 @@ std::filesystem::path binary_dir();
 
 /// An empty folder of this process's own below the build folder, made by the first call and removed at exit.
 std::filesystem::path scratch_dir();
+
+/// The path of a file in it.
+inline std::string scratch_path(std::string_view name) { return (scratch_dir() / name).string(); }
 
 /// Models unpacked by scripts/fetch_models.py, which says how they are laid out; MINNOW_MODELS_DIR names another folder.
 std::filesystem::path models_dir();

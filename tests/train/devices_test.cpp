@@ -3,27 +3,20 @@
 #include <gtest/gtest.h>
 #include <minnow/train.h>
 
-#include <random>
-
 #include "runtime/backends.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
-Tensor random(const Shape& shape, unsigned seed, float deviation) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal(0, deviation);
-  Tensor tensor(DType::f32, shape);
-  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
-  return tensor;
-}
+using test::normal_tensor;
 
 /// LeNet-5 with ReLU and a softmax loss over 10 classes.
 struct LeNet {
-  Var c1 = expr::trainable(random({6, 1, 5, 5}, 1, 0.2f), "c1"), b1 = expr::trainable(Tensor(DType::f32, {6}), "b1"),
-      c2 = expr::trainable(random({16, 6, 5, 5}, 2, 0.08f), "c2"), b2 = expr::trainable(Tensor(DType::f32, {16}), "b2"),
-      w1 = expr::trainable(random({256, 120}, 3, 0.06f), "w1"), w2 = expr::trainable(random({120, 84}, 4, 0.09f), "w2"),
-      w3 = expr::trainable(random({84, 10}, 5, 0.1f), "w3");
+  Var c1 = expr::trainable(normal_tensor({6, 1, 5, 5}, 1, 0.2f), "c1"), b1 = expr::trainable(Tensor(DType::f32, {6}), "b1"),
+      c2 = expr::trainable(normal_tensor({16, 6, 5, 5}, 2, 0.08f), "c2"), b2 = expr::trainable(Tensor(DType::f32, {16}), "b2"),
+      w1 = expr::trainable(normal_tensor({256, 120}, 3, 0.06f), "w1"), w2 = expr::trainable(normal_tensor({120, 84}, 4, 0.09f), "w2"),
+      w3 = expr::trainable(normal_tensor({84, 10}, 5, 0.1f), "w3");
   std::vector<std::pair<std::string, Var>> parameters() const {
     return {{"c1", c1}, {"b1", b1}, {"c2", c2}, {"b2", b2}, {"w1", w1}, {"w2", w2}, {"w3", w3}};
   }
@@ -46,7 +39,7 @@ TEST_P(TrainingOnDevice, steps_of_lenet_equal_the_processors) {
   }
   SessionOptions options;
   options.backends = {GetParam()};
-  const Tensor x = random({8, 1, 28, 28}, 7, 1);
+  const Tensor x = normal_tensor({8, 1, 28, 28}, 7, 1);
   std::vector<int64_t> classes;
   for (int64_t i = 0; i < 8; ++i) classes.push_back(i * 3 % 10);
   const Tensor y = Tensor::of_i64({8}, classes);

@@ -7,16 +7,17 @@
 
 #include "support/paths.h"
 #include "support/sentence.h"
+#include "train/names.h"
 
 namespace minnow::nn {
 namespace {
 
+using test::scratch_path;
 using test::sentence_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string path_of(const char* name) { return (test::scratch_dir() / name).string(); }
-std::shared_ptr<Sequential> network() {
+std::shared_ptr<Sequential> convolution_network() {
   return std::make_shared<Sequential>(
       std::vector<std::shared_ptr<Layer>>{make<Conv2d>(2, 4, 3), make<Activation>("relu"), make<Flatten>(), make<Linear>(4 * 4, 5)});
 }
@@ -29,11 +30,6 @@ std::vector<float> run(Layer& net) {
   const Var y = net.forward({Var(picture())})[0];
   return {y.data<float>(), y.data<float>() + y.elements()};
 }
-std::vector<std::string> names_of(const Named& list) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : list) names.push_back(name);
-  return names;
-}
 /// Other numbers in the adapters.
 void draw(const Named& adapters) {
   for (const auto& [name, value] : adapters) init::normal_(value, 0, 0.3);
@@ -41,7 +37,7 @@ void draw(const Named& adapters) {
 
 TEST(LoraInCpp, begins_as_the_network_and_trains_alone) {
   seed(1);
-  const auto net = network();
+  const auto net = convolution_network();
   const std::vector<float> before = run(*net);
   const Named adapters = lora(*net, "*", 2, 4);
   EXPECT_THAT(names_of(adapters), ElementsAre("0.lora.a", "0.lora.b", "3.lora.a", "3.lora.b"));
@@ -62,7 +58,7 @@ TEST(LoraInCpp, begins_as_the_network_and_trains_alone) {
 
 TEST(LoraInCpp, merging_gives_the_same_and_is_undone_exactly) {
   seed(2);
-  const auto net = network();
+  const auto net = convolution_network();
   const Tensor weight = net->state_dict().at("3.weight");
   draw(lora(*net, "*", 2));
   const std::vector<float> apart = run(*net);
@@ -79,10 +75,10 @@ TEST(LoraInCpp, merging_gives_the_same_and_is_undone_exactly) {
 
 TEST(LoraInCpp, files_go_into_another_network) {
   seed(3);
-  const auto net = network(), other = network();
+  const auto net = convolution_network(), other = convolution_network();
   other->load_state_dict(net->state_dict());
   draw(lora(*net, "3", 3, 6));
-  const std::string path = path_of("adapters.safetensors");
+  const std::string path = scratch_path("adapters.safetensors");
   save_lora(*net, path);
   EXPECT_THAT(names_of(load_lora(*other, path)), ElementsAre("3.lora.a", "3.lora.b"));
   EXPECT_EQ(run(*other), run(*net));
@@ -101,14 +97,14 @@ TEST(LoraInCpp, attention_has_an_adapter_for_each_of_its_three_weights) {
 }
 
 TEST(LoraInCpp, errors_are_sentences) {
-  const auto net = network();
+  const auto net = convolution_network();
   EXPECT_THAT(sentence_of([&] { lora(*net, "*", 0); }), HasSubstr("the rank is positive"));
   EXPECT_THAT(sentence_of([&] { lora(*net, "encoder*"); }), HasSubstr("no Linear, convolution or attention layer \"encoder*\""));
   EXPECT_THAT(sentence_of([&] { merge_lora(*net); }), HasSubstr("no adapters"));
-  EXPECT_THAT(sentence_of([&] { save_lora(*net, path_of("none")); }), HasSubstr("no adapters"));
+  EXPECT_THAT(sentence_of([&] { save_lora(*net, scratch_path("none")); }), HasSubstr("no adapters"));
   lora(*net);
   EXPECT_THAT(sentence_of([&] { lora(*net); }), HasSubstr("adapters already"));
-  const std::string path = path_of("wrong.safetensors");
+  const std::string path = scratch_path("wrong.safetensors");
   const Tensor a(DType::f32, {1, 2, 16}), b(DType::f32, {1, 5, 2});
   const auto loading = [&](const std::map<std::string, Tensor>& tensors, const std::string& scales) {
     save_safetensors(path, tensors, {{"scales", scales}});

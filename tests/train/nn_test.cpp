@@ -218,7 +218,7 @@ const std::map<std::string, std::function<L()>> kLayers = {
     {"nn.CosineEmbeddingLoss()", [] { return make<CosineEmbeddingLoss>(); }},
 };
 
-void near(const Tensor& found, const json& expected, const std::string& what) {
+void expect_near(const Tensor& found, const json& expected, const std::string& what) {
   EXPECT_EQ(found.shape(), shape_from(expected["shape"])) << what;
   const size_t count = static_cast<size_t>(found.elements());
   const double tolerance = 1e-5 * std::max(1.0, expected["size"].get<double>());
@@ -281,15 +281,15 @@ TEST(Layers, give_torchs_outputs_and_gradients) {
     const Vars outputs = layer->forward(inputs);
     Var loss = Var::scalar(0, DType::f32);
     for (size_t i = 0; i < row["answer"]["outputs"].size(); ++i) {
-      near(outputs.at(i).tensor(), row["answer"]["outputs"][i], "output " + std::to_string(i));
+      expect_near(outputs.at(i).tensor(), row["answer"]["outputs"][i], "output " + std::to_string(i));
       const Shape shape = outputs[i].shape();
       loss = loss + expr::op("ReduceSum", {outputs[i] * Var(of(shape, noise(100 + i, static_cast<size_t>(shape.elements()))))},
                              {{"keepdims", int64_t{0}}});
     }
     for (size_t i = 0; i < wanted.size(); ++i)
-      near(gradient(loss, wanted[i]), row["answer"]["gradients"][i], "gradient " + std::to_string(i));
-    for (const auto& [key, value] : layer->parameters()) near(gradient(loss, value), row["answer"]["parameters"][key], key);
-    for (const auto& [key, value] : layer->buffers()) near(value.tensor(), row["answer"]["buffers"][key], key);
+      expect_near(gradient(loss, wanted[i]), row["answer"]["gradients"][i], "gradient " + std::to_string(i));
+    for (const auto& [key, value] : layer->parameters()) expect_near(gradient(loss, value), row["answer"]["parameters"][key], key);
+    for (const auto& [key, value] : layer->buffers()) expect_near(value.tensor(), row["answer"]["buffers"][key], key);
   }
   EXPECT_EQ(tested.size(), kLayers.size());
 }

@@ -14,10 +14,10 @@
 namespace minnow::nn {
 namespace {
 
+using test::scratch_path;
 using test::sentence_of;
 using testing::HasSubstr;
 
-std::string path_of(const char* name) { return (test::scratch_dir() / name).string(); }
 std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -27,13 +27,13 @@ std::string file_of(const std::string& header, const std::string& body = {}) {
   const uint64_t length = header.size();
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
-  const std::string path = path_of("made.safetensors");
+  const std::string path = scratch_path("made.safetensors");
   std::ofstream(path, std::ios::binary) << bytes << header << body;
   return path;
 }
 
 TEST(SafeTensors, arrays_and_texts_come_back) {
-  const std::string path = path_of("all.safetensors");
+  const std::string path = scratch_path("all.safetensors");
   std::map<std::string, Tensor> tensors;
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::i16, DType::i8, DType::u64,
                             DType::u32, DType::u16, DType::u8, DType::boolean}) {
@@ -59,7 +59,7 @@ TEST(SafeTensors, arrays_and_texts_come_back) {
 }
 
 TEST(SafeTensors, bytes_are_those_of_the_format) {
-  const std::string path = path_of("small.safetensors");
+  const std::string path = scratch_path("small.safetensors");
   save_safetensors(path, {{"w", Tensor::of_f32({2}, std::vector<float>{1, 2})}}, {{"k", "v"}});
   std::string header = R"({"__metadata__":{"k":"v"},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   header.resize((header.size() + 7) / 8 * 8, ' ');
@@ -97,18 +97,18 @@ TEST(SafeTensors, a_wrong_file_is_one_sentence) {
   for (const char* place : {"[0,2]", "[1,0]", "[0,0]", "[1,2]"})
     EXPECT_THAT(error(entry("U8", "[1]", place), "x"), HasSubstr("the bytes of \"a\" are not where its entry says")) << place;
   EXPECT_THAT(error(entry("U8", "[4294967296,4294967296,4294967296]", "[0,1]"), "x"), HasSubstr("the bytes of \"a\""));
-  std::ofstream(path_of("cut.safetensors"), std::ios::binary) << "\xff\xff\xff\xff\xff\xff\xff\x7f{}";
-  EXPECT_THAT(sentence_of([] { load_safetensors(path_of("cut.safetensors")); }), HasSubstr("the header is cut off"));
-  EXPECT_THAT(sentence_of([] { load_safetensors(path_of("there_is_none")); }), HasSubstr("there_is_none"));
-  EXPECT_THAT(sentence_of([] { save_safetensors(path_of("u4"), {{"w", Tensor(DType::u4, {1})}}); }), HasSubstr("\"w\" is u4"));
-  EXPECT_FALSE(std::filesystem::exists(path_of("u4")));
+  std::ofstream(scratch_path("cut.safetensors"), std::ios::binary) << "\xff\xff\xff\xff\xff\xff\xff\x7f{}";
+  EXPECT_THAT(sentence_of([] { load_safetensors(scratch_path("cut.safetensors")); }), HasSubstr("the header is cut off"));
+  EXPECT_THAT(sentence_of([] { load_safetensors(scratch_path("there_is_none")); }), HasSubstr("there_is_none"));
+  EXPECT_THAT(sentence_of([] { save_safetensors(scratch_path("u4"), {{"w", Tensor(DType::u4, {1})}}); }), HasSubstr("\"w\" is u4"));
+  EXPECT_FALSE(std::filesystem::exists(scratch_path("u4")));
 }
 
 TEST(SafeTensors, a_layer_is_saved_and_loaded) {
   seed(1);
   Sequential first({make<Linear>(3, 4), make<BatchNorm1d>(4)});
   Sequential second({make<Linear>(3, 4), make<BatchNorm1d>(4)});
-  const std::string path = path_of("layer.safetensors");
+  const std::string path = scratch_path("layer.safetensors");
   first.save(path, {{"step", "5"}});
   second.load(path);
   for (const auto& [name, value] : first.state_dict()) {

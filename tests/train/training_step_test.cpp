@@ -4,29 +4,22 @@
 #include <minnow/train.h>
 
 #include <cmath>
-#include <random>
 
 #include "support/allocations.h"
+#include "support/random.h"
 #include "support/sentence.h"
 
 namespace minnow {
 namespace {
 
+using test::normal_tensor;
 using test::sentence_of;
 using testing::HasSubstr;
 
-Tensor random(const Shape& shape, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<float> normal(0, 0.5f);
-  Tensor tensor(DType::f32, shape);
-  for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<float>()[i] = normal(generator);
-  return tensor;
-}
-
 /// Two layers whose first weight is used twice, and a convolution.
 struct Network {
-  Var kernel = expr::trainable(random({3, 2, 3, 3}, 1), "kernel"), w = expr::trainable(random({48, 48}, 2), "w"),
-      v = expr::trainable(random({48, 5}, 3), "v"), bias = expr::trainable(Tensor(DType::f32, {5}), "bias");
+  Var kernel = expr::trainable(normal_tensor({3, 2, 3, 3}, 1, 0.5f), "kernel"), w = expr::trainable(normal_tensor({48, 48}, 2, 0.5f), "w"),
+      v = expr::trainable(normal_tensor({48, 5}, 3, 0.5f), "v"), bias = expr::trainable(Tensor(DType::f32, {5}), "bias");
   std::vector<std::pair<std::string, Var>> parameters() const { return {{"kernel", kernel}, {"w", w}, {"v", v}, {"bias", bias}}; }
   Vars vars() const { return {kernel, w, v, bias}; }
   Vars loss(const Vars& batch) const {
@@ -47,7 +40,7 @@ Optimizer::Config config_of(const std::string& name, double clip_norm = 0, int a
 }
 
 TEST(TrainingStep, equals_gradients_and_an_optimizer) {
-  const Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+  const Tensor x = normal_tensor({4, 2, 6, 6}, 5, 0.5f), y = normal_tensor({4, 5}, 6, 0.5f);
   for (const Optimizer::Config& config : {config_of("sgd"), config_of("adamw"), config_of("adamw", 0.1), config_of("adam", 0, 3),
                                           config_of("prodigy"), config_of("lbfgs"), config_of("muon"), config_of("adafactor")}) {
     const Network one, other;
@@ -82,7 +75,7 @@ TEST(TrainingStep, allocates_nothing) {
   const Network network;
   for (const char* name : {"sgd", "adamw", "lamb"}) {
     TrainingStep step([&](const Vars& batch) { return network.loss(batch); }, network.parameters(), Optimizer::create(config_of(name)));
-    const Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+    const Tensor x = normal_tensor({4, 2, 6, 6}, 5, 0.5f), y = normal_tensor({4, 5}, 6, 0.5f);
     const TensorView batch[] = {x, y};
     for (int i = 0; i < 3; ++i) step.run(batch);
     EXPECT_EQ(test::allocations_of([&] {
@@ -96,7 +89,7 @@ TEST(TrainingStep, allocates_nothing) {
 TEST(TrainingStep, gradients_never_exist_together) {
   // 12 layers of 64 x 64 weights, whose activations are small: all gradients would take 196,608 bytes.
   std::vector<std::pair<std::string, Var>> parameters;
-  for (unsigned i = 0; i < 12; ++i) parameters.emplace_back("w" + std::to_string(i), expr::trainable(random({64, 64}, i)));
+  for (unsigned i = 0; i < 12; ++i) parameters.emplace_back("w" + std::to_string(i), expr::trainable(normal_tensor({64, 64}, i, 0.5f)));
   TrainingStep step(
       [&](const Vars& batch) -> Vars {
         Var h = batch[0];
@@ -104,7 +97,7 @@ TEST(TrainingStep, gradients_never_exist_together) {
         return {expr::reduce_mean(h)};
       },
       parameters, Optimizer::create(config_of("adamw")));
-  step({random({1, 64}, 20)});
+  step({normal_tensor({1, 64}, 20, 0.5f)});
   EXPECT_LT(step.arena_bytes(), 12u * 64 * 64 * 4 / 2);
 }
 
@@ -112,7 +105,7 @@ TEST(TrainingStep, gradients_never_exist_together) {
 struct Deep {
   std::vector<std::pair<std::string, Var>> parameters;
   Deep() {
-    for (unsigned i = 0; i < 16; ++i) parameters.emplace_back("w" + std::to_string(i), expr::trainable(random({32, 32}, i)));
+    for (unsigned i = 0; i < 16; ++i) parameters.emplace_back("w" + std::to_string(i), expr::trainable(normal_tensor({32, 32}, i, 0.5f)));
   }
   Vars loss(const Vars& batch) const {
     Var h = batch[0];
@@ -122,7 +115,7 @@ struct Deep {
 };
 
 TEST(TrainingStep, recomputes_activations_to_the_same_bits) {
-  const Tensor x = random({256, 32}, 30);
+  const Tensor x = normal_tensor({256, 32}, 30, 0.5f);
   const auto train = [&](const Deep& network, size_t memory) {
     TrainingStep step([&](const Vars& batch) { return network.loss(batch); }, network.parameters, Optimizer::create(config_of("adamw")),
                       {.memory = memory});
@@ -194,7 +187,7 @@ TEST(TrainingStep, buffers_and_keys_are_part_of_the_plan) {
 TEST(TrainingStep, a_loss_that_is_not_finite_updates_nothing) {
   const Network network;
   TrainingStep step([&](const Vars& batch) { return network.loss(batch); }, network.parameters(), Optimizer::create(config_of("adamw")));
-  Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+  Tensor x = normal_tensor({4, 2, 6, 6}, 5, 0.5f), y = normal_tensor({4, 5}, 6, 0.5f);
   step({x, y});
   const Tensor before = network.w.tensor().clone();
   x.writable().data<float>()[0] = std::nanf("");
@@ -207,7 +200,7 @@ TEST(TrainingStep, a_loss_that_is_not_finite_updates_nothing) {
 
 TEST(TrainingStep, faults_are_named) {
   const Network network;
-  const Tensor x = random({4, 2, 6, 6}, 5), y = random({4, 5}, 6);
+  const Tensor x = normal_tensor({4, 2, 6, 6}, 5, 0.5f), y = normal_tensor({4, 5}, 6, 0.5f);
   const auto sentence = [&](const TrainingStep::Loss& loss) {
     TrainingStep step(loss, network.parameters(), Optimizer::create({}));
     return sentence_of([&] { step({x, y}); });

@@ -10,17 +10,20 @@
 #include <filesystem>
 #include <thread>
 
+#include "support/operators.h"
 #include "support/paths.h"
 #include "support/sentence.h"
+#include "train/names.h"
 
 namespace minnow::nn {
 namespace {
 
+using test::floats;
 using test::sentence_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string path_of(const char* name) {
+std::string removed_path(const char* name) {
   const auto path = test::scratch_dir() / name;
   std::filesystem::remove(path);
   return path.string();
@@ -31,13 +34,7 @@ Tensor numbers(const Shape& shape, int seed = 0) {
     x.writable().data<float>()[i] = static_cast<float>(((i + seed) * 37 + seed * 11) % 23 - 11) / 11;
   return x;
 }
-std::vector<std::string> names_of(const Named& list) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : list) names.push_back(name);
-  return names;
-}
-std::vector<float> values_of(const Tensor& x) { return {x.data<float>(), x.data<float>() + x.elements()}; }
-std::shared_ptr<Sequential> network() {
+std::shared_ptr<Sequential> two_layers() {
   return std::make_shared<Sequential>(
       std::vector<std::shared_ptr<Layer>>{make<Linear>(4, 3), make<Activation>("relu"), make<Linear>(3, 2)});
 }
@@ -46,7 +43,7 @@ std::shared_ptr<Sequential> network() {
 
 TEST(Freezing, leaves_parameters_of_a_pattern_as_they_are) {
   seed(1);
-  const auto net = network();
+  const auto net = two_layers();
   EXPECT_THAT(freeze(*net, {"0.*", "2.b*s"}), ElementsAre("0.weight", "0.bias", "2.bias"));
   EXPECT_THAT(names_of(net->parameters()), ElementsAre("2.weight"));
   EXPECT_THAT(names_of(net->Module::parameters()), ElementsAre("0.weight", "0.bias", "2.weight", "2.bias"));
@@ -58,7 +55,7 @@ TEST(Freezing, leaves_parameters_of_a_pattern_as_they_are) {
       },
       net->parameters(), Optimizer::create({.name = "sgd", .settings = {{"lr", 0.1}}}));
   step({numbers({5, 4}), numbers({5, 2}, 3)});
-  for (const auto& [name, value] : net->state_dict()) EXPECT_EQ(values_of(value) != values_of(before.at(name)), name == "2.weight") << name;
+  for (const auto& [name, value] : net->state_dict()) EXPECT_EQ(floats(value) != floats(before.at(name)), name == "2.weight") << name;
   EXPECT_THAT(unfreeze(*net, {"0.w*"}), ElementsAre("0.weight"));
   EXPECT_THAT(names_of(net->parameters()), ElementsAre("0.weight", "2.weight"));
   EXPECT_EQ(unfreeze(*net).size(), 4U);
@@ -83,7 +80,7 @@ TEST(Freezing, a_frozen_part_takes_less_memory) {
 }
 
 TEST(Freezing, biases_alone_are_trained) {
-  const auto net = network();
+  const auto net = two_layers();
   EXPECT_THAT(train_biases_only(*net), ElementsAre("0.bias", "2.bias"));
   EXPECT_THAT(names_of(net->parameters()), ElementsAre("0.bias", "2.bias"));
   Linear bare(2, 2, false);
@@ -140,7 +137,7 @@ TEST(Freezing, more_memory_trains_more_layers) {
 }
 
 TEST(Freezing, errors_name_the_pattern_and_the_parameters) {
-  const auto net = network();
+  const auto net = two_layers();
   EXPECT_THAT(sentence_of([&] { freeze(*net, {"head.*"}); }),
               HasSubstr("the network has no parameter \"head.*\"; it has 0.weight, 0.bias, 2.weight, 2.bias"));
   EXPECT_THAT(sentence_of([&] { unfreeze(Activation("relu")); }), HasSubstr("it has none"));
@@ -224,7 +221,7 @@ TEST(ClassMeans, pictures_are_averaged_over_their_places_and_files_keep_classes)
   const Tensor a = head.forward({Var(numbers({2, 1, 6, 6}, 5))})[0].tensor(), b = plain.forward({Var(means)})[0].tensor();
   for (int64_t n = 0; n < 2; ++n)
     for (int64_t c = 0; c < 2; ++c) EXPECT_NEAR(a.data<float>()[n * 2 + c], b.data<float>()[n * 2 + 1 - c], 1e-5);
-  const std::string path = path_of("class_means.safetensors");
+  const std::string path = removed_path("class_means.safetensors");
   head.save(path);
   NearestClassMean other(features_of(body));
   other.load(path);
@@ -310,7 +307,7 @@ TEST(CachedFeatures, a_file_serves_until_the_weights_change) {
   seed(6);
   const auto part = std::make_shared<Part>();
   const auto samples = std::make_shared<Samples>();
-  const std::string path = path_of("features.safetensors");
+  const std::string path = removed_path("features.safetensors");
   const CachedFeatures first(part, samples, {.path = path});
   EXPECT_THAT(part->batches, ElementsAre(10));
   {
@@ -325,21 +322,21 @@ TEST(CachedFeatures, a_file_serves_until_the_weights_change) {
         for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(second.get(i, random)[1].data<int64_t>()[0], i);
       });
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(values_of(row(second, 3)), values_of(row(first, 3)));
+    EXPECT_EQ(floats(row(second, 3)), floats(row(first, 3)));
     EXPECT_GE(samples->reads, 10);  // the labels, when they were asked for
-    EXPECT_EQ(values_of(load_safetensors(path).at("features")).size(), 30U);
+    EXPECT_EQ(floats(load_safetensors(path).at("features")).size(), 30U);
   }
-  const std::vector<float> before = values_of(row(first, 3));
+  const std::vector<float> before = floats(row(first, 3));
   part->linear->bias.assign(Var(numbers({3}, 7)));
   const CachedFeatures third(part, samples, {.path = path});
   EXPECT_THAT(part->batches, ElementsAre(10, 10));
-  EXPECT_NE(values_of(row(third, 3)), before);
-  EXPECT_EQ(values_of(row(first, 3)), before);  // the old file is still there for its object
+  EXPECT_NE(floats(row(third, 3)), before);
+  EXPECT_EQ(floats(row(first, 3)), before);  // the old file is still there for its object
 }
 
 TEST(CachedFeatures, functions_are_told_apart_by_their_key) {
   const auto samples = std::make_shared<Samples>();
-  const std::string path = path_of("function.safetensors");
+  const std::string path = removed_path("function.safetensors");
   int calls = 0;
   const Features twice = [&](const Var& x) { return ++calls, x * 2.0; };
   for (const char* key : {"a", "a", "b"}) {
@@ -390,7 +387,7 @@ TEST(CachedFeatures, errors_are_sentences) {
               HasSubstr("features of one shape are expected, there are f32[1, 1] and f32[1, 2]"));
   data::Random random(0);
   EXPECT_THAT(sentence_of([&] { CachedFeatures(same, samples).get(10, random); }), HasSubstr("sample 10 is none of 10"));
-  const std::string path = path_of("weights.safetensors");
+  const std::string path = removed_path("weights.safetensors");
   save_safetensors(path, {{"weight", numbers({3})}});
   EXPECT_THAT(sentence_of([&] { CachedFeatures(same, samples, {.path = path}); }), HasSubstr("has no features"));
   EXPECT_EQ(load_safetensors(path).size(), 1U);  // it is still there

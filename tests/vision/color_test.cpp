@@ -11,24 +11,24 @@
 namespace minnow::vision {
 namespace {
 
-struct Case {
+struct ChannelCase {
   ColorCode code;
   int from, to;  // channels
   std::array<int, 4>
       source;  // of each channel of the result: the channel it comes from; -1: opaque alpha; -2: gray, blue first; -3: red first
 };
-constexpr Case kCases[] = {{ColorCode::bgr_to_bgra, 3, 4, {0, 1, 2, -1}}, {ColorCode::bgra_to_bgr, 4, 3, {0, 1, 2}},
-                           {ColorCode::bgr_to_rgba, 3, 4, {2, 1, 0, -1}}, {ColorCode::rgba_to_bgr, 4, 3, {2, 1, 0}},
-                           {ColorCode::bgr_to_rgb, 3, 3, {2, 1, 0}},      {ColorCode::bgra_to_rgba, 4, 4, {2, 1, 0, 3}},
-                           {ColorCode::bgr_to_gray, 3, 1, {-2}},          {ColorCode::rgb_to_gray, 3, 1, {-3}},
-                           {ColorCode::gray_to_bgr, 1, 3, {0, 0, 0}},     {ColorCode::gray_to_bgra, 1, 4, {0, 0, 0, -1}},
-                           {ColorCode::bgra_to_gray, 4, 1, {-2}},         {ColorCode::rgba_to_gray, 4, 1, {-3}}};
+constexpr ChannelCase kChannelCases[] = {{ColorCode::bgr_to_bgra, 3, 4, {0, 1, 2, -1}}, {ColorCode::bgra_to_bgr, 4, 3, {0, 1, 2}},
+                                         {ColorCode::bgr_to_rgba, 3, 4, {2, 1, 0, -1}}, {ColorCode::rgba_to_bgr, 4, 3, {2, 1, 0}},
+                                         {ColorCode::bgr_to_rgb, 3, 3, {2, 1, 0}},      {ColorCode::bgra_to_rgba, 4, 4, {2, 1, 0, 3}},
+                                         {ColorCode::bgr_to_gray, 3, 1, {-2}},          {ColorCode::rgb_to_gray, 3, 1, {-3}},
+                                         {ColorCode::gray_to_bgr, 1, 3, {0, 0, 0}},     {ColorCode::gray_to_bgra, 1, 4, {0, 0, 0, -1}},
+                                         {ColorCode::bgra_to_gray, 4, 1, {-2}},         {ColorCode::rgba_to_gray, 4, 1, {-3}}};
 
 template <class T>
-void compare(DType dtype, double most, double tolerance) {
+void expect_channels(DType dtype, double most, double tolerance) {
   std::mt19937 random(1);
   constexpr int64_t kHeight = 7, kWidth = 29;
-  for (const Case& one : kCases) {
+  for (const ChannelCase& one : kChannelCases) {
     Tensor image(dtype, one.from == 1 ? Shape{kHeight, kWidth} : Shape{kHeight, kWidth, one.from});
     T* in = image.writable().data<T>();
     for (int64_t i = 0; i < image.elements(); ++i) in[i] = static_cast<T>(most * static_cast<double>(random() % 65536) / 65535);
@@ -49,9 +49,9 @@ void compare(DType dtype, double most, double tolerance) {
   }
 }
 
-TEST(Color, conversions_of_bytes) { compare<uint8_t>(DType::u8, 255, 0.52); }
-TEST(Color, conversions_of_16_bits) { compare<uint16_t>(DType::u16, 65535, 4); }  // weights of 14 bits
-TEST(Color, conversions_of_f32) { compare<float>(DType::f32, 1, 1e-6); }
+TEST(Color, conversions_of_bytes) { expect_channels<uint8_t>(DType::u8, 255, 0.52); }
+TEST(Color, conversions_of_16_bits) { expect_channels<uint16_t>(DType::u16, 65535, 4); }  // weights of 14 bits
+TEST(Color, conversions_of_f32) { expect_channels<float>(DType::f32, 1, 1e-6); }
 
 TEST(Color, refuses_other_channels_and_dtypes) {
   EXPECT_THROW(convert_color(Tensor(DType::u8, {2, 2, 5}), ColorCode::bgr_to_gray), Error);

@@ -13,18 +13,18 @@ namespace {
 
 const std::vector<double> kLens = {0.1, -0.05, 0.001, 0.002, 0.01, 0.05, 0.01, 0.002, 0.001, 0.002, -0.001, 0.0005, 0.02, -0.03};
 
-Tensor tensor_of(const Shape& shape, const std::vector<double>& values) {
+Tensor f64_tensor(const Shape& shape, const std::vector<double>& values) {
   Tensor made(DType::f64, shape);
   std::copy(values.begin(), values.end(), made.writable().data<double>());
   return made;
 }
 Tensor camera(double fx = 310, double fy = 305, double cx = 158, double cy = 122) {
-  return tensor_of({3, 3}, {fx, 0, cx, 0, fy, cy, 0, 0, 1});
+  return f64_tensor({3, 3}, {fx, 0, cx, 0, fy, cy, 0, 0, 1});
 }
 
 TEST(Lens, undistorted_pixels_are_directions_of_the_points) {
   const std::vector<double> points = {0.3, -0.2, 2, -0.5, 0.4, 3, 0, 0, 1};
-  const Tensor pixels = project_points(tensor_of({3, 3}, points), {0, 0, 0}, {0, 0, 0}, camera(), kLens).first;
+  const Tensor pixels = project_points(f64_tensor({3, 3}, points), {0, 0, 0}, {0, 0, 0}, camera(), kLens).first;
   const Tensor directions = undistort_points(pixels, camera(), kLens, {}, {}, 3, 100, 1e-9);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(directions.data<double>()[2 * i], points[3 * i] / points[3 * i + 2], 1e-7);
@@ -33,7 +33,7 @@ TEST(Lens, undistorted_pixels_are_directions_of_the_points) {
 }
 
 TEST(Lens, derivatives_of_projected_points_are_differences) {
-  const Tensor points = tensor_of({2, 3}, {0.3, -0.2, 2, -0.5, 0.4, 3});
+  const Tensor points = f64_tensor({2, 3}, {0.3, -0.2, 2, -0.5, 0.4, 3});
   // Rotation, translation, fx, fy, cx, cy, distortion.
   std::vector<double> parameters = {0.2, -0.1, 0.3, 0.1, 0.2, 0.5, 310, 305, 158, 122};
   parameters.insert(parameters.end(), kLens.begin(), kLens.end());
@@ -54,7 +54,7 @@ TEST(Lens, derivatives_of_projected_points_are_differences) {
 
 TEST(Lens, a_rotation_comes_back_as_its_vector) {
   const std::vector<double> vector = {0.7, -1.1, 0.4};
-  const auto [matrix, slopes] = rodrigues(tensor_of({3}, vector));
+  const auto [matrix, slopes] = rodrigues(f64_tensor({3}, vector));
   const auto [back, inverse] = rodrigues(matrix);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(back.data<double>()[i], vector[i], 1e-12);
@@ -77,13 +77,13 @@ TEST(Lens, a_camera_without_distortion_changes_nothing) {
 }
 
 TEST(Lens, refuses_what_is_no_camera) {
-  const Tensor points = tensor_of({1, 3}, {0, 0, 1});
+  const Tensor points = f64_tensor({1, 3}, {0, 0, 1});
   EXPECT_THROW(project_points(points, {0, 0, 0}, {0, 0, 0}, Tensor(DType::f64, {2, 2}), {}), Error);
   EXPECT_THROW(project_points(points, {0, 0}, {0, 0, 0}, camera(), {}), Error);
   EXPECT_THROW(project_points(points, {0, 0, 0}, {0, 0, 0}, camera(), {1, 2, 3}), Error);
   EXPECT_THROW(undistort_points(points, camera(), {}), Error);
   EXPECT_THROW(undistort_rectify_map(camera(), {}, {}, {1, 2}, {5, 5}, DType::f32, 1), Error);
-  EXPECT_THROW(rodrigues(tensor_of({4}, {1, 2, 3, 4})), Error);
+  EXPECT_THROW(rodrigues(f64_tensor({4}, {1, 2, 3, 4})), Error);
 }
 
 }  // namespace

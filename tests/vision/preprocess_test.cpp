@@ -11,7 +11,7 @@
 namespace minnow::vision {
 namespace {
 
-Tensor noise(Shape shape, unsigned seed = 1) {
+Tensor random_picture(Shape shape, unsigned seed = 1) {
   Tensor image(DType::u8, shape);
   std::mt19937 random(seed);
   uint8_t* bytes = image.writable().data<uint8_t>();
@@ -19,29 +19,29 @@ Tensor noise(Shape shape, unsigned seed = 1) {
   return image;
 }
 
-struct Case {
+struct FormatCase {
   PixelFormat format;
   Shape shape;
   std::optional<ColorCode> to_rgb;
 };
-const Case kCases[] = {{PixelFormat::rgb, {12, 10, 3}, std::nullopt},
-                       {PixelFormat::bgr, {12, 10, 3}, ColorCode::bgr_to_rgb},
-                       {PixelFormat::bgra, {12, 10, 4}, ColorCode::rgba_to_bgr},
-                       {PixelFormat::gray, {12, 10}, ColorCode::gray_to_bgr},
-                       {PixelFormat::nv12, {18, 10}, ColorCode::yuv_to_rgb_nv12},
-                       {PixelFormat::nv21, {18, 10}, ColorCode::yuv_to_rgb_nv21},
-                       {PixelFormat::i420, {18, 10}, ColorCode::yuv_to_rgb_i420},
-                       {PixelFormat::yv12, {18, 10}, ColorCode::yuv_to_rgb_yv12},
-                       {PixelFormat::yuyv, {12, 10, 2}, ColorCode::yuv_to_rgb_yuyv},
-                       {PixelFormat::yvyu, {12, 10, 2}, ColorCode::yuv_to_rgb_yvyu},
-                       {PixelFormat::uyvy, {12, 10, 2}, ColorCode::yuv_to_rgb_uyvy},
-                       {PixelFormat::bgr565, {12, 10, 2}, ColorCode::bgr565_to_rgb},
-                       {PixelFormat::bgr555, {12, 10, 2}, ColorCode::bgr555_to_rgb}};
+const FormatCase kFormatCases[] = {{PixelFormat::rgb, {12, 10, 3}, std::nullopt},
+                                   {PixelFormat::bgr, {12, 10, 3}, ColorCode::bgr_to_rgb},
+                                   {PixelFormat::bgra, {12, 10, 4}, ColorCode::rgba_to_bgr},
+                                   {PixelFormat::gray, {12, 10}, ColorCode::gray_to_bgr},
+                                   {PixelFormat::nv12, {18, 10}, ColorCode::yuv_to_rgb_nv12},
+                                   {PixelFormat::nv21, {18, 10}, ColorCode::yuv_to_rgb_nv21},
+                                   {PixelFormat::i420, {18, 10}, ColorCode::yuv_to_rgb_i420},
+                                   {PixelFormat::yv12, {18, 10}, ColorCode::yuv_to_rgb_yv12},
+                                   {PixelFormat::yuyv, {12, 10, 2}, ColorCode::yuv_to_rgb_yuyv},
+                                   {PixelFormat::yvyu, {12, 10, 2}, ColorCode::yuv_to_rgb_yvyu},
+                                   {PixelFormat::uyvy, {12, 10, 2}, ColorCode::yuv_to_rgb_uyvy},
+                                   {PixelFormat::bgr565, {12, 10, 2}, ColorCode::bgr565_to_rgb},
+                                   {PixelFormat::bgr555, {12, 10, 2}, ColorCode::bgr555_to_rgb}};
 
 TEST(Preprocess, agrees_with_its_steps_for_each_format) {
   const std::array<double, 6> matrix{0.7, 0.2, -1.3, -0.1, 1.1, 2.4};
-  for (const Case& one : kCases) {
-    const Tensor image = noise(one.shape);
+  for (const FormatCase& one : kFormatCases) {
+    const Tensor image = random_picture(one.shape);
     const Tensor rgb = one.to_rgb ? convert_color(image, *one.to_rgb) : image;
     PreprocessOptions options;
     options.source = one.format;
@@ -69,7 +69,7 @@ TEST(Preprocess, agrees_with_its_steps_for_each_format) {
 }
 
 TEST(Preprocess, layouts_dtypes_and_padding) {
-  const Tensor image = noise({4, 5, 3});
+  const Tensor image = random_picture({4, 5, 3});
   PreprocessOptions options;
   options.target = PixelFormat::bgra;
   options.layout = TensorLayout::nhwc;

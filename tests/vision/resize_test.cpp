@@ -45,7 +45,7 @@ double linear(const Sample& from, int64_t height, int64_t width, int64_t y, int6
 }
 
 template <class T>
-void compare(DType dtype, double tolerance) {
+void expect_linear(DType dtype, double tolerance) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 60; ++trial) {
     const int64_t channels = std::array{1, 3, 4, 2}[trial % 4];
@@ -74,11 +74,11 @@ void compare(DType dtype, double tolerance) {
   }
 }
 
-TEST(Resize, of_bytes_is_linear_between_pixels) { compare<uint8_t>(DType::u8, 1.01); }
-TEST(Resize, of_16_bits_is_linear_between_pixels) { compare<uint16_t>(DType::u16, 1.01); }
+TEST(Resize, of_bytes_is_linear_between_pixels) { expect_linear<uint8_t>(DType::u8, 1.01); }
+TEST(Resize, of_16_bits_is_linear_between_pixels) { expect_linear<uint16_t>(DType::u16, 1.01); }
 // Positions, up to 40, are f32, as OpenCV's are: 2^-19 of a pixel on each axis, where neighbours differ by 65535 at most.
-TEST(Resize, of_f32_is_linear_between_pixels) { compare<float>(DType::f32, 0.25); }
-TEST(Resize, of_f64_is_linear_between_pixels) { compare<double>(DType::f64, 0.25); }
+TEST(Resize, of_f32_is_linear_between_pixels) { expect_linear<float>(DType::f32, 0.25); }
+TEST(Resize, of_f64_is_linear_between_pixels) { expect_linear<double>(DType::f64, 0.25); }
 
 TEST(Resize, halving_averages_four_pixels) {
   std::mt19937 random(2);

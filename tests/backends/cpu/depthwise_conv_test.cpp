@@ -9,7 +9,7 @@ namespace {
 class DepthwiseConvTest : public EveryIsa {};
 
 // batch, in, out, groups, in_h, in_w, kernel, stride, dilation, pads: top, left, bottom, right
-const std::vector<ConvShape> kShapes = conv_shapes({
+const std::vector<ConvShape> kDepthwiseShapes = conv_shapes({
     {1, 16, 16, 16, 14, 14, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 33, 33, 33, 7, 7, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 17, 17, 17, 15, 16, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, {1, 8, 8, 8, 16, 16, 3, 3, 2, 2, 1, 1, 0, 0, 1, 1},
     {1, 20, 20, 20, 9, 30, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},  {1, 20, 20, 20, 12, 31, 5, 5, 2, 2, 1, 1, 2, 2, 2, 2},
@@ -26,7 +26,7 @@ const std::vector<ConvShape> kShapes = conv_shapes({
 TEST_P(DepthwiseConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
-  for (const ConvShape& s : kShapes) {
+  for (const ConvShape& s : kDepthwiseShapes) {
     SCOPED_TRACE(describe(s));
     const size_t in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels / s.groups * s.taps();
     const std::vector<float> x = random_floats(s.batch * s.in_channels * in, ++seed);

@@ -11,7 +11,7 @@ namespace minnow::cpu {
 namespace {
 
 /// The distance in units in the last place of the float nearest to `want`.
-double ulps(float got, double want) {
+double ulps_of_float(float got, double want) {
   if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
   const float nearest = static_cast<float>(want);
   if (std::isinf(nearest) || std::isinf(got)) return nearest == got ? 0 : 1e9;
@@ -20,12 +20,12 @@ double ulps(float got, double want) {
   return std::fabs((static_cast<double>(got) - want) / std::ldexp(1.0, std::max(exponent - 24, -149)));
 }
 
-struct Row {
+struct MoreUnaryRow {
   MoreUnary kind;
   double (*f)(double);
   double low, high, most;  // most: units in the last place
 };
-const Row kRows[] = {
+const MoreUnaryRow kMoreUnaryRows[] = {
     {MoreUnary::exp2, std::exp2, -149, 127.9, 1},     {MoreUnary::expm1, std::expm1, -20, 88.7, 1.5},
     {MoreUnary::log2, std::log2, 0, 3e38, 1.1},       {MoreUnary::log10, std::log10, 0, 3e38, 1.1},
     {MoreUnary::log1p, std::log1p, -0.9999, 3e38, 1}, {MoreUnary::tan, std::tan, -1e5, 1e5, 2},
@@ -49,9 +49,9 @@ class Functions32Test : public EveryIsa {
 };
 
 TEST_P(Functions32Test, agrees_with_the_c_library_in_double) {
-  ASSERT_EQ(std::size(kRows), static_cast<size_t>(MoreUnary::count));
+  ASSERT_EQ(std::size(kMoreUnaryRows), static_cast<size_t>(MoreUnary::count));
   std::mt19937_64 generator(1);
-  for (const Row& row : kRows) {
+  for (const MoreUnaryRow& row : kMoreUnaryRows) {
     SCOPED_TRACE(static_cast<int>(row.kind));
     double worst = 0;
     // The whole range, what is close to 0 and to 1, and numbers of every magnitude.
@@ -66,7 +66,7 @@ TEST_P(Functions32Test, agrees_with_the_c_library_in_double) {
       function(row.kind)(x.data(), x.size(), y.data());
       EXPECT_EQ(y.back(), 42);
       for (size_t i = 0; i < x.size(); ++i) {
-        const double error = ulps(y[i], row.f(x[i]));
+        const double error = ulps_of_float(y[i], row.f(x[i]));
         worst = std::max(worst, error);
         ASSERT_LE(error, row.most) << "x = " << x[i];
       }
@@ -118,7 +118,7 @@ TEST_P(Functions32Test, edges_are_those_of_the_c_library) {
                          0x1.fffffep-1f,
                          16384,
                          16385};
-  for (const Row& row : kRows) {
+  for (const MoreUnaryRow& row : kMoreUnaryRows) {
     SCOPED_TRACE(static_cast<int>(row.kind));
     for (const float edge : edges)
       for (const float x : {edge, -edge})
@@ -127,7 +127,7 @@ TEST_P(Functions32Test, edges_are_those_of_the_c_library) {
           function(row.kind)(in.data(), count, out.data());
           const double want = row.f(x);
           for (size_t i = 0; i < count; ++i) {
-            ASSERT_LE(ulps(out[i], want), row.most) << "x = " << x << ": " << out[i];
+            ASSERT_LE(ulps_of_float(out[i], want), row.most) << "x = " << x << ": " << out[i];
             if (want == 0) {
               ASSERT_EQ(std::signbit(out[i]), std::signbit(want)) << "x = " << x;
             }
@@ -149,7 +149,7 @@ TEST_P(Functions32Test, hyperbolic_tangents_agree_with_the_c_library_in_double) 
   tanh(x.data(), x.size(), y.data());
   EXPECT_EQ(y.back(), 42);
   for (size_t i = 0; i < x.size(); ++i) {
-    ASSERT_LE(ulps(y[i], std::tanh(static_cast<double>(x[i]))), 1.1) << x[i];
+    ASSERT_LE(ulps_of_float(y[i], std::tanh(static_cast<double>(x[i]))), 1.1) << x[i];
     ASSERT_EQ(std::signbit(y[i]), std::signbit(x[i])) << x[i];
   }
 }
@@ -185,7 +185,7 @@ TEST_P(Functions32Test, powers_lengths_and_angles_agree_with_the_c_library) {
       EXPECT_EQ(y.back(), 42);
       for (size_t i = 0; i < a.size(); ++i) {
         const double want = row.f(a[i], b[i]);
-        ASSERT_LE(ulps(y[i], want), row.most) << a[i] << " " << b[i] << ": " << y[i];
+        ASSERT_LE(ulps_of_float(y[i], want), row.most) << a[i] << " " << b[i] << ": " << y[i];
         if (want == 0) {
           ASSERT_EQ(std::signbit(y[i]), std::signbit(want)) << a[i] << " " << b[i];
         }

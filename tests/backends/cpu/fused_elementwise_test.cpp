@@ -54,7 +54,7 @@ Fused node_of(const Operator& op, Attributes attributes) {
   return made;
 }
 
-void check(const Operator& op, Attributes attributes = {}) {
+void expect_fused_equals_reference(const Operator& op, Attributes attributes = {}) {
   SCOPED_TRACE(op.name);
   Fused made = node_of(op, std::move(attributes));
   std::vector<Datum> data(made.inputs.begin(), made.inputs.end());
@@ -79,7 +79,7 @@ TEST(FusedElementwise, holds_every_fusible_operator) {
     if (!op->fusible) continue;
     Attributes attributes;
     if (op->name == "Cast") attributes.set("to", static_cast<int64_t>(DType::f32));
-    check(*op, attributes);
+    expect_fused_equals_reference(*op, attributes);
     ++tested;
   }
   EXPECT_EQ(tested, 61u);
@@ -87,7 +87,8 @@ TEST(FusedElementwise, holds_every_fusible_operator) {
 
 TEST(FusedElementwise, holds_IsInf_of_one_sign) {
   for (const auto& [negative, positive] : {std::pair(0, 1), {1, 0}, {0, 0}})
-    check(*OperatorSet::builtin().find("IsInf"), {{"detect_negative", int64_t{negative}}, {"detect_positive", int64_t{positive}}});
+    expect_fused_equals_reference(*OperatorSet::builtin().find("IsInf"),
+                                  {{"detect_negative", int64_t{negative}}, {"detect_positive", int64_t{positive}}});
 }
 
 }  // namespace

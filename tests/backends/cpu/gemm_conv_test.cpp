@@ -8,7 +8,7 @@ namespace {
 
 // Channels a lane short and a lane over, narrow and wide rows, tiles of every height, strides that skip rows, padding on one side.
 // batch, in, out, groups, in_h, in_w, kernel, stride, dilation, pads: top, left, bottom, right
-const std::vector<ConvShape> kShapes = conv_shapes({
+const std::vector<ConvShape> kGemmShapes = conv_shapes({
     {1, 16, 32, 1, 7, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   {1, 33, 17, 1, 5, 9, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
     {2, 64, 48, 1, 14, 15, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
     {1, 24, 96, 1, 30, 31, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 32, 40, 1, 9, 9, 1, 1, 2, 2, 1, 1, 0, 0, 0, 0},
@@ -36,7 +36,7 @@ class GemmConvTest : public EveryIsa {};
 TEST_P(GemmConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
-  for (const ConvShape& s : kShapes)
+  for (const ConvShape& s : kGemmShapes)
     for (bool plain : {false, true}) {
       if (plain && (s.in_channels > 4 || s.groups > 1)) continue;
       if (!GemmConv::can_serve(s, kernels.lanes)) continue;

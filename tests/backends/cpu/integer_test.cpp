@@ -17,7 +17,8 @@ class IntegerTest : public EveryIsa {
 
 // Raw sums of a tile, and f32 and bytes made of them, against plain loops: every number of rows, groups of channels that are and are not
 // whole vectors of them.
-void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps, bool x_is_signed) {
+void expect_sums_of_plain_loops(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps,
+                                bool x_is_signed) {
   const IntegerKernels& k = *kernels.integer;
   const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = element_bytes(form);
   const size_t outputs = 2 * lanes, size = static_cast<size_t>(rows), at_once = channels_at_once(form);
@@ -138,7 +139,7 @@ TEST_P(IntegerTest, sums_are_exact) {
     for (int rows = 1; rows <= most_rows(*kernels().integer, form); ++rows)
       for (size_t vectors : {1, 2, 4, 7, 17})
         for (size_t taps : {1, 3})
-          for (bool x_is_signed : {false, true}) check(kernels(), form, rows, vectors, taps, x_is_signed);
+          for (bool x_is_signed : {false, true}) expect_sums_of_plain_loops(kernels(), form, rows, vectors, taps, x_is_signed);
   }
 }
 

@@ -23,7 +23,7 @@ size_t place_of(bool largest, const T* x, size_t count, size_t stride) {
 }
 
 template <class T>
-void check(Isa isa, DType dtype) {
+void expect_extremes_of_plain_loops(Isa isa, DType dtype) {
   std::mt19937_64 generator(1);
   const auto bits = [](const T& x) {
     uint64_t result = 0;
@@ -77,16 +77,16 @@ void check(Isa isa, DType dtype) {
 }
 
 TEST_P(MinMaxTest, agree_with_plain_loops) {
-  check<int8_t>(GetParam(), DType::i8);
-  check<uint8_t>(GetParam(), DType::u8);
-  check<int16_t>(GetParam(), DType::i16);
-  check<uint16_t>(GetParam(), DType::u16);
-  check<int32_t>(GetParam(), DType::i32);
-  check<uint32_t>(GetParam(), DType::u32);
-  check<int64_t>(GetParam(), DType::i64);
-  check<uint64_t>(GetParam(), DType::u64);
-  check<float>(GetParam(), DType::f32);
-  check<double>(GetParam(), DType::f64);
+  expect_extremes_of_plain_loops<int8_t>(GetParam(), DType::i8);
+  expect_extremes_of_plain_loops<uint8_t>(GetParam(), DType::u8);
+  expect_extremes_of_plain_loops<int16_t>(GetParam(), DType::i16);
+  expect_extremes_of_plain_loops<uint16_t>(GetParam(), DType::u16);
+  expect_extremes_of_plain_loops<int32_t>(GetParam(), DType::i32);
+  expect_extremes_of_plain_loops<uint32_t>(GetParam(), DType::u32);
+  expect_extremes_of_plain_loops<int64_t>(GetParam(), DType::i64);
+  expect_extremes_of_plain_loops<uint64_t>(GetParam(), DType::u64);
+  expect_extremes_of_plain_loops<float>(GetParam(), DType::f32);
+  expect_extremes_of_plain_loops<double>(GetParam(), DType::f64);
 }
 
 TEST_P(MinMaxTest, are_none_of_what_is_not_as_wide_as_a_machines_number) {

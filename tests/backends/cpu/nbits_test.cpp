@@ -42,8 +42,8 @@ struct Columns {
 };
 
 /// The row in whole numbers, and room for it.
-struct Row {
-  explicit Row(size_t unit) : unit(unit), digits(kDepth), steps(kDepth / unit), sums(kDepth / unit) {}
+struct DigitRow {
+  explicit DigitRow(size_t unit) : unit(unit), digits(kDepth), steps(kDepth / unit), sums(kDepth / unit) {}
   NBitsDigits view() { return {digits.data(), steps.data(), sums.data()}; }
   size_t unit;
   std::vector<int32_t> digits;
@@ -67,7 +67,7 @@ TEST_P(NBitsTest, whole_numbers_of_three_bytes_are_as_near_as_f32) {
           std::vector<float> a = random_floats(kDepth, 7);
           a[37] *= outlier;
           std::fill_n(a.begin() + 64, 32, 0.0F);
-          Row row(std::min(block, kNBitsGroup));
+          DigitRow row(std::min(block, kNBitsGroup));
           ASSERT_TRUE(nbits().split[form](a.data(), kGroups, row.unit, false, row.view()));
           std::vector<float> y(lanes());
           nbits().multiply_digits[form](columns.panel, row.view(), kGroups, y.data());
@@ -92,7 +92,7 @@ TEST_P(NBitsTest, whole_numbers_of_one_byte_have_steps_of_a_127th_of_the_largest
       if (!nbits().split[form]) continue;
       const Columns columns(bits, block, lanes(), false);
       const std::vector<float> a = random_floats(kDepth, 8);
-      Row row(std::min(block, kNBitsGroup));
+      DigitRow row(std::min(block, kNBitsGroup));
       ASSERT_TRUE(nbits().split[form](a.data(), kGroups, row.unit, true, row.view()));
       std::vector<double> rounded(kDepth);
       for (size_t k = 0; k < kDepth; ++k) {
@@ -118,7 +118,7 @@ TEST_P(NBitsTest, numbers_that_steps_cannot_hold_are_refused) {
       const size_t form = size_t(bits - kLeastBits);
       if (!nbits().split[form]) continue;
       std::vector<float> a(kDepth, 0.0F);
-      Row row(kNBitsGroup);
+      DigitRow row(kNBitsGroup);
       EXPECT_TRUE(nbits().split[form](a.data(), kGroups, row.unit, false, row.view()));
       a[45] = value;
       EXPECT_FALSE(nbits().split[form](a.data(), kGroups, row.unit, false, row.view())) << value;

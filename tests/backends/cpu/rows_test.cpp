@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kReductions = static_cast<size_t>(Reduction::count);
 constexpr size_t kLengths[] = {1, 3, 15, 16, 17, 64, 65, 1000, 5003};
 
-double joined(Reduction kind, const float* x, size_t count, size_t stride) {
+double plain_reduction(Reduction kind, const float* x, size_t count, size_t stride) {
   double total = kind == Reduction::max || kind == Reduction::min ? x[0] : kind == Reduction::product ? 1 : 0;
   for (size_t i = 0; i < count; ++i) {
     const double value = x[i * stride];
@@ -56,7 +56,7 @@ TEST_P(RowsTest, reductions_of_a_row) {
       std::vector<float> x = numbers_for(Reduction(kind), count);
       double scale = 0;  // what may cancel
       for (const float value : x) scale += kind == size_t(Reduction::sum) ? std::fabs(value) : 0;
-      const double want = joined(Reduction(kind), x.data(), count, 1);
+      const double want = plain_reduction(Reduction(kind), x.data(), count, 1);
       EXPECT_NEAR(rows().reduce[kind](x.data(), count), want, 1e-5 * (std::fabs(want) + scale)) << kind << " of " << count;
       x[count / 2] = NAN;
       EXPECT_TRUE(std::isnan(rows().reduce[kind](x.data(), count))) << kind << " of " << count;
@@ -73,7 +73,7 @@ TEST_P(RowsTest, reductions_of_columns) {
         rows().reduce_columns[kind](x.data(), height, stride, count, true, total.data());
         EXPECT_EQ(total[count], -7);
         for (size_t i = 0; i < count; ++i) {
-          const double want = joined(Reduction(kind), x.data() + i, height, stride);
+          const double want = plain_reduction(Reduction(kind), x.data() + i, height, stride);
           EXPECT_NEAR(total[i], want, 1e-4 * (1 + std::fabs(want))) << kind << ", column " << i << " of " << height;
         }
         // One more row is joined with the previous result.
@@ -81,7 +81,7 @@ TEST_P(RowsTest, reductions_of_columns) {
         both.insert(both.end(), more.begin(), more.end());
         rows().reduce_columns[kind](more.data(), 1, stride, count, false, total.data());
         for (size_t i = 0; i < count; ++i) {
-          const double want = joined(Reduction(kind), both.data() + i, height + 1, stride);
+          const double want = plain_reduction(Reduction(kind), both.data() + i, height + 1, stride);
           EXPECT_NEAR(total[i], want, 1e-4 * (1 + std::fabs(want))) << kind << ", column " << i << " of " << height << " and one";
         }
       }
@@ -112,7 +112,7 @@ TEST_P(RowsTest, normalization) {
     std::vector<float> x = random_floats(count, 7);
     for (float& value : x) value += 3;
     const std::vector<float> scale = random_floats(count, 8), bias = random_floats(count, 9);
-    const double mean = joined(Reduction::sum, x.data(), count, 1) / double(count);
+    const double mean = plain_reduction(Reduction::sum, x.data(), count, 1) / double(count);
     double variance = 0;
     for (const float value : x) variance += (value - mean) * (value - mean) / double(count);
     float got_mean = 0, inverse = 0;
@@ -140,7 +140,7 @@ TEST_P(RowsTest, lanes) {
     rows().lane_moments(x.data(), pixels, 0.5f, mean.data(), inverse.data());
     rows().lane_affine(x.data(), pixels, scale.data(), shift.data(), y.data());
     for (size_t l = 0; l < lanes; ++l) {
-      const double want = joined(Reduction::sum, x.data() + l, pixels, lanes) / double(pixels);
+      const double want = plain_reduction(Reduction::sum, x.data() + l, pixels, lanes) / double(pixels);
       double variance = 0;
       for (size_t p = 0; p < pixels; ++p) variance += (x[p * lanes + l] - want) * (x[p * lanes + l] - want) / double(pixels);
       EXPECT_NEAR(mean[l], want, 1e-5) << pixels;

@@ -24,7 +24,7 @@ std::vector<float> transpose(const std::vector<float>& from, size_t rows, size_t
   return to;
 }
 
-const ConvShape kShapes[] = {
+const ConvShape kStrassenShapes[] = {
     pointwise(1, 64, 64, 4, 7),   pointwise(1, 32, 64, 7, 7),    pointwise(2, 64, 128, 7, 7),  pointwise(1, 96, 100, 13, 13),
     pointwise(3, 32, 341, 1, 1),  pointwise(1, 64, 65, 1, 2),    pointwise(1, 32, 600, 3, 5),  pointwise(1, 128, 272, 21, 20),
     pointwise(1, 32, 64, 29, 31), pointwise(1, 64, 79, 5, 1),    pointwise(2, 32, 1000, 2, 3), pointwise(1, 64, 80, 1, 1),
@@ -34,7 +34,7 @@ const ConvShape kShapes[] = {
 TEST_P(StrassenConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
-  for (const ConvShape& s : kShapes) {
+  for (const ConvShape& s : kStrassenShapes) {
     SCOPED_TRACE(describe(s));
     ASSERT_TRUE(StrassenConv::can_serve(s, kernels.lanes));
     const size_t pixels = s.in_h * s.in_w;
@@ -84,13 +84,14 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
 }
 
 // A product of row-major matrices. `transposed`: the second one is [n, k], so the kernel reads its columns.
-struct Rows {
+struct Factors {
   size_t m, k, n, levels;
   bool makes_sums = false, transposed = false;
 };
 
-std::vector<float> product_of(const Kernels& kernels, const Rows& p, const std::vector<float>& a, const std::vector<float>& b,
-                              size_t threads, const Epilogue& epilogue = {}, const float* bias = nullptr, const float* add = nullptr) {
+std::vector<float> strassen_product(const Kernels& kernels, const Factors& p, const std::vector<float>& a, const std::vector<float>& b,
+                                    size_t threads, const Epilogue& epilogue = {}, const float* bias = nullptr,
+                                    const float* add = nullptr) {
   const StrassenConv conv(kernels, pointwise(1, p.k, p.n, 1, p.m), epilogue, {threads, true, p.levels, p.makes_sums});
   const StrassenConv::Weights weights{b.data(), p.transposed ? p.k : 1, p.transposed ? 1 : p.n, 0.5f};
   std::vector<float> packed(conv.slice_floats(), NAN), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats(), NAN),
@@ -105,7 +106,7 @@ std::vector<float> product_of(const Kernels& kernels, const Rows& p, const std::
   return y;
 }
 
-std::vector<double> exact_product(const Rows& p, const std::vector<float>& a, const std::vector<float>& b) {
+std::vector<double> exact_product(const Factors& p, const std::vector<float>& a, const std::vector<float>& b) {
   std::vector<double> y(p.m * p.n);
   for (size_t i = 0; i < p.m; ++i)
     for (size_t l = 0; l < p.k; ++l) {
@@ -118,17 +119,17 @@ std::vector<double> exact_product(const Rows& p, const std::vector<float>& a, co
 TEST_P(StrassenConvTest, products_of_two_levels_and_in_slices_agree_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 100;
-  for (Rows p : {Rows{4, 64, 128, 2},
-                 {28, 64, 144, 2},
-                 {60, 192, 272, 2},
-                 {404, 64, 128, 2},
-                 {412, 128, 400, 2},
-                 {4, 64, 16400, 2},
-                 {8, 8448, 128, 2},
-                 {3, 4224, 64, 1},
-                 {7, 6400, 80, 1},
-                 {3, 4224, 64, 1, true},
-                 {70, 6400, 272, 1, true}})
+  for (Factors p : {Factors{4, 64, 128, 2},
+                    {28, 64, 144, 2},
+                    {60, 192, 272, 2},
+                    {404, 64, 128, 2},
+                    {412, 128, 400, 2},
+                    {4, 64, 16400, 2},
+                    {8, 8448, 128, 2},
+                    {3, 4224, 64, 1},
+                    {7, 6400, 80, 1},
+                    {3, 4224, 64, 1, true},
+                    {70, 6400, 272, 1, true}})
     for (bool transposed : {false, true}) {
       p.transposed = transposed;
       SCOPED_TRACE(std::to_string(p.m) + "x" + std::to_string(p.k) + "x" + std::to_string(p.n) + ", transposed " +
@@ -137,12 +138,12 @@ TEST_P(StrassenConvTest, products_of_two_levels_and_in_slices_agree_with_plain_l
       const std::vector<float> a = random_floats(p.m * p.k, ++seed), b = random_floats(p.k * p.n, ++seed, 1 / std::sqrt(float(p.k)));
       const std::vector<float> bias = random_floats(p.n, ++seed), add = random_floats(p.m * p.n, ++seed);
       std::vector<double> want = exact_product(p, a, b);
-      const std::vector<float> plain = product_of(kernels, p, a, b, 1);
+      const std::vector<float> plain = strassen_product(kernels, p, a, b, 1);
       ASSERT_TRUE(close(plain, want));
-      ASSERT_EQ(product_of(kernels, p, a, b, 3), plain) << "results depend on the number of threads";
+      ASSERT_EQ(strassen_product(kernels, p, a, b, 3), plain) << "results depend on the number of threads";
       const Epilogue epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0};
       for (size_t i = 0; i < want.size(); ++i) want[i] = std::tanh(std::min(1.0, std::max(-0.5, want[i] + bias[i % p.n] + add[i])));
-      ASSERT_TRUE(close(product_of(kernels, p, a, b, 1, epilogue, bias.data(), add.data()), want));
+      ASSERT_TRUE(close(strassen_product(kernels, p, a, b, 1, epilogue, bias.data(), add.data()), want));
     }
   EXPECT_FALSE(StrassenConv::can_serve_rows(6, 64, 128, kernels.lanes, 2));
   EXPECT_FALSE(StrassenConv::can_serve_rows(8, 64 + kernels.lanes, 128, kernels.lanes, 2));
@@ -152,7 +153,7 @@ TEST_P(StrassenConvTest, products_of_two_levels_and_in_slices_agree_with_plain_l
 // Errors double with each level (section 6 of the measurements, and Higham 2002, "Accuracy and Stability of Numerical Algorithms", 23.2.2).
 TEST_P(StrassenConvTest, errors_of_two_levels_are_at_most_eight_times_those_of_plain_sums) {
   const Kernels& kernels = kernels_for(GetParam());
-  const Rows p{64, 1024, 128, 2};
+  const Factors p{64, 1024, 128, 2};
   const std::vector<float> a = random_floats(p.m * p.k, 1), b = random_floats(p.k * p.n, 2, 1 / std::sqrt(1024.f));
   const std::vector<double> want = exact_product(p, a, b);
   const auto errors_of = [&](const std::vector<float>& y) {
@@ -166,7 +167,7 @@ TEST_P(StrassenConvTest, errors_of_two_levels_are_at_most_eight_times_those_of_p
   for (size_t unit = 0; unit < direct.units(); ++unit)
     direct.run(unit, {a.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());
   const auto [plain, plain_most] = errors_of(y);
-  const auto [mean, most] = errors_of(product_of(kernels, p, a, b, 1));
+  const auto [mean, most] = errors_of(strassen_product(kernels, p, a, b, 1));
   EXPECT_LT(mean, 8 * plain);
   EXPECT_LT(most, 8 * plain_most);
 }

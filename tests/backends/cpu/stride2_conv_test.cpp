@@ -9,7 +9,7 @@ namespace {
 class Stride2ConvTest : public EveryIsa {};
 
 // batch, in, out, groups, in_h, in_w, kernel, stride, dilation, pads: top, left, bottom, right
-const std::vector<ConvShape> kShapes = conv_shapes({
+const std::vector<ConvShape> kStride2Shapes = conv_shapes({
     {1, 3, 64, 1, 32, 32, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},
     {2, 3, 20, 1, 31, 29, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},
     {1, 1, 5, 1, 9, 14, 7, 7, 2, 2, 1, 1, 2, 3, 4, 3},
@@ -23,7 +23,7 @@ const std::vector<ConvShape> kShapes = conv_shapes({
 TEST_P(Stride2ConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
-  for (const ConvShape& s : kShapes) {
+  for (const ConvShape& s : kStride2Shapes) {
     SCOPED_TRACE(describe(s));
     const std::optional<WinogradForm> form = Stride2Conv::form_of(s);
     ASSERT_TRUE(form);

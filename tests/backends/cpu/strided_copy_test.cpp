@@ -10,7 +10,8 @@ namespace minnow::cpu {
 namespace {
 
 /// Copies element by element, and expects the same of StridedCopy, its pieces in any order.
-void check(const std::vector<StridedCopy::Axis>& axes, int64_t to_offset, int64_t from_offset, size_t from_elements, size_t to_elements) {
+void expect_copy(const std::vector<StridedCopy::Axis>& axes, int64_t to_offset, int64_t from_offset, size_t from_elements,
+                 size_t to_elements) {
   for (const size_t size : {1, 2, 4, 8, 16}) {
     std::vector<uint8_t> from(from_elements * size), want(to_elements * size, 0xee), got = want;
     std::iota(from.begin(), from.end(), uint8_t{1});
@@ -31,14 +32,14 @@ void check(const std::vector<StridedCopy::Axis>& axes, int64_t to_offset, int64_
 
 TEST(StridedCopy, transposes) {
   for (const auto& [rows, columns] : {std::pair(1, 1), {3, 5}, {16, 17}, {64, 130}, {1, 40}})
-    check({{columns, rows, 1}, {rows, 1, columns}}, 0, 0, size_t(rows * columns), size_t(rows * columns));
+    expect_copy({{columns, rows, 1}, {rows, 1, columns}}, 0, 0, size_t(rows * columns), size_t(rows * columns));
 }
 
 TEST(StridedCopy, regions_broadcasts_and_reversals) {
-  check({{4, 30, 21}, {5, 3, 2}}, 2, 1, 21 * 4, 130);  // every other column into every third
-  check({{4, 6, 0}, {6, 1, 1}}, 0, 2, 10, 24);         // a row for all
-  check({{3, 5, 5}, {5, 1, -1}}, 0, 4, 15, 15);        // rows from behind
-  check({{3, 1, 0}}, 0, 0, 1, 3);                      // one element for all
+  expect_copy({{4, 30, 21}, {5, 3, 2}}, 2, 1, 21 * 4, 130);  // every other column into every third
+  expect_copy({{4, 6, 0}, {6, 1, 1}}, 0, 2, 10, 24);         // a row for all
+  expect_copy({{3, 5, 5}, {5, 1, -1}}, 0, 4, 15, 15);        // rows from behind
+  expect_copy({{3, 1, 0}}, 0, 0, 1, 3);                      // one element for all
 }
 
 TEST(StridedCopy, axes_that_lie_one_after_another_are_one) {
@@ -46,11 +47,11 @@ TEST(StridedCopy, axes_that_lie_one_after_another_are_one) {
   ASSERT_EQ(axes.size(), 4u);
   EXPECT_EQ(axes[0].to, 60);
   EXPECT_EQ(axes[3].from, 1);
-  check(axes, 0, 0, 120, 120);
+  expect_copy(axes, 0, 0, 120, 120);
   EXPECT_EQ(StridedCopy(axes, 0, 0, 4).bytes(), 480);
 }
 
-TEST(StridedCopy, more_axes_than_a_matrix) { check({{2, 60, 1}, {3, 20, 2}, {4, 5, 6}, {5, 1, 24}}, 0, 0, 120, 120); }
+TEST(StridedCopy, more_axes_than_a_matrix) { expect_copy({{2, 60, 1}, {3, 20, 2}, {4, 5, 6}, {5, 1, 24}}, 0, 0, 120, 120); }
 
 }  // namespace
 }  // namespace minnow::cpu

@@ -8,7 +8,7 @@
 namespace minnow::cpu {
 namespace {
 
-const Unary64Row kRows[] = {
+const Unary64Row kUnary64Rows[] = {
     // by Unary64, in its order
     MINNOW_UNARY64_ROW(std::exp, -745, 709.7),       MINNOW_UNARY64_ROW(std::log, 0, 1e300),
     MINNOW_UNARY64_ROW(std::sin, -1e7, 1e7),         MINNOW_UNARY64_ROW(std::cos, -1e7, 1e7),
@@ -17,7 +17,7 @@ const Unary64Row kRows[] = {
     MINNOW_UNARY64_ROW(std::rint, -1e17, 1e17, 0),   MINNOW_UNARY64_ROW(std::floor, -1e17, 1e17, 0),
     MINNOW_UNARY64_ROW(std::ceil, -1e17, 1e17, 0),
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Unary64::count));
+static_assert(std::size(kUnary64Rows) == static_cast<size_t>(Unary64::count));
 
 class Unary64Test : public EveryIsa {
  protected:
@@ -27,9 +27,9 @@ class Unary64Test : public EveryIsa {
   const Unary64Loop* functions_ = kernels_for(GetParam()).unary64->functions;
 };
 
-TEST_P(Unary64Test, agrees_with_the_c_library_in_long_double) { expect_close_to_long_double(kRows, functions_); }
+TEST_P(Unary64Test, agrees_with_the_c_library_in_long_double) { expect_close_to_long_double(kUnary64Rows, functions_); }
 
-TEST_P(Unary64Test, edges_are_those_of_the_c_library) { expect_the_c_librarys_edges(kRows, functions_); }
+TEST_P(Unary64Test, edges_are_those_of_the_c_library) { expect_the_c_librarys_edges(kUnary64Rows, functions_); }
 
 MINNOW_EVERY_ISA(Unary64Test);
 

@@ -9,7 +9,7 @@
 namespace minnow::cpu {
 namespace {
 
-struct Row {
+struct UnaryRow {
   Unary kind;
   float a, b;
   std::function<double(double, double, double)> f;
@@ -20,7 +20,7 @@ double clamp(double x, double low, double high) { return x < low ? low : x > hig
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-const Row kRows[] = {
+const UnaryRow kUnaryRows[] = {
     {Unary::copy, 0, 0, [](double x, double, double) { return x; }},
     {Unary::relu, 0, 0, [](double x, double, double) { return x < 0 ? 0 : x; }},
     {Unary::clip, -1, 6, clamp},
@@ -61,9 +61,9 @@ class UnaryTest : public EveryIsa {};
 
 TEST_P(UnaryTest, agrees_with_the_c_library) {
   const UnaryKernels& unary = *kernels_for(GetParam()).unary;
-  ASSERT_EQ(std::size(kRows), static_cast<size_t>(Unary::count));
+  ASSERT_EQ(std::size(kUnaryRows), static_cast<size_t>(Unary::count));
   std::mt19937 generator(1);
-  for (const Row& row : kRows) {
+  for (const UnaryRow& row : kUnaryRows) {
     SCOPED_TRACE(static_cast<int>(row.kind));
     for (double width : {1.0, 0.02}) {  // the whole range, and close to zero
       std::uniform_real_distribution<float> uniform(float(row.low * width), float(row.high * width));
@@ -117,7 +117,7 @@ TEST_P(UnaryTest, special_values) {
     unary[kind](&x, &y, 1, a, b);
     return y;
   };
-  for (const Row& row : kRows)
+  for (const UnaryRow& row : kUnaryRows)
     EXPECT_EQ(std::isnan(at(row.kind, nan, row.a, row.b)), row.kind != Unary::thresholded_relu) << static_cast<int>(row.kind);
   EXPECT_TRUE(std::isnan(at(Unary::gelu, -infinity)));
   EXPECT_EQ(at(Unary::gelu, infinity), infinity);

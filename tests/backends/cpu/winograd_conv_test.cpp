@@ -12,7 +12,7 @@ namespace {
 class WinogradConvTest : public EveryIsa {};
 
 // batch, in, out, groups, in_h, in_w, kernel, stride, dilation, pads: top, left, bottom, right
-const std::vector<ConvShape> kShapes = conv_shapes({
+const std::vector<ConvShape> kWinogradShapes = conv_shapes({
     {1, 16, 16, 1, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},   {1, 16, 32, 1, 7, 7, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {2, 17, 33, 1, 13, 14, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 3, 5, 1, 3, 3, 3, 3, 1, 1, 1, 1, 0, 0, 0, 0},
     {1, 1, 1, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},     {1, 40, 72, 1, 30, 27, 3, 3, 1, 1, 1, 1, 1, 0, 0, 1},
@@ -43,7 +43,7 @@ std::vector<WinogradForms> all_forms() {
         forms.emplace_back(static_cast<WinogradForm>(i), static_cast<WinogradForm>(j));
   return forms;
 }
-std::string name_of(WinogradForms forms) {
+std::string name_of_forms(WinogradForms forms) {
   const auto name = [](const WinogradNumbers& n) {
     return "F(" + std::to_string(n.outputs) + "," + std::to_string(n.taps) + ")" + (n.stride == 2 ? " of stride 2" : "");
   };
@@ -61,7 +61,7 @@ const std::vector<double>& expected(const std::string& name, const ConvShape& s,
 
 TEST_P(WinogradConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
-  for (const ConvShape& s : kShapes) {
+  for (const ConvShape& s : kWinogradShapes) {
     const size_t in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels * s.taps();
     const std::vector<float> x = random_floats(s.batch * s.in_channels * in, 1);
     const std::vector<float> w = random_floats(s.out_channels * depth, 2, 1 / std::sqrt(float(depth)));
@@ -71,7 +71,7 @@ TEST_P(WinogradConvTest, agrees_with_plain_loops) {
     const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, out, kernels.lanes);
     for (const WinogradForms& form : all_forms()) {
       if (!WinogradConv::can_serve(s, form)) continue;
-      SCOPED_TRACE(describe(s) + ", " + name_of(form));
+      SCOPED_TRACE(describe(s) + ", " + name_of_forms(form));
       std::vector<float> one_thread[2];
       for (bool finished : {false, true})
         for (size_t threads : {1, 2, 3}) {
@@ -140,7 +140,7 @@ TEST_P(WinogradConvTest, errors_stay_small) {
         const WinogradConv conv(kernels, s, {form, 1, 1 << 20, l3}, {});
         const double error = mean_error(
             kernels, s, conv, [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
-        SCOPED_TRACE(name_of(form) + ", size " + std::to_string(size) + (conv.kept_columns()[0] ? ", columns" : ", positions"));
+        SCOPED_TRACE(name_of_forms(form) + ", size " + std::to_string(size) + (conv.kept_columns()[0] ? ", columns" : ", positions"));
         EXPECT_LT(error, 1.25 * form.error() * plain);
         if (form.error() > 4) continue;  // of precision "low" alone
         EXPECT_LT(error, 4 * plain);

@@ -11,7 +11,7 @@
 namespace minnow {
 namespace {
 
-test::Faults& state() {
+test::Faults& faults() {
   static test::Faults faults;
   return faults;
 }
@@ -29,10 +29,10 @@ class DeviceFaults : public testing::TestWithParam<const char*> {
     if (added.insert(faulty).second)
       add_backend(faulty, [real = GetParam(), name = faulty](const BackendOptions& given) {
         static std::set<std::string> names;  // which backends refer to
-        return gpu::make_gpu_backend(*names.insert(name).first, std::make_unique<test::FaultyQueue>(make_backend(real, given), state()));
+        return gpu::make_gpu_backend(*names.insert(name).first, std::make_unique<test::FaultyQueue>(make_backend(real, given), faults()));
       });
     set_log_hook([this](std::string_view message) { messages.emplace_back(message); });
-    state() = {};
+    faults() = {};
     options.backends = {faulty};
   }
   void TearDown() override { set_log_hook({}); }
@@ -61,7 +61,7 @@ class DeviceFaults : public testing::TestWithParam<const char*> {
 
 TEST_P(DeviceFaults, a_session_without_fallback_gets_an_error_of_the_right_kind) {
   for (const char* kind : {"allocate", "copy", "compile", "launch", "finish"}) {
-    state() = {kind, 0, false};
+    faults() = {kind, 0, false};
     try {
       Session session(network(), options);
       session.run({input(0)});
@@ -78,7 +78,7 @@ TEST_P(DeviceFaults, with_fallback_every_failing_call_gives_the_processors_resul
   size_t failed = 0;
   for (const char* kind : {"allocate", "copy", "compile", "launch", "finish"})
     for (int calls = 0; calls < 20; ++calls) {
-      state() = {kind, calls, false};
+      faults() = {kind, calls, false};
       messages.clear();
       Session device(model, options), processor(model);
       for (int run = 0; run < 4; ++run) {
@@ -86,8 +86,8 @@ TEST_P(DeviceFaults, with_fallback_every_failing_call_gives_the_processors_resul
         for (int64_t i = 0; i < 4; ++i)
           ASSERT_NEAR(found.data<float>()[i], expected.data<float>()[i], 1e-5) << kind << " " << calls << ", run " << run;
       }
-      EXPECT_EQ(messages.size(), state().lost ? 1u : 0u) << kind << " " << calls;
-      if (state().lost) {
+      EXPECT_EQ(messages.size(), faults().lost ? 1u : 0u) << kind << " " << calls;
+      if (faults().lost) {
         ++failed;
         EXPECT_NE(messages[0].find("; the session goes on with the processor"), std::string::npos) << messages[0];
         EXPECT_EQ(device.plan_report().rows[0].backend, "cpu");

@@ -7,23 +7,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <random>
 #include <thread>
 
 #include "graph/expr.h"
 #include "runtime/backends.h"
 #include "support/paths.h"
+#include "support/random.h"
 
 namespace minnow {
 namespace {
 
-Tensor random_tensor(const Shape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  for (float& value : values) value = uniform(random);
-  return Tensor::of_f32(shape, values);
-}
+using test::random_tensor;
 
 // Convolutions, a pool, a join, products and a softmax of an image [n, 3, 17, 19].
 Model network() {

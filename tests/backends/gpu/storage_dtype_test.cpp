@@ -26,7 +26,7 @@ class CoresQueue final : public test::FaultyQueue {
   Device device_;
 };
 
-Tensor random_tensor(DType dtype, const Shape& shape, unsigned seed) {
+Tensor random_reals(DType dtype, const Shape& shape, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
   Tensor made(dtype, shape);
@@ -69,8 +69,8 @@ class StorageDtype : public testing::TestWithParam<DType> {
     ValueType type = ValueType::tensor(half);
     type.dims = std::vector<Dim>{Dim{-1, "n"}, Dim{3, ""}, Dim{9, ""}, Dim{11, ""}};
     const Expr x = to(b.wrap(&graph->add_input("x", type)), DType::f32);
-    const Expr folded = b.constant(random_tensor(DType::f32, {8, 3, 3, 3}, 1)), bias = b.constant(random_tensor(DType::f32, {8}, 2));
-    const Expr widened = to(b.constant(random_tensor(half, {8, 8, 1, 1}, 3)), DType::f32);
+    const Expr folded = b.constant(random_reals(DType::f32, {8, 3, 3, 3}, 1)), bias = b.constant(random_reals(DType::f32, {8}, 2));
+    const Expr widened = to(b.constant(random_reals(half, {8, 8, 1, 1}, 3)), DType::f32);
     const Expr a = b.op("minnow.FusedConv", {x, folded, bias}, {{"pads", Ints{1, 1, 1, 1}}, {"activation", std::string("Relu")}});
     const Expr c = b.op("Conv", {a, widened});
     const Expr pooled = b.op("MaxPool", {c}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{1, 2}}});
@@ -81,8 +81,8 @@ class StorageDtype : public testing::TestWithParam<DType> {
     const Expr second = inside.wrap(&body->add_input("second", ValueType::tensor(DType::f32)));
     body->add_output(*inside.op("Add", {inside.op("Tanh", {first}) * 0.5, second}).value());
     const Expr fused =
-        b.op("minnow.FusedElementwise", {pooled, b.constant(random_tensor(DType::f32, {8, 1, 1}, 4))}, {{"body", Subgraph(body)}});
-    const Expr product = b.op("MatMul", {fused, to(b.constant(random_tensor(half, {5, 5}, 5)), DType::f32)});
+        b.op("minnow.FusedElementwise", {pooled, b.constant(random_reals(DType::f32, {8, 1, 1}, 4))}, {{"body", Subgraph(body)}});
+    const Expr product = b.op("MatMul", {fused, to(b.constant(random_reals(half, {5, 5}, 5)), DType::f32)});
     const Expr squares = b.op("MatMul", {b.op("Transpose", {product}, {{"perm", Ints{0, 1, 3, 2}}}), product});
     const Expr determinants = b.op("Det", {squares}) * 1e-3;  // sensitive to roundings
     const Expr joined = b.op("Concat", {b.op("GlobalAveragePool", {product}), b.op("Unsqueeze", {determinants, b.constant({2, 3})})},
@@ -108,7 +108,7 @@ TEST_P(StorageDtype, stay_in_memory_and_compute_as_the_processor_does) {
   Session device(model, options), processor(model);
   const double tolerance = GetParam() == DType::f16 ? 4e-3 : 3e-2;
   for (const int64_t n : {2, 1, 3}) {
-    const Tensor x = random_tensor(GetParam(), {n, 3, 9, 11}, 7);
+    const Tensor x = random_reals(GetParam(), {n, 3, 9, 11}, 7);
     const std::vector<Tensor> found = device.run(std::vector<TensorView>{x}), expected = processor.run(std::vector<TensorView>{x});
     for (size_t k = 0; k < 2; ++k) {
       ASSERT_EQ(found[k].dtype(), expected[k].dtype());
@@ -127,7 +127,7 @@ TEST_P(StorageDtype, stay_in_memory_and_compute_as_the_processor_does) {
 }
 
 TEST_P(StorageDtype, become_f32_without_the_note_and_at_high_precision) {
-  const Tensor x = random_tensor(GetParam(), {1, 3, 9, 11}, 7);
+  const Tensor x = random_reals(GetParam(), {1, 3, 9, 11}, 7);
   for (const bool noted : {false, true}) {
     options.precision = noted ? "high" : "normal";
     Session device(network(GetParam(), noted), options);

@@ -8,20 +8,16 @@
 #include "importers/caffe/caffe_layer.h"
 #include "importers/caffe/importer.h"
 #include "ops/evaluate.h"
+#include "support/wire.h"
 
-namespace minnow {
+namespace minnow::caffe {
 namespace {
 
+using test::wire::message;
+using test::wire::varint;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Wire format by hand: what a caffemodel is made of.
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes + static_cast<char>(value);
-}
-std::string message(uint64_t field, const std::string& body) { return varint(field << 3 | 2) + varint(body.size()) + body; }
 std::string floats(std::initializer_list<float> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
 }
@@ -306,4 +302,4 @@ TEST(CaffeImporter, damaged_files_give_an_error_or_a_graph) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::caffe

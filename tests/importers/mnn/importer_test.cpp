@@ -17,12 +17,12 @@
 #include "support/flat_writer.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::mnn {
 namespace {
 
 using test::FlatWriter;
 
-std::string seed(const std::string& name) {
+std::string seed_file(const std::string& name) {
   std::ifstream file(test::source_dir() / "tests/fuzz/seeds/mnn" / (name + ".mnn"), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -89,7 +89,7 @@ TEST(MnnImporter, names_are_those_of_the_file) {
 }
 
 TEST(MnnImporter, sizes_that_the_engine_lets_its_users_change_stay_open) {
-  const auto graph = import(seed("caffe_mtcnn_det1"));
+  const auto graph = import(seed_file("caffe_mtcnn_det1"));
   const auto& dims = *graph->inputs()[0]->type.dims;
   EXPECT_EQ(dims[0].symbol, "batch");
   EXPECT_EQ(dims[1].size, 3);
@@ -100,7 +100,7 @@ TEST(MnnImporter, sizes_that_the_engine_lets_its_users_change_stay_open) {
 }
 
 TEST(MnnImporter, sizes_that_a_product_is_tied_to_stay_as_they_are) {
-  const auto graph = import(seed("weights_8bit"));
+  const auto graph = import(seed_file("weights_8bit"));
   const auto& dims = *graph->inputs()[0]->type.dims;
   EXPECT_EQ(dims[2].size, 8);
   EXPECT_EQ(dims[3].size, 8);
@@ -473,7 +473,7 @@ TEST(MnnImporter, a_shape_of_too_many_entries) {
 
 TEST(MnnImporter, files_of_other_kinds_are_not_recognized) {
   const auto recognized = [](const std::string& bytes) { return looks_like_mnn(std::as_bytes(std::span(bytes.data(), bytes.size()))); };
-  EXPECT_TRUE(recognized(seed("loop")));
+  EXPECT_TRUE(recognized(seed_file("loop")));
   EXPECT_FALSE(recognized(""));
   EXPECT_FALSE(recognized(std::string(4096, '\0')));
   EXPECT_FALSE(recognized(std::string(4096, '\x10')));
@@ -494,4 +494,4 @@ TEST(MnnImporter, every_rule_has_a_number_and_a_name_of_its_own) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::mnn

@@ -5,7 +5,7 @@
 #include "support/damage.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::mnn {
 namespace {
 
 /// Models with packed weights, loops and branches, of the fuzzer's seeds and of the corpus.
@@ -29,4 +29,4 @@ TEST(MnnRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(model
 TEST(MnnRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(models(), {}, test::reader_of("mnn")); }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::mnn

@@ -14,21 +14,12 @@
 #include "passes/pipeline.h"
 #include "support/paths.h"
 #include "support/series.h"
+#include "support/wire.h"
 
-namespace minnow {
+namespace minnow::onnx {
 namespace {
 
-using onnx::Fields;
-namespace field = onnx::field;
-
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
-  return bytes + static_cast<char>(value);
-}
-std::string with_length(uint32_t number, std::string_view contents) {
-  return varint(uint64_t{number} << 3 | 2) + varint(contents.size()) + std::string(contents);
-}
+namespace wire = test::wire;
 
 /// The message with field `at` of that number (of its occurrences, in order) changed by `change`; all other bytes stay.
 template <class F>
@@ -40,7 +31,7 @@ std::string changed(std::string_view message, uint32_t number, size_t at, F chan
     if (fields.number() != number || seen++ != at) continue;
     const std::string_view old = fields.bytes();
     // The field's bytes end it; its tag and its length are written as shortly as can be.
-    const size_t head = varint(uint64_t{number} << 3 | 2).size() + varint(old.size()).size();
+    const size_t head = wire::varint(uint64_t{number} << 3 | 2).size() + wire::varint(old.size()).size();
     made.append(done, static_cast<size_t>(old.data() - done) - head);
     made += change(old);
     done = old.data() + old.size();
@@ -63,8 +54,9 @@ void for_each_edit(std::string_view model, F visit) {
   const auto nodes = all_of(graphs[0], field::kGraphNode);
   const auto with_node = [&](size_t n, const auto& change) {
     return changed(model, field::kModelGraph, 0, [&](std::string_view graph) {
-      return with_length(field::kModelGraph, changed(graph, field::kGraphNode, n,
-                                                     [&](std::string_view node) { return with_length(field::kGraphNode, change(node)); }));
+      return wire::message(field::kModelGraph, changed(graph, field::kGraphNode, n, [&](std::string_view node) {
+                             return wire::message(field::kGraphNode, change(node));
+                           }));
     });
   };
   for (size_t n = 0; n < nodes.size(); ++n) {
@@ -72,7 +64,7 @@ void for_each_edit(std::string_view model, F visit) {
     for (size_t i = 0; i < inputs; ++i)
       visit([&] {
         return with_node(n, [&](std::string_view node) {
-          return changed(node, field::kNodeInput, i, [](std::string_view) { return with_length(field::kNodeInput, {}); });
+          return changed(node, field::kNodeInput, i, [](std::string_view) { return wire::message(field::kNodeInput, {}); });
         });
       });
     for (size_t i = 0; i + 1 < inputs; ++i)
@@ -138,4 +130,4 @@ TEST(OnnxEditedNodes, models_without_an_input_give_a_graph_or_an_error) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::onnx

@@ -14,7 +14,7 @@
 #include "support/operators.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::onnx {
 namespace {
 
 using namespace test::onnx_file;
@@ -123,4 +123,4 @@ TEST_F(OnnxExternalData, through_a_callback) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::onnx

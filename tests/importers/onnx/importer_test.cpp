@@ -8,7 +8,7 @@
 #include "support/onnx_messages.h"
 #include "support/operators.h"
 
-namespace minnow {
+namespace minnow::onnx {
 namespace {
 
 using namespace test::onnx_file;
@@ -452,4 +452,4 @@ TEST(OnnxImporter, looks_like_onnx) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::onnx

@@ -7,7 +7,7 @@
 #include "support/onnx_messages.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::onnx {
 namespace {
 
 using namespace test::onnx_file;
@@ -53,4 +53,4 @@ TEST(OnnxRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(real
 TEST(OnnxRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(real_models(), kDamage, test::reader_of("onnx")); }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::onnx

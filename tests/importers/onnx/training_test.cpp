@@ -7,7 +7,7 @@
 
 #include "support/onnx_messages.h"
 
-namespace minnow {
+namespace minnow::onnx {
 namespace {
 
 using namespace test::onnx_file;
@@ -153,4 +153,4 @@ TEST(OnnxTraining, branches_are_looked_into) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::onnx

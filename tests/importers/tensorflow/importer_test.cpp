@@ -7,21 +7,17 @@
 #include "base/error.h"
 #include "importers/formats.h"
 #include "ops/evaluate.h"
+#include "support/wire.h"
 
-namespace minnow {
+namespace minnow::tensorflow {
 namespace {
 
+using test::wire::message;
+using test::wire::varint;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-// Wire format by hand: what a GraphDef is made of.
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes + static_cast<char>(value);
-}
-std::string message(uint64_t field, const std::string& body) { return varint(field << 3 | 2) + varint(body.size()) + body; }
 std::string number(uint64_t field, int64_t value) { return varint(field << 3) + varint(static_cast<uint64_t>(value)); }
 std::string real(uint64_t field, float value) {
   return varint(field << 3 | 5) + std::string(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -46,7 +42,7 @@ std::string node(const std::string& name, const std::string& op, const std::vect
                  const std::vector<std::string>& attributes = {}) {
   return message(1, node_body(name, op, inputs, attributes));
 }
-std::string placeholder(const std::string& name, const std::vector<int64_t>& dims, int64_t type = kFloat) {
+std::string placeholder_node(const std::string& name, const std::vector<int64_t>& dims, int64_t type = kFloat) {
   return node(name, "Placeholder", {}, {entry("dtype", number(6, type)), entry("shape", message(7, shape(dims)))});
 }
 /// `values` as the typed list, which may be shorter than the shape.
@@ -79,7 +75,7 @@ Datum vector(std::vector<float> values) { return Datum(Tensor::of_f32({static_ca
 
 TEST(TensorflowImporter, nodes_in_any_order) {
   const std::string graph =
-      node("y", "Mul", {"sum", "k"}) + placeholder("x", {-1}) + node("sum", "AddV2", {"x", "x:0", "^k"}) + floats("k", {}, {3});
+      node("y", "Mul", {"sum", "k"}) + placeholder_node("x", {-1}) + node("sum", "AddV2", {"x", "x:0", "^k"}) + floats("k", {}, {3});
   const auto imported = import_graph(graph);
   EXPECT_EQ(imported->outputs()[0]->name(), "y");
   EXPECT_EQ(imported->inputs()[0]->name(), "x");
@@ -89,14 +85,14 @@ TEST(TensorflowImporter, nodes_in_any_order) {
 }
 
 TEST(TensorflowImporter, a_short_list_repeats_its_last_value_and_an_empty_one_is_zeros) {
-  EXPECT_THAT(run(*import_graph(placeholder("x", {3}) + floats("k", {3}, {1, 5}) + node("y", "Add", {"x", "k"})), {vector({0, 0, 0})}),
+  EXPECT_THAT(run(*import_graph(placeholder_node("x", {3}) + floats("k", {3}, {1, 5}) + node("y", "Add", {"x", "k"})), {vector({0, 0, 0})}),
               ElementsAre(1, 5, 5));
-  EXPECT_THAT(run(*import_graph(placeholder("x", {2}) + floats("k", {2}, {}) + node("y", "Add", {"x", "k"})), {vector({4, 3})}),
+  EXPECT_THAT(run(*import_graph(placeholder_node("x", {2}) + floats("k", {2}, {}) + node("y", "Add", {"x", "k"})), {vector({4, 3})}),
               ElementsAre(4, 3));
 }
 
 TEST(TensorflowImporter, outputs_of_nodes_with_several) {
-  const std::string graph = placeholder("x", {4}) + ints("axis", {}, {0}) +
+  const std::string graph = placeholder_node("x", {4}) + ints("axis", {}, {0}) +
                             node("parts", "Split", {"axis", "x"}, {entry("num_split", number(3, 2))}) +
                             node("y", "Sub", {"parts:1", "parts"});
   EXPECT_THAT(run(*import_graph(graph), {vector({1, 2, 5, 7})}), ElementsAre(4, 5));
@@ -108,7 +104,7 @@ TEST(TensorflowImporter, crops_of_boxes) {
   for (int i = 0; i < 24; ++i) pixels.push_back(static_cast<float>(i * i % 17));
   const std::vector<Datum> inputs = {Datum(Tensor::of_f32({2, 3, 4, 1}, pixels))};
   const auto crops = [&](const std::vector<int64_t>& image, const std::string& method, std::vector<int64_t> size, float outside) {
-    return run(*import_graph(placeholder("x", image) +
+    return run(*import_graph(placeholder_node("x", image) +
                              floats("boxes", {4, 4}, {0, 0, 1, 1, 0.1f, 0.25f, 0.9f, 0.5f, 1, 1, 0, 0, -0.5f, 0.2f, 0.5f, 1.4f}) +
                              ints("which", {4}, {0, 1, 1, 0}) + ints("size", {2}, size) +
                              node("y", "CropAndResize", {"x", "boxes", "which", "size"},
@@ -129,13 +125,13 @@ TEST(TensorflowImporter, crops_of_boxes) {
 // A node that reads a stand-in for a refused node may fail, which is not the file's fault. Without a refused node, it is.
 TEST(TensorflowImporter, errors_behind_a_refused_node_do_not_hide_it) {
   const std::string wrong = node("y", "ConcatV2", {"s"});
-  EXPECT_THAT(error_of(placeholder("x", {2}) + node("s", "Strange", {"x"}) + wrong),
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + node("s", "Strange", {"x"}) + wrong),
               testing::AllOf(HasSubstr("not supported: Strange (node \"s\")"), testing::Not(HasSubstr("ConcatV2"))));
-  EXPECT_THAT(error_of(placeholder("x", {2}) + node("s", "Neg", {"x"}) + wrong), HasSubstr("node \"y\" (ConcatV2): has 1 inputs"));
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + node("s", "Neg", {"x"}) + wrong), HasSubstr("node \"y\" (ConcatV2): has 1 inputs"));
 }
 
 TEST(TensorflowImporter, complex_numbers_are_for_few_operators) {
-  const std::string spectrum = placeholder("x", {8}) + ints("n", {1}, {8}) + node("f", "RFFT", {"x", "n"}, {entry("T", number(6, 8))});
+  const std::string spectrum = placeholder_node("x", {8}) + ints("n", {1}, {8}) + node("f", "RFFT", {"x", "n"}, {entry("T", number(6, 8))});
   EXPECT_THAT(error_of(spectrum + node("y", "Neg", {"f"}, {entry("T", number(6, 8))})),
               HasSubstr("node \"y\" (Neg): complex numbers are not supported here"));
   EXPECT_EQ(error_of(spectrum + node("y", "ComplexAbs", {"f"}, {entry("T", number(6, 8))})), "no error");
@@ -146,12 +142,12 @@ TEST(TensorflowImporter, permutations_that_are_computed) {
   const std::string reversed = ints("one", {}, {1}) + ints("zero", {}, {0}) + ints("back", {}, {-1}) + node("rank", "Rank", {"x"}) +
                                node("last", "Sub", {"rank", "one"}) + node("perm", "Range", {"last", "back", "back"}) +
                                node("y", "Transpose", {"x", "perm"});
-  const auto known = import_graph(placeholder("x", {-1, 3}) + reversed);
+  const auto known = import_graph(placeholder_node("x", {-1, 3}) + reversed);
   EXPECT_THAT(run(*known, {Datum(Tensor::of_f32({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}))}), ElementsAre(1, 4, 2, 5, 3, 6));
   EXPECT_EQ(known->last()->op(), "Transpose");
   // From data.
   const auto computed =
-      import_graph(placeholder("x", {-1, -1, 2}) + placeholder("perm", {3}, kInt) + node("y", "Transpose", {"x", "perm"}));
+      import_graph(placeholder_node("x", {-1, -1, 2}) + placeholder_node("perm", {3}, kInt) + node("y", "Transpose", {"x", "perm"}));
   const Datum x(Tensor::of_f32({2, 3, 2}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
   const auto perm = [](const std::vector<int32_t>& axes) {
     Tensor tensor(DType::i32, {3});
@@ -187,7 +183,7 @@ TEST(TensorflowImporter, functions_and_loops) {
                 node_body("less", "Sub", {"n", "one:output:0"}, {})},
                {entry("m", "less:z:0"), entry("y", "square:z:0")});
   const std::string graph =
-      placeholder("n", {}, kInt) + placeholder("x", {2}) +
+      placeholder_node("n", {}, kInt) + placeholder_node("x", {2}) +
       node("loop", "While", {"n", "x"}, {entry("cond", message(10, message(1, "more"))), entry("body", message(10, message(1, "step")))}) +
       node("y", "Identity", {"loop:1"}) + library;
   Tensor n(DType::i32, Shape{});
@@ -199,8 +195,8 @@ TEST(TensorflowImporter, functions_and_loops) {
 // i = 0; while (i < n) { x = x * k; i = i + 1 }, as the first generation writes it.
 std::string old_loop(const std::string& back = "next_x") {
   const std::string frame = entry("frame_name", message(2, "while"));
-  return placeholder("n", {}, kInt) + placeholder("x", {2}) + ints("zero", {}, {0}) + ints("one", {}, {1}) + floats("k", {}, {3}) +
-         node("enter_i", "Enter", {"zero"}, {frame}) + node("enter_x", "Enter", {"x"}, {frame}) +
+  return placeholder_node("n", {}, kInt) + placeholder_node("x", {2}) + ints("zero", {}, {0}) + ints("one", {}, {1}) +
+         floats("k", {}, {3}) + node("enter_i", "Enter", {"zero"}, {frame}) + node("enter_x", "Enter", {"x"}, {frame}) +
          node("enter_n", "Enter", {"n"}, {frame, entry("is_constant", number(5, 1))}) +
          node("enter_k", "Enter", {"k"}, {frame, entry("is_constant", number(5, 1))}) + node("merge_i", "Merge", {"enter_i", "next_i"}) +
          node("merge_x", "Merge", {"enter_x", back}) + node("less", "Less", {"merge_i", "enter_n"}) + node("go", "LoopCond", {"less"}) +
@@ -230,8 +226,8 @@ TEST(TensorflowImporter, loops_of_the_first_generation) {
 }
 
 TEST(TensorflowImporter, branches_of_the_first_generation) {
-  const std::string graph = placeholder("x", {2}) + placeholder("n", {}, kInt) + ints("zero", {}, {0}) + floats("k", {2}, {7, 8}) +
-                            node("yes", "Greater", {"n", "zero"}) + node("switch", "Switch", {"x", "yes"}) +
+  const std::string graph = placeholder_node("x", {2}) + placeholder_node("n", {}, kInt) + ints("zero", {}, {0}) +
+                            floats("k", {2}, {7, 8}) + node("yes", "Greater", {"n", "zero"}) + node("switch", "Switch", {"x", "yes"}) +
                             node("pivot", "Identity", {"switch"}) + node("constant", "Identity", {"k", "^pivot"}) +
                             node("twice", "Add", {"switch:1", "switch:1"}) + node("merge", "Merge", {"constant", "twice"}) +
                             node("y", "Neg", {"merge"});
@@ -242,9 +238,9 @@ TEST(TensorflowImporter, branches_of_the_first_generation) {
 
 TEST(TensorflowImporter, circles_that_are_no_loops) {
   EXPECT_THAT(error_of(old_loop("times")), HasSubstr("node \"exit_x\" (Exit): leaves no loop"));
-  EXPECT_THAT(error_of(placeholder("x", {2}) + node("exit", "Exit", {"x"})), HasSubstr("node \"exit\" (Exit): leaves no loop"));
-  EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Merge", {"x", "x"})), HasSubstr("no condition leads to it"));
-  EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Enter", {"x"}, {entry("frame_name", message(2, "f"))})),
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + node("exit", "Exit", {"x"})), HasSubstr("node \"exit\" (Exit): leaves no loop"));
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + node("y", "Merge", {"x", "x"})), HasSubstr("no condition leads to it"));
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + node("y", "Enter", {"x"}, {entry("frame_name", message(2, "f"))})),
               HasSubstr("node \"y\" (Enter): its loop goes round nothing"));
   EXPECT_THAT(error_of(node("y", "Merge", {})), HasSubstr("input 0 is missing"));
 }
@@ -253,7 +249,7 @@ TEST(TensorflowImporter, circles_that_are_no_loops) {
 TEST(TensorflowImporter, branches_that_share_a_long_chain_are_refused_in_time) {
   constexpr int kLength = 3000;
   std::string graph =
-      placeholder("x", {2}) + placeholder("yes", {}, 10) + node("c0", "Neg", {"x"}) + node("switch", "Switch", {"x", "yes"});
+      placeholder_node("x", {2}) + placeholder_node("yes", {}, 10) + node("c0", "Neg", {"x"}) + node("switch", "Switch", {"x", "yes"});
   for (int i = 1; i < kLength; ++i) graph += node("c" + std::to_string(i), "Neg", {"c" + std::to_string(i - 1)});
   for (int i = 0; i < kLength; ++i) graph += node("s" + std::to_string(i) + "/m", "Merge", {"c" + std::to_string(kLength - 1), "switch:1"});
   EXPECT_THAT(error_of(graph), HasSubstr("very large graph"));
@@ -261,7 +257,7 @@ TEST(TensorflowImporter, branches_that_share_a_long_chain_are_refused_in_time) {
 
 TEST(TensorflowImporter, lists) {
   const std::string of_floats = entry("element_dtype", number(6, kFloat));
-  const std::string graph = placeholder("x", {2}) + ints("count", {}, {2}) + ints("shape", {1}, {2}) + ints("one", {}, {1}) +
+  const std::string graph = placeholder_node("x", {2}) + ints("count", {}, {2}) + ints("shape", {1}, {2}) + ints("one", {}, {1}) +
                             node("empty", "TensorListReserve", {"shape", "count"}, {of_floats}) +
                             node("set", "TensorListSetItem", {"empty", "one", "x"}, {of_floats}) +
                             node("y", "TensorListStack", {"set", "shape"}, {of_floats});
@@ -270,7 +266,7 @@ TEST(TensorflowImporter, lists) {
 
 TEST(TensorflowImporter, slices_from_the_edges) {
   const auto sliced = [](int64_t begin, int64_t end, int64_t stride, const std::vector<std::string>& masks) {
-    return placeholder("x", {3}) + ints("begin", {1}, {begin}) + ints("end", {1}, {end}) + ints("stride", {1}, {stride}) +
+    return placeholder_node("x", {3}) + ints("begin", {1}, {begin}) + ints("end", {1}, {end}) + ints("stride", {1}, {stride}) +
            node("y", "StridedSlice", {"x", "begin", "end", "stride"}, masks);
   };
   const std::string begin = entry("begin_mask", number(3, 1)), end = entry("end_mask", number(3, 1)),
@@ -283,7 +279,7 @@ TEST(TensorflowImporter, slices_from_the_edges) {
 
 TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
   const std::string text =
-      error_of(placeholder("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}) +
+      error_of(placeholder_node("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}) +
                node("d", "Third", {"c"}) + node("e", "Fourth", {"d", "x"}) + node("f", "Fifth", {"e"}));
   EXPECT_THAT(text, HasSubstr("operators are not supported: Fifth (node \"f\"); Fourth (node \"e\"); Odd (node \"b\"); "
                               "Strange (nodes \"a\", \"c\"); Third (node \"d\")"));
@@ -291,7 +287,7 @@ TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
 
 TEST(TensorflowImporter, strings_are_refused_by_name) {
   constexpr int64_t kString = 7;
-  EXPECT_THAT(error_of(placeholder("words", {2}, kString) + node("y", "StringLower", {"words"})),
+  EXPECT_THAT(error_of(placeholder_node("words", {2}, kString) + node("y", "StringLower", {"words"})),
               HasSubstr("operators are not supported: StringLower (node \"y\"); node \"words\" (Placeholder): strings are not supported"));
 }
 
@@ -307,16 +303,16 @@ TEST(TensorflowImporter, shapes_that_the_file_does_not_say_may_be_given) {
 }
 
 TEST(TensorflowImporter, contradictions) {
-  EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Add", {"x", "z"})),
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + node("y", "Add", {"x", "z"})),
               HasSubstr("node \"y\" (Add): \"z\" is used, but no node makes it"));
   EXPECT_THAT(error_of(node("a", "Neg", {"b"}) + node("b", "Neg", {"a"}) + node("y", "Neg", {"a"})), HasSubstr("go round in a circle"));
-  EXPECT_THAT(error_of(placeholder("x", {2}) + placeholder("x", {2})), HasSubstr("two nodes have the same name"));
+  EXPECT_THAT(error_of(placeholder_node("x", {2}) + placeholder_node("x", {2})), HasSubstr("two nodes have the same name"));
 }
 
 TEST(TensorflowImporter, a_slice_has_no_more_entries_than_masks_have_bits) {
   const auto sliced = [](int64_t entries) {
     const std::vector<int64_t> zeros(static_cast<size_t>(entries), 0), ones(static_cast<size_t>(entries), 1);
-    return placeholder("x", {2}) + ints("begin", {entries}, zeros) + ints("end", {entries}, ones) + ints("stride", {entries}, ones) +
+    return placeholder_node("x", {2}) + ints("begin", {entries}, zeros) + ints("end", {entries}, ones) + ints("stride", {entries}, ones) +
            node("y", "StridedSlice", {"x", "begin", "end", "stride"}, {entry("new_axis_mask", number(3, -1))});
   };
   EXPECT_THAT(error_of(sliced(65)), HasSubstr("node \"y\" (StridedSlice): it slices by 65 entries, masks have bits for 63"));
@@ -334,7 +330,7 @@ TEST(TensorflowImporter, at_least_230_operators) { EXPECT_GE(format_named("tenso
 
 TEST(TensorflowImporter, damaged_files_give_an_error_or_a_graph) {
   const std::string whole =
-      placeholder("x", {1, 4, 4, 2}) + floats("w", {2, 2, 2, 3}, {1, 2}) +
+      placeholder_node("x", {1, 4, 4, 2}) + floats("w", {2, 2, 2, 3}, {1, 2}) +
       node("conv", "Conv2D", {"x", "w"},
            {entry("strides", message(1, message(3, std::string("\1\2\2\1", 4)))), entry("padding", message(2, "SAME"))}) +
       floats("b", {3}, {1}) + node("bias", "BiasAdd", {"conv", "b"}) + ints("axes", {2}, {1, 2}) +
@@ -357,4 +353,4 @@ TEST(TensorflowImporter, damaged_files_give_an_error_or_a_graph) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::tensorflow

@@ -11,7 +11,7 @@
 #include "ops/evaluate.h"
 #include "support/paths.h"
 
-namespace minnow::test {
+namespace minnow::tensorflow {
 namespace {
 
 using testing::ElementsAre;
@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 class SavedModel : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = scratch_dir() / "twice_affine";
+    folder_ = test::scratch_dir() / "twice_affine";
     fs::remove_all(folder_);
-    fs::copy(source_dir() / "tests" / "importers" / "tensorflow" / "data" / "twice_affine", folder_, fs::copy_options::recursive);
+    fs::copy(test::source_dir() / "tests" / "importers" / "tensorflow" / "data" / "twice_affine", folder_, fs::copy_options::recursive);
   }
   std::unique_ptr<Graph> import_folder(const std::string& signature = {}) {
     ImportOptions options;
@@ -99,4 +99,4 @@ TEST_F(SavedModel, damaged_files_give_an_error_or_a_graph) {
 }
 
 }  // namespace
-}  // namespace minnow::test
+}  // namespace minnow::tensorflow

@@ -6,13 +6,12 @@
 #include <limits>
 #include <tuple>
 
-#include "base/error.h"
-#include "importers/formats.h"
+#include "importers/tflite/support.h"
 #include "ops/evaluate.h"
 #include "support/flat_writer.h"
 #include "support/operators.h"
 
-namespace minnow {
+namespace minnow::tflite {
 namespace {
 
 using test::FlatWriter;
@@ -51,22 +50,6 @@ std::string chain(const std::vector<Op>& ops) {
                outputs = w.numbers(std::vector<int32_t>{static_cast<int32_t>(ops.size())}), operator_list = w.offsets(operators);
   const size_t graph = w.table(FlatWriter::Table().offset(0, tensor_list).offset(1, inputs).offset(2, outputs).offset(3, operator_list));
   return model_of(w, codes, graph);
-}
-
-std::unique_ptr<Graph> import_bytes(const std::string& bytes, const std::string& signature = {}) {
-  ImportOptions options;
-  options.source = "net.tflite";
-  options.signature = signature;
-  return import_tflite(std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr, options);
-}
-
-std::string error_of(const std::string& bytes, const std::string& signature = {}) {
-  try {
-    import_bytes(bytes, signature);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 /// The numbers that an operator makes of a constant: of the tensor's fields, its contents, and a shape.
@@ -346,4 +329,4 @@ TEST(TfliteImporter, a_composite_is_its_subgraph) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::tflite

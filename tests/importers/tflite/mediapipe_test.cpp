@@ -8,26 +8,25 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
-#include "importers/importer.h"
+#include "importers/tflite/support.h"
 #include "ops/evaluate.h"
 #include "support/flat_writer.h"
 #include "support/operators.h"
 
-namespace minnow {
+namespace minnow::tflite {
 namespace {
 
 using test::FlatWriter;
 using test::numbers;
-using Sizes = std::vector<int32_t>;
-using Values = std::vector<double>;
+using Dims = std::vector<int32_t>;
+using Numbers = std::vector<double>;
 
 /// A model of one custom operator, from inputs x0, x1 ... of these shapes.
-std::string model(const std::string& name, int32_t version, const std::vector<uint8_t>& options, const std::vector<Sizes>& inputs,
+std::string model(const std::string& name, int32_t version, const std::vector<uint8_t>& options, const std::vector<Dims>& inputs,
                   size_t outputs = 1) {
   FlatWriter w;
   std::vector<size_t> tensors;
-  Sizes in, out;
+  Dims in, out;
   for (size_t i = 0; i < inputs.size() + outputs; ++i) {
     const bool given = i < inputs.size();
     (given ? in : out).push_back(static_cast<int32_t>(i));
@@ -48,35 +47,24 @@ std::string model(const std::string& name, int32_t version, const std::vector<ui
       .replace(4, 4, "TFL3");
 }
 
-std::vector<Values> run(const std::string& bytes, const std::vector<Sizes>& shapes, const std::vector<Values>& inputs) {
-  ImportOptions options;
-  options.source = "net.tflite";
-  const auto graph = import_tflite(std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr, options);
+std::vector<Numbers> run(const std::string& bytes, const std::vector<Dims>& shapes, const std::vector<Numbers>& inputs) {
+  const auto graph = import_bytes(bytes);
   std::vector<Datum> given;
   for (size_t i = 0; i < inputs.size(); ++i)
     given.push_back(test::tensor(DType::f32, Shape(Ints(shapes[i].begin(), shapes[i].end())), inputs[i]));
-  std::vector<Values> outputs;
+  std::vector<Numbers> outputs;
   for (const Datum& output : evaluate(OperatorSet::builtin(), *graph, given)) outputs.push_back(numbers(output.tensor));
   return outputs;
 }
 
-std::string error_of(const std::string& bytes) {
-  try {
-    import_tflite(std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr, {});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 /// Numbers between -1 and 1 without a pattern.
-Values some(size_t count, double factor = 1) {
-  Values values;
+Numbers some(size_t count, double factor = 1) {
+  Numbers values;
   for (size_t i = 0; i < count; ++i) values.push_back(static_cast<float>(factor * std::sin(static_cast<double>(i * i) * 1.7 + 0.3)));
   return values;
 }
 
-void expect_near(const Values& actual, const Values& expected, double tolerance) {
+void expect_near(const Numbers& actual, const Numbers& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], tolerance) << i;
 }
@@ -94,13 +82,13 @@ struct Pool {
 
 TEST(TfliteMediapipe, max_pooling_with_places) {
   const int n = 2, h = 5, w = 7, c = 3;
-  const Values x = some(static_cast<size_t>(n * h * w * c));
+  const Numbers x = some(static_cast<size_t>(n * h * w * c));
   for (const Pool& pool : {Pool{true, 2, 2, 2, 2}, Pool{false, 2, 2, 2, 2}, Pool{true, 1, 2, 2, 3}, Pool{true, 2, 1, 3, 3, 1}}) {
     const int rows = pool.same ? (h + pool.stride_y - 1) / pool.stride_y : (h - pool.filter_y) / pool.stride_y + 1;
     const int columns = pool.same ? (w + pool.stride_x - 1) / pool.stride_x : (w - pool.filter_x) / pool.stride_x + 1;
     const int top = std::max((rows - 1) * pool.stride_y + pool.filter_y - h, 0) / 2;
     const int left = std::max((columns - 1) * pool.stride_x + pool.filter_x - w, 0) / 2;
-    Values values, places;
+    Numbers values, places;
     for (int b = 0; b < n; ++b)
       for (int row = 0; row < rows; ++row)
         for (int column = 0; column < columns; ++column)
@@ -125,9 +113,9 @@ TEST(TfliteMediapipe, max_pooling_with_places) {
 
 TEST(TfliteMediapipe, max_unpooling) {
   const int n = 2, h = 3, w = 4, c = 2;
-  const Values x = some(static_cast<size_t>(n * h * w * c));
+  const Numbers x = some(static_cast<size_t>(n * h * w * c));
   for (const Pool& pool : {Pool{true, 2, 2, 2, 2}, Pool{true, 1, 2, 2, 2}, Pool{true, 3, 3, 2, 3}}) {
-    Values places;
+    Numbers places;
     for (size_t i = 0; i < x.size(); ++i)
       places.push_back(static_cast<double>(i * 5 % static_cast<size_t>(pool.filter_x * pool.filter_y)) + 0.1);
     places[0] = 1000.1;  // not in its window, nor in the image
@@ -135,7 +123,7 @@ TEST(TfliteMediapipe, max_unpooling) {
     const int rows = h * pool.filter_y, columns = w * pool.filter_x;
     const int top = std::max((h - 1) * pool.stride_y + pool.filter_y - rows, 0) / 2;
     const int left = std::max((w - 1) * pool.stride_x + pool.filter_x - columns, 0) / 2;
-    Values expected(static_cast<size_t>(n * rows * columns * c));
+    Numbers expected(static_cast<size_t>(n * rows * columns * c));
     for (int b = 0; b < n; ++b)
       for (int y = 0; y < h; ++y)
         for (int at = 0; at < w; ++at)
@@ -146,7 +134,7 @@ TEST(TfliteMediapipe, max_unpooling) {
             if (to_x < 0 || to_x >= columns || to_y < 0 || to_y >= rows) continue;
             expected[static_cast<size_t>(((b * rows + to_y) * columns + to_x) * c + channel)] = x[from];
           }
-    const std::vector<Sizes> shapes = {{n, h, w, c}, {n, h, w, c}};
+    const std::vector<Dims> shapes = {{n, h, w, c}, {n, h, w, c}};
     expect_near(run(model("MaxUnpooling2D", 1, pool.bytes(), shapes), shapes, {x, places})[0], expected, 0);
   }
 }
@@ -164,8 +152,8 @@ Matrix operator*(const Matrix& a, const Matrix& b) {
 Matrix scaled(double x, double y) { return {{{x, 0, 0, 0}, {0, y, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}}; }
 Matrix shifted(double x, double y) { return {{{1, 0, 0, x}, {0, 1, 0, y}, {0, 0, 1, 0}, {0, 0, 0, 1}}}; }
 Matrix turned(double r) { return {{{std::cos(r), -std::sin(r), 0, 0}, {std::sin(r), std::cos(r), 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}}; }
-Values flat(const Matrix& matrix) {
-  Values values;
+Numbers flat(const Matrix& matrix) {
+  Numbers values;
   for (const auto& row : matrix) values.insert(values.end(), row.begin(), row.end());
   return values;
 }
@@ -174,7 +162,7 @@ Values flat(const Matrix& matrix) {
 struct Box {
   double x, y, width, height;
 };
-Box box_around(const Values& landmarks, const std::vector<int>& subset, double r) {
+Box box_around(const Numbers& landmarks, const std::vector<int>& subset, double r) {
   double low[2] = {1e9, 1e9}, high[2] = {-1e9, -1e9};
   for (int i : subset) {
     const double x = landmarks[static_cast<size_t>(i) * 3], y = landmarks[static_cast<size_t>(i) * 3 + 1];
@@ -209,7 +197,7 @@ std::vector<uint8_t> box_options(int left, const std::vector<int>& subset) {
 
 TEST(TfliteMediapipe, landmarks_to_a_matrix) {
   const std::vector<int> subset = {0, 2, 3, 5, 6};
-  const Values landmarks = some(8 * 3, 40);
+  const Numbers landmarks = some(8 * 3, 40);
   const auto angle = [&](int left, double x_sign) {
     return std::atan2(x_sign * (landmarks[13] - landmarks[static_cast<size_t>(left) * 3 + 1]),
                       x_sign * (landmarks[12] - landmarks[static_cast<size_t>(left) * 3]));
@@ -251,12 +239,12 @@ TEST(TfliteMediapipe, landmarks_to_a_matrix) {
 
 TEST(TfliteMediapipe, an_image_at_transformed_places) {
   const int h = 6, w = 8, c = 2, rows = 5, columns = 7;
-  const Values x = some(static_cast<size_t>(h * w * c));
+  const Numbers x = some(static_cast<size_t>(h * w * c));
   const Matrix inside = shifted(1.3, 0.4) * turned(0.2) * scaled(0.8, 0.6), outside = shifted(-2, 3) * turned(-0.5) * scaled(1.5, 1.5);
   for (const Matrix& matrix : {inside, outside, kUnit})
     for (int32_t version : {1, 2}) {
       const double center = version == 1 ? 0 : 0.5;
-      Values expected;
+      Numbers expected;
       for (int row = 0; row < rows; ++row)
         for (int column = 0; column < columns; ++column) {
           const double at_x = matrix[0][0] * (column + center) + matrix[0][1] * (row + center) + matrix[0][3] - center;
@@ -282,7 +270,7 @@ TEST(TfliteMediapipe, an_image_at_transformed_places) {
           f.Int("output_width", columns);
         }
       });
-      const std::vector<Sizes> shapes = {{1, h, w, c}, {1, 4, 4}};
+      const std::vector<Dims> shapes = {{1, h, w, c}, {1, 4, 4}};
       const std::string name = version == 1 ? "TransformTensor" : "TransformTensorBilinear";
       expect_near(run(model(name, version, finished(f), shapes), shapes, {x, flat(matrix)})[0], expected, 2e-5);
     }
@@ -293,8 +281,8 @@ TEST(TfliteMediapipe, transformed_landmarks) {
   for (int dimensions : {2, 3})
     for (int32_t version : {1, 2}) {
       const double scale = version == 1 ? 4 : 1;
-      const Values landmarks = some(static_cast<size_t>(5 * dimensions), 10);
-      Values expected;
+      const Numbers landmarks = some(static_cast<size_t>(5 * dimensions), 10);
+      Numbers expected;
       for (size_t i = 0; i < 5; ++i) {
         const double* at = landmarks.data() + i * static_cast<size_t>(dimensions);
         for (size_t row = 0; row < 2; ++row) expected.push_back(matrix[row][0] * at[0] + matrix[row][1] * at[1] + matrix[row][3] * scale);
@@ -305,7 +293,7 @@ TEST(TfliteMediapipe, transformed_landmarks) {
         f.Int("dimensions", dimensions);
         f.Float("scale", 4);
       });
-      const std::vector<Sizes> shapes = {version == 1 ? Sizes{1, 1, 1, 5 * dimensions} : Sizes{1, 5, dimensions}, {1, 4, 4}};
+      const std::vector<Dims> shapes = {version == 1 ? Dims{1, 1, 1, 5 * dimensions} : Dims{1, 5, dimensions}, {1, 4, 4}};
       expect_near(run(model("TransformLandmarks", version, version == 1 ? finished(f) : std::vector<uint8_t>(), shapes), shapes,
                       {landmarks, flat(matrix)})[0],
                   expected, 1e-4);
@@ -325,7 +313,7 @@ TEST(TfliteMediapipe, wrong_options_are_errors) {
             std::string::npos);
   for (const char* name : {"MaxPoolingWithArgmax2D", "MaxUnpooling2D"}) {
     const bool pools = std::string(name) == "MaxPoolingWithArgmax2D";
-    std::vector<Sizes> shapes = {{1, 2000000000, 2000000000, 1}};
+    std::vector<Dims> shapes = {{1, 2000000000, 2000000000, 1}};
     if (!pools) shapes.push_back(shapes[0]);
     const std::string error = error_of(model(name, 1, Pool{true, 2, 2, 2, 2}.bytes(), shapes, pools ? 2 : 1));
     EXPECT_NE(error.find("images of size [2000000000, 2000000000, 1] are not supported"), std::string::npos) << error;
@@ -361,4 +349,4 @@ TEST(TfliteDetection, numbers_that_are_not_there) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::tflite

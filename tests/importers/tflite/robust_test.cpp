@@ -5,7 +5,7 @@
 #include "support/damage.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::tflite {
 namespace {
 
 /// Models with quantized weights, shapes that are computed, recurrent layers and variables, of the corpus and of the fuzzer's seeds.
@@ -31,4 +31,4 @@ TEST(TfliteRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(mo
 TEST(TfliteRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(models(), {}, test::reader_of("tflite")); }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::tflite

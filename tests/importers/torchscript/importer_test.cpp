@@ -18,7 +18,7 @@
 #include "support/paths.h"
 #include "support/zip_writer.h"
 
-namespace minnow {
+namespace minnow::torchscript {
 namespace {
 
 using test::ZipWriter;
@@ -44,8 +44,8 @@ std::string tensor(const std::string& key, int64_t count, std::initializer_list<
 /// A module of class M with these attributes.
 std::string module_of(const std::string& attributes) { return "\x80\x02" + global("__torch__", "M") + ")\x81}(" + attributes + "ub."; }
 
-struct Archive {
-  Archive(std::string program, std::string pickled) : code(std::move(program)), attributes(std::move(pickled)) {}
+struct ScriptArchive {
+  ScriptArchive(std::string program, std::string pickled) : code(std::move(program)), attributes(std::move(pickled)) {}
   std::string code, attributes, constants = "\x80\x02).";
   std::vector<std::pair<std::string, std::string>> more;
 
@@ -78,7 +78,7 @@ std::unique_ptr<Graph> import_bytes(const std::string& bytes, ImportOptions opti
   return import_torchscript(std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr, options);
 }
 std::unique_ptr<Graph> import_code(const std::string& body, const std::string& parameters = "x: Tensor") {
-  return import_bytes(Archive{code(body, parameters), text("training") + "\x89"}.bytes());
+  return import_bytes(ScriptArchive{code(body, parameters), text("training") + "\x89"}.bytes());
 }
 std::string error_of(const std::string& bytes) {
   try {
@@ -89,7 +89,7 @@ std::string error_of(const std::string& bytes) {
   }
   return "no error";
 }
-std::string error_of_code(const std::string& body) { return error_of(Archive{code(body), ""}.bytes()); }
+std::string error_of_code(const std::string& body) { return error_of(ScriptArchive{code(body), ""}.bytes()); }
 std::vector<float> run(const Graph& graph, const std::vector<Datum>& inputs) {
   const Tensor y = evaluate(OperatorSet::builtin(), graph, inputs).at(0).tensor;
   return {y.data<float>(), y.data<float>() + y.elements()};
@@ -116,7 +116,8 @@ TEST(TorchscriptImporter, names_outputs_by_the_keys_of_a_dictionary) {
 
 TEST(TorchscriptImporter, reads_weights_with_strides_and_offsets) {
   // Six elements of storage; a transposed view that begins at the second row's first element would reach beyond, this one does not.
-  Archive archive{code("w = self.w\nreturn torch.add(x, w)", "x: Tensor", "  w : Tensor\n"), text("w") + tensor("0", 6, {2, 2}, {1, 2}, 1)};
+  ScriptArchive archive{code("w = self.w\nreturn torch.add(x, w)", "x: Tensor", "  w : Tensor\n"),
+                        text("w") + tensor("0", 6, {2, 2}, {1, 2}, 1)};
   archive.more = {{"data/0", floats({0, 1, 2, 3, 4, 5})}};
   const auto graph = import_bytes(archive.bytes());
   EXPECT_EQ(run(*graph, {row({0, 0})}), (std::vector<float>{1, 3, 2, 4}));
@@ -145,10 +146,10 @@ TEST(TorchscriptImporter, weights_of_deflated_entries_are_those_of_stored_ones) 
 
 TEST(TorchscriptImporter, attributes_that_change_become_states) {
   // "seen" tells no later run anything, and is none.
-  Archive archive{code("w = self.w\ny = torch.add(x, w)\nself.w = y\nn = self.n\nself.n = torch.add(n, 1)\nself.seen = 1\nreturn "
-                       "torch.add(y, n)",
-                       "x: Tensor", "  w : Tensor\n  n : int\n  seen : int\n"),
-                  text("w") + tensor("0", 2, {2}, {1}) + text("n") + integer(3) + text("seen") + integer(0)};
+  ScriptArchive archive{code("w = self.w\ny = torch.add(x, w)\nself.w = y\nn = self.n\nself.n = torch.add(n, 1)\nself.seen = 1\nreturn "
+                             "torch.add(y, n)",
+                             "x: Tensor", "  w : Tensor\n  n : int\n  seen : int\n"),
+                        text("w") + tensor("0", 2, {2}, {1}) + text("n") + integer(3) + text("seen") + integer(0)};
   archive.more = {{"data/0", floats({1, 2})}};
   const auto graph = import_bytes(archive.bytes());
   ASSERT_EQ(graph->states().size(), 2u);
@@ -195,11 +196,11 @@ TEST(TorchscriptImporter, takes_the_number_of_dimensions_from_what_needs_it) {
   EXPECT_EQ(import_code("w = torch.ones([3, 4])\nreturn torch.embedding(w, x)")->inputs()[0]->type.dtype, DType::i64);
   ImportOptions options;
   options.shapes["x"] = {2, -1};
-  const auto hinted = import_bytes(Archive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), options);
+  const auto hinted = import_bytes(ScriptArchive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), options);
   EXPECT_EQ((*hinted->inputs()[0]->type.dims)[0].size, 2);
   ImportOptions in_order;
   in_order.shapes_in_order = {{-1, 3}};
-  const auto placed = import_bytes(Archive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), in_order);
+  const auto placed = import_bytes(ScriptArchive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), in_order);
   EXPECT_EQ((*placed->inputs()[0]->type.dims)[1].size, 3);
 }
 
@@ -279,7 +280,7 @@ TEST(TorchscriptImporter, hostile_pickles_are_errors) {
 
 TEST(TorchscriptImporter, tensors_stay_in_their_storages) {
   const auto error = [](const std::string& attributes, const std::string& storage) {
-    Archive archive{code("w = self.w\nreturn torch.add(x, w)"), text("w") + attributes};
+    ScriptArchive archive{code("w = self.w\nreturn torch.add(x, w)"), text("w") + attributes};
     archive.more = {{"data/0", storage}};
     return error_of(archive.bytes());
   };
@@ -342,7 +343,7 @@ TEST(TorchscriptImporter, deep_programs_are_errors) {
   EXPECT_THAT(error_of_code("l = " + deep + "\nreturn x"), HasSubstr("deep"));
   // An attribute's value, or a default argument, that refers to itself.
   const auto error = [](const std::string& more, const std::string& body) {
-    return error_of(Archive{code(body, "x: Tensor", more), ""}.bytes());
+    return error_of(ScriptArchive{code(body, "x: Tensor", more), ""}.bytes());
   };
   EXPECT_THAT(error("  loop = (self).loop\n", "return torch.add(x, self.loop)"), HasSubstr("deep"));
   EXPECT_THAT(error("  def f(self: __torch__.M, y: int=(self).f()) -> int:\n    return y\n", "return torch.add(x, (self).f())"),
@@ -365,7 +366,9 @@ TEST(TorchscriptImporter, what_holds_the_same_many_times_is_an_error) {
                                "  b = (a, a, a, a, a, a, a, a, a, a, a, a, a)\n";
   EXPECT_NE(error_of_code(branches + "return x"), "");
   // A list of the file that holds itself.
-  const auto holding_itself = [](const std::string& body) { return error_of(Archive{code(body), text("l") + "]qph" + "pa"}.bytes()); };
+  const auto holding_itself = [](const std::string& body) {
+    return error_of(ScriptArchive{code(body), text("l") + "]qph" + "pa"}.bytes());
+  };
   EXPECT_THAT(holding_itself("return torch.add(x, int(torch.eq(self.l, self.l)))"), HasSubstr("deep"));
   EXPECT_THAT(holding_itself("return self.l"), HasSubstr("deep"));
   EXPECT_THAT(holding_itself("return self.l[0]"), HasSubstr("themselves"));
@@ -410,7 +413,7 @@ TEST(TorchscriptImporter, errors_name_the_place) {
 }
 
 TEST(TorchscriptImporter, is_recognized_by_its_beginning) {
-  const std::string bytes = Archive{code("return torch.neg(x)"), ""}.bytes();
+  const std::string bytes = ScriptArchive{code("return torch.neg(x)"), ""}.bytes();
   const Format* format = recognize_format(std::as_bytes(std::span(bytes.data(), bytes.size())));
   ASSERT_TRUE(format);
   EXPECT_EQ(format->name, "torchscript");
@@ -452,7 +455,7 @@ TEST(TorchscriptInflate, unpacks_blocks_of_every_kind) {
 // Damaged files give an error or a graph, and nothing else.
 
 std::vector<std::string> models() {
-  std::vector<std::string> all = {Archive{code("return torch.add(x, 1)"), text("training") + "\x89"}.bytes()};
+  std::vector<std::string> all = {ScriptArchive{code("return torch.add(x, 1)"), text("training") + "\x89"}.bytes()};
   const auto add = [&](const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     if (file) all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
@@ -480,18 +483,19 @@ TEST(TorchscriptRobust, changed_bytes) {
 
 TEST(TorchscriptRobust, changed_programs_and_pickles_in_whole_archives) {
   std::mt19937 random(12);
-  const Archive archive{code("a = [1, 2, 3]\ny = torch.view(x, [torch.size(x, 0), -1])\nif bool(torch.gt(torch.sum(y), 0)):\n  z = "
-                             "torch.add(y, a[1])\nelse:\n  z = torch.neg(y)\n"
-                             "out = annotate(List[Tensor], [])\nfor i in range(torch.size(x, 0)):\n  _0 = torch.append(out, torch.mul(z, "
-                             "i))\nreturn torch.cat(out, 0)"),
-                        text("w") + tensor("0", 4, {2, 2}, {2, 1})};
+  const ScriptArchive archive{
+      code("a = [1, 2, 3]\ny = torch.view(x, [torch.size(x, 0), -1])\nif bool(torch.gt(torch.sum(y), 0)):\n  z = "
+           "torch.add(y, a[1])\nelse:\n  z = torch.neg(y)\n"
+           "out = annotate(List[Tensor], [])\nfor i in range(torch.size(x, 0)):\n  _0 = torch.append(out, torch.mul(z, "
+           "i))\nreturn torch.cat(out, 0)"),
+      text("w") + tensor("0", 4, {2, 2}, {2, 1})};
   EXPECT_NO_THROW(import_bytes([&] {
-    Archive whole = archive;
+    ScriptArchive whole = archive;
     whole.more = {{"data/0", floats({1, 2, 3, 4})}};
     return whole.bytes();
   }()));
   for (int i = 0; i < 3000; ++i) {
-    Archive damaged = archive;
+    ScriptArchive damaged = archive;
     damaged.more = {{"data/0", floats({1, 2, 3, 4})}};
     std::string& part = i % 2 ? damaged.code : damaged.attributes;
     for (uint32_t k = 0; k < 1 + random() % 3; ++k) {
@@ -508,4 +512,4 @@ TEST(TorchscriptRobust, changed_programs_and_pickles_in_whole_archives) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::torchscript

@@ -404,6 +404,8 @@ MINNOW_FLOW(
       sum += twice;
     } UNROLL for (int k = 3; k > 0; --k) sum -= k;
     return sum + t[a & 1][a & 3];)
+#undef MINNOW_FLOW
+#undef UNROLL
 
 TEST_P(Arithmetic, control_flow_is_that_of_c) {
   std::vector<int32_t> a, b, expected;
