@@ -21,8 +21,8 @@ set(MINNOW_GRAPH_HEADERS ${MINNOW_STANDARD_HEADERS} <graph/expr.h> <graph/graph.
                          <ops/operator.h>)
 
 # With MINNOW_UNITY, eight files of a target are compiled as one: the templates of its headers are instantiated once for them, which takes
-# most of the time. What files keep to themselves in anonymous namespaces then needs names that their neighbours do not have. Files with
-# options of their own, such as kernels, are compiled alone; so are all files of preset clang, which shows that each includes what it uses.
+# most of the time. Names in anonymous namespaces then differ from those of the files nearby. Files with options of their own, such as
+# kernels, are compiled alone; so are all files of preset clang, which shows that each includes what it uses.
 function(minnow_unity target)
   if(MINNOW_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
