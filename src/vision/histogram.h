@@ -5,7 +5,7 @@
 
 namespace minnow::vision {
 
-/// How often each value occurs among the elements of a picture of u8.
-std::array<int64_t, 256> histogram_of_bytes(const ImageView& image);
+/// How often each value occurs in a channel of a picture of u8, where the mask, if there is one, is not 0.
+std::array<int64_t, 256> histogram_of_bytes(const ImageView& image, int64_t channel = 0, const ImageView& mask = {});
 
 }  // namespace minnow::vision

@@ -73,7 +73,7 @@ Weight weight_as(float weight) {
 template <class Weight, class Index>
 void add_steps(Across<Weight, Index>& table, int64_t channels, int64_t lanes) {
   const int64_t elements = static_cast<int64_t>(table.first.size()) * channels, last_neighbour = (table.count - 1) * channels;
-  // Of two short vectors, a step would make few elements.
+  // A step would make few elements of two short vectors.
   if (lanes == 0 || table.count * channels > (lanes > 8 ? 2 * lanes : lanes)) return;
   const size_t count = static_cast<size_t>(table.count), width = static_cast<size_t>(lanes);
   for (int64_t at = 0; at < elements;) {

@@ -8,25 +8,33 @@
 
 namespace minnow::vision {
 
-std::array<int64_t, 256> histogram_of_bytes(const ImageView& image) {
+std::array<int64_t, 256> histogram_of_bytes(const ImageView& image, int64_t channel, const ImageView& mask) {
   std::array<int64_t, 256> counts{};
   std::mutex mutex;
-  const int64_t n = image.width() * image.channels();
+  const int64_t n = image.width(), step = image.channels();
   for_strips(image.height(), n, std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(n, 1)), [&](int64_t first, int64_t last) {
     // Four counts of each value: equal neighbours do not wait for each other.
     std::vector<uint32_t> parts(4 * 256);
     uint32_t *const one = parts.data(), *const two = one + 256, *const three = one + 512, *const four = one + 768;
     for (int64_t y = first; y < last; ++y) {
-      const uint8_t* const row = image.row<uint8_t>(y);
+      const uint8_t* row = image.row<uint8_t>(y) + channel;
       int64_t x = 0;
-      for (; x + 8 <= n; x += 8) {
-        uint64_t eight;
-        std::memcpy(&eight, row + x, 8);
-        const uint32_t low = static_cast<uint32_t>(eight), high = static_cast<uint32_t>(eight >> 32);
-        ++one[low & 255], ++two[low >> 8 & 255], ++three[low >> 16 & 255], ++four[low >> 24];
-        ++one[high & 255], ++two[high >> 8 & 255], ++three[high >> 16 & 255], ++four[high >> 24];
+      if (mask) {
+        const uint8_t* const chosen = mask.row<uint8_t>(y);
+        for (; x + 2 <= n; x += 2, row += 2 * step) one[row[0]] += chosen[x] != 0, two[row[step]] += chosen[x + 1] != 0;
+        if (x < n) one[row[0]] += chosen[x] != 0;
+        continue;
       }
-      for (; x < n; ++x) ++one[row[x]];
+      if (step == 1)
+        for (; x + 8 <= n; x += 8, row += 8) {
+          uint64_t eight;
+          std::memcpy(&eight, row, 8);
+          const uint32_t low = static_cast<uint32_t>(eight), high = static_cast<uint32_t>(eight >> 32);
+          ++one[low & 255], ++two[low >> 8 & 255], ++three[low >> 16 & 255], ++four[low >> 24];
+          ++one[high & 255], ++two[high >> 8 & 255], ++three[high >> 16 & 255], ++four[high >> 24];
+        }
+      for (; x + 4 <= n; x += 4, row += 4 * step) ++one[row[0]], ++two[row[step]], ++three[row[2 * step]], ++four[row[3 * step]];
+      for (; x < n; ++x, row += step) ++one[row[0]];
     }
     const std::lock_guard lock(mutex);
     for (size_t i = 0; i < 256; ++i) counts[i] += int64_t{parts[i]} + parts[256 + i] + parts[512 + i] + parts[768 + i];

@@ -530,34 +530,7 @@ Tensor histogram(const std::vector<ImageView>& images, const std::vector<int>& c
   const size_t width = static_cast<size_t>(image.width());
   std::vector<int64_t> found(total);
   if (dimensions.size() == 1 && image.dtype() == DType::u8) {
-    std::mutex lock;
-    std::array<int64_t, 256> of_values{};
-    const size_t step = static_cast<size_t>(dimensions[0].image->channels());
-    if (step == 1 && !mask)
-      of_values = histogram_of_bytes(*dimensions[0].image);
-    else
-      for_rows(image.height(), image.width() * 2, [&](int64_t first, int64_t last) {
-        // Four tables, so that equal neighbours do not wait for each other.
-        std::array<std::array<uint32_t, 256>, 4> tables{};
-        std::array<int64_t, 256> here{};
-        for (int64_t y = first; y < last; ++y) {
-          const uint8_t* from = dimensions[0].image->row<uint8_t>(y) + dimensions[0].channel;
-          if (mask) {
-            const uint8_t* chosen = mask.row<uint8_t>(y);
-            for (size_t x = 0; x < width; ++x) tables[x & 3][from[x * step]] += chosen[x] != 0;
-          } else {
-            size_t x = 0;
-            for (; x + 4 <= width; x += 4)
-              for (size_t k = 0; k < 4; ++k) ++tables[k][from[(x + k) * step]];
-            for (; x < width; ++x) ++tables[0][from[x * step]];
-          }
-          if ((y - first) % 64 == 63 || y + 1 == last)
-            for (size_t k = 0; k < 4; ++k)
-              for (size_t v = 0; v < 256; ++v) here[v] += std::exchange(tables[k][v], 0);
-        }
-        const std::lock_guard guard(lock);
-        for (size_t v = 0; v < 256; ++v) of_values[v] += here[v];
-      });
+    const std::array<int64_t, 256> of_values = histogram_of_bytes(*dimensions[0].image, dimensions[0].channel, mask);
     for (size_t v = 0; v < 256; ++v)
       if (const int bin = dimensions[0].table[v]; bin >= 0) found[static_cast<size_t>(bin)] += of_values[v];
   } else {
