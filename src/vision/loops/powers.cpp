@@ -64,13 +64,13 @@ HWY_NOINLINE V any_exponential(V x) {
   // Beyond these bounds the results are infinite or 0.
   const V high = number(88.72284), low = number(-87.0);
   const V bounded = exponential_of(hn::Max(hn::Min(x, high), low));
-  const V made = hn::IfThenElse(hn::Gt(x, high), number(std::numeric_limits<double>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), bounded));
+  const V made =
+      hn::IfThenElse(hn::Gt(x, high), number(std::numeric_limits<double>::infinity()), hn::IfThenZeroElse(hn::Lt(x, low), bounded));
   return hn::IfThenElse(hn::IsNaN(x), x, made);
 }
 void exponential_f32(const float* in, float* out, size_t n) {
-  vectors(in, out, n, [](V x) HWY_ATTR {
-    return hn::AllTrue(D(), hn::Le(hn::Abs(x), number(87))) ? exponential_of(x) : any_exponential(x);
-  });
+  vectors(in, out, n,
+          [](V x) HWY_ATTR { return hn::AllTrue(D(), hn::Le(hn::Abs(x), number(87))) ? exponential_of(x) : any_exponential(x); });
 }
 
 void exponential_f64(const double* in, double* out, size_t n) {
