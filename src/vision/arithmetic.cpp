@@ -272,7 +272,9 @@ class Comparer {
         raw_a_(a, a.image.dtype(), tile),
         raw_b_(b, a.image.dtype(), tile),
         a_(a, tile),
-        b_(b, tile) {
+        b_(b, tile),
+        floats_a_(a, tile),
+        floats_b_(b, tile) {
     if (!b.is_numbers()) kind_ = a.index;
   }
   void operator()(Comparison op, int64_t y, size_t x, size_t count, uint8_t* out) {
@@ -281,6 +283,8 @@ class Comparer {
       loops.compare_u8(op, static_cast<const uint8_t*>(raw_a_.at(y, x)), static_cast<const uint8_t*>(raw_b_.at(y, x)), out, count);
     else if (kind_ == kF32)
       loops.compare_f32(op, static_cast<const float*>(raw_a_.at(y, x)), static_cast<const float*>(raw_b_.at(y, x)), out, count);
+    else if (kind_ < kI32)  // integers of 16 bits are exact in f32
+      loops.compare_f32(op, floats_a_.at(y, x, count), floats_b_.at(y, x, count), out, count);
     else
       loops.compare_f64(op, a_.at(y, x, count), b_.at(y, x, count), out, count);
   }
@@ -289,6 +293,7 @@ class Comparer {
   int kind_;
   RawRows raw_a_, raw_b_;
   Rows<double> a_, b_;
+  Rows<float> floats_a_, floats_b_;
 };
 
 }  // namespace

@@ -434,24 +434,47 @@ void masked_triples(const T* in, const uint8_t* mask, T* out, size_t pixels, boo
     for (size_t k = 3 * i; k < 3 * i + 3; ++k) out[k] = mask[i] ? in[k] : clear ? T(0) : out[k];
 }
 
+/// Pixels of one element each.
 template <class Word>
-void masked_words(const void* from, const uint8_t* HWY_RESTRICT mask, void* to, size_t pixels, size_t words, bool clear) {
-  const Word* HWY_RESTRICT in = static_cast<const Word*>(from);
-  Word* HWY_RESTRICT out = static_cast<Word*>(to);
-  if (words == 3) return masked_triples(in, mask, out, pixels, clear);
-  if (clear) std::memset(out, 0, pixels * words * sizeof(Word));
-  if (words == 1) {
-    for (size_t i = 0; i < pixels; ++i) out[i] = mask[i] ? in[i] : out[i];
-  } else {
-    for (size_t i = 0; i < pixels; ++i)
-      if (mask[i]) std::memcpy(out + words * i, in + words * i, words * sizeof(Word));
+void masked_words(const void* from, const uint8_t* mask, void* to, size_t pixels, bool clear) {
+  const Word* in = static_cast<const Word*>(from);
+  Word* out = static_cast<Word*>(to);
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<uint8_t, decltype(d)> marks;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= pixels; i += lanes) {
+    hn::Vec<decltype(d)> chosen;
+    if constexpr (sizeof(Word) == 1)
+      chosen = hn::LoadU(marks, mask + i);
+    else if constexpr (sizeof(Word) == 8)
+      chosen = hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<uint32_t, decltype(d)>(), hn::LoadU(marks, mask + i)));
+    else
+      chosen = hn::PromoteTo(d, hn::LoadU(marks, mask + i));
+    const auto none = hn::Eq(chosen, hn::Zero(d));
+    const auto x = hn::LoadU(d, in + i);
+    hn::StoreU(clear ? hn::IfThenZeroElse(none, x) : hn::IfThenElse(none, hn::LoadU(d, out + i), x), d, out + i);
   }
+  for (; i < pixels; ++i) out[i] = mask[i] ? in[i] : clear ? Word(0) : out[i];
 }
 void masked(const void* in, const uint8_t* mask, void* out, size_t pixels, size_t pixel_bytes, bool clear) {
-  if (pixel_bytes % 4 == 0 && reinterpret_cast<uintptr_t>(in) % 4 == 0 && reinterpret_cast<uintptr_t>(out) % 4 == 0)
-    masked_words<uint32_t>(in, mask, out, pixels, pixel_bytes / 4, clear);
-  else
-    masked_words<uint8_t>(in, mask, out, pixels, pixel_bytes, clear);
+  const auto aligned = [&](uintptr_t bytes) { return (reinterpret_cast<uintptr_t>(in) | reinterpret_cast<uintptr_t>(out)) % bytes == 0; };
+  if (pixel_bytes == 1) return masked_words<uint8_t>(in, mask, out, pixels, clear);
+  if (pixel_bytes == 2 && aligned(2)) return masked_words<uint16_t>(in, mask, out, pixels, clear);
+  if (pixel_bytes == 4 && aligned(4)) return masked_words<uint32_t>(in, mask, out, pixels, clear);
+  if (pixel_bytes == 8 && aligned(8)) return masked_words<uint64_t>(in, mask, out, pixels, clear);
+  const auto triples = [&](auto word) HWY_ATTR {
+    using Word = decltype(word);
+    masked_triples(static_cast<const Word*>(in), mask, static_cast<Word*>(out), pixels, clear);
+  };
+  if (pixel_bytes == 3) return triples(uint8_t());
+  if (pixel_bytes == 6 && aligned(2)) return triples(uint16_t());
+  if (pixel_bytes == 12 && aligned(4)) return triples(uint32_t());
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* to = static_cast<std::byte*>(out);
+  if (clear) std::memset(to, 0, pixels * pixel_bytes);
+  for (size_t i = 0; i < pixels; ++i)
+    if (mask[i]) std::memcpy(to + pixel_bytes * i, from + pixel_bytes * i, pixel_bytes);
 }
 
 void row_moments_u8(const uint8_t* HWY_RESTRICT row, size_t n, int32_t sums[4]) {
@@ -476,23 +499,21 @@ void row_moments_u8(const uint8_t* HWY_RESTRICT row, size_t n, int32_t sums[4]) 
   }
 }
 
-template <class T>
-using SumOf =
-    std::conditional_t<std::is_floating_point_v<T> || sizeof(T) == 4, double, std::conditional_t<sizeof(T) == 1, uint32_t, int64_t>>;
-
 template <class T, bool absolute, bool squared>
 void sum_up(const T* HWY_RESTRICT in, size_t n, double* sums, double* squares) {
-  // Bytes: 2^16 of them, squared, are within 32 bits.
-  using Sum =
-      std::conditional_t<std::is_floating_point_v<T> || sizeof(T) == 4, double, std::conditional_t<sizeof(T) == 1, int32_t, int64_t>>;
+  // A sum has 2^14 elements: those of 16 bits, and squares of bytes, are within 32 bits.
+  using Sum = std::conditional_t<std::is_floating_point_v<T> || sizeof(T) >= 4, double, int32_t>;
+  using Square = std::conditional_t<sizeof(T) == 2, int64_t, Sum>;
+  using Product = std::conditional_t<std::is_same_v<T, uint16_t>, uint32_t, Sum>;
   constexpr size_t kBefore = size_t{kSums} << 14;
   while (n > 0) {
     const size_t count = std::min(n, kBefore);
-    Sum sum[kSums] = {}, square[kSums] = {};
+    Sum sum[kSums] = {};
+    Square square[kSums] = {};
     const auto add = [&](size_t k, T element) HWY_ATTR {
       const Sum value = absolute ? std::abs(static_cast<Sum>(element)) : static_cast<Sum>(element);
       sum[k] += value;
-      if constexpr (squared) square[k] += value * value;
+      if constexpr (squared) square[k] += static_cast<Square>(static_cast<Product>(value) * static_cast<Product>(value));
     };
     size_t i = 0;
     for (; i + kSums <= count; i += kSums)

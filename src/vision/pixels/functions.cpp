@@ -61,10 +61,8 @@ Tensor lookup(const ImageView& image, const ImageView& table, Output output) try
         using Word = decltype(word);
         const Word* from = reinterpret_cast<const Word*>(entries.data());
         Word* out = static_cast<Word*>(to);
-        if (channels == 1)
-          for (size_t i = 0; i < count; ++i) out[i] = from[in[i]];
-        else
-          for (size_t i = 0; i < count; ++i) out[i] = from[in[i] * channels + i % channels];
+        for (size_t c = 0; c < channels; ++c)
+          for (size_t i = c; i < count; i += channels) out[i] = from[in[i] * channels + c];
       };
       size == 1 ? look(uint8_t()) : size == 2 ? look(uint16_t()) : size == 4 ? look(uint32_t()) : look(uint64_t());
     };

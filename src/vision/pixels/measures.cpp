@@ -11,35 +11,44 @@
 namespace minnow::vision {
 namespace {
 
-/// Elements under a mask, side by side: for functions that read a row's elements one after another.
+/// Rows of a picture in which pixels that are not chosen do not count.
 class Chosen {
  public:
-  /// The pixels of row y where the mask is not 0; all without a mask.
-  std::span<const std::byte> row(const ImageView& image, const ImageView& mask, int64_t y) {
-    const auto* from = image.row<std::byte>(y);
-    if (!mask) return {from, static_cast<size_t>(image.row_bytes())};
-    const size_t pixel = static_cast<size_t>(image.channels()) * size_of(image.dtype());
-    buffer_.resize((static_cast<size_t>(image.row_bytes()) + pixel + 7) / 8);  // a pixel that is not chosen may stand behind
-    auto* to = reinterpret_cast<std::byte*>(buffer_.data());
-    const uint8_t* chosen = mask.row<uint8_t>(y);
-    size_t bytes = 0;
-    const auto choose = [&](auto size) {
-      for (size_t x = 0; x < static_cast<size_t>(image.width()); ++x) {
-        std::memcpy(to + bytes, from + x * size, size);
-        bytes += chosen[x] ? size : 0;
-      }
-    };
-    if (pixel == 1)
-      choose(std::integral_constant<size_t, 1>());
-    else if (pixel == 3)
-      choose(std::integral_constant<size_t, 3>());
-    else
-      choose(pixel);
-    return {to, bytes};
+  Chosen(const ImageView& image, const ImageView& mask)
+      : image_(image),
+        mask_(mask),
+        width_(static_cast<size_t>(image.width())),
+        pixel_(static_cast<size_t>(image.channels()) * size_of(image.dtype())),
+        buffer_(mask ? (static_cast<size_t>(image.row_bytes()) + 7) / 8 : 0) {}
+  /// How many pixels of row y are chosen.
+  size_t count(int64_t y) const { return mask_ ? arithmetic_loops().nonzero[0](mask_.row<void>(y), width_) : width_; }
+  /// Row y with zeros where the mask is 0.
+  const void* with_zeros(int64_t y) {
+    if (!mask_) return image_.row<void>(y);
+    arithmetic_loops().masked(image_.row<void>(y), mask_.row<uint8_t>(y), buffer_.data(), width_, pixel_, true);
+    return buffer_.data();
+  }
+  /// Row y with pixels that were chosen in it or before where the mask is 0; null if there are none yet.
+  const void* with_others(int64_t y) {
+    if (!mask_) return image_.row<void>(y);
+    const uint8_t* const chosen = mask_.row<uint8_t>(y);
+    if (!any_) {
+      size_t x = 0;
+      while (x < width_ && !chosen[x]) ++x;
+      if (x == width_) return nullptr;
+      any_ = true;
+      auto* const to = reinterpret_cast<std::byte*>(buffer_.data());
+      for (size_t i = 0; i < width_; ++i) std::memcpy(to + i * pixel_, image_.row<std::byte>(y) + x * pixel_, pixel_);
+    }
+    arithmetic_loops().masked(image_.row<void>(y), chosen, buffer_.data(), width_, pixel_, false);
+    return buffer_.data();
   }
 
  private:
+  const ImageView &image_, &mask_;
+  const size_t width_, pixel_;
   std::vector<double> buffer_;
+  bool any_ = false;
 };
 
 struct Sums {
@@ -53,25 +62,26 @@ Sums sums_of(std::string_view function, const ImageView& given, const ImageView&
   const int64_t at_once = rows_at_once({&given, &given_mask});
   const ImageView image = with_rows_joined(given, at_once), mask = given_mask ? with_rows_joined(given_mask, at_once) : ImageView();
   const int index = element_index(function, image.dtype());
-  const size_t channels = static_cast<size_t>(image.channels()), size = size_of(image.dtype());
+  const size_t channels = static_cast<size_t>(image.channels());
   Sums result{std::vector<double>(channels), std::vector<double>(channels)};
   std::mutex lock;
   for_rows(image.height(), image.width() * image.channels(), [&](int64_t first, int64_t last) {
     std::vector<double> sum(std::max<size_t>(kSums, channels)), square(sum.size());
-    Chosen chosen;
+    Chosen chosen(image, mask);
     int64_t pixels = 0;
+    const size_t elements = static_cast<size_t>(image.width()) * channels;
     for (int64_t y = first; y < last; ++y) {
-      const auto row = chosen.row(image, mask, y);
-      const size_t elements = row.size() / size;
-      pixels += static_cast<int64_t>(elements / channels);
-      if (index == 0 && !squares && (channels == 1 || channels == 3 || channels == 4)) {
-        arithmetic_loops().channel_sums_u8(reinterpret_cast<const uint8_t*>(row.data()), elements / channels, static_cast<int>(channels),
-                                           sum.data());
+      const void* const row = chosen.with_zeros(y);
+      pixels += static_cast<int64_t>(chosen.count(y));
+      if (index == 0 && (!squares || channels == 1) && (channels == 1 || channels == 3 || channels == 4)) {
+        const auto* bytes = static_cast<const uint8_t*>(row);
+        arithmetic_loops().channel_sums_u8(bytes, elements / channels, static_cast<int>(channels), sum.data());
+        if (squares) square[0] += arithmetic_loops().squared_distance_u8(bytes, nullptr, elements);
       } else if (kSums % channels == 0) {
-        arithmetic_loops().sums[index](row.data(), elements, absolute, sum.data(), squares ? square.data() : nullptr);
+        arithmetic_loops().sums[index](row, elements, absolute, sum.data(), squares ? square.data() : nullptr);
       } else {
         std::vector<double> values(elements);
-        arithmetic_loops().to_f64[index](row.data(), values.data(), elements);
+        arithmetic_loops().to_f64[index](row, values.data(), elements);
         for (size_t i = 0; i < elements; ++i) {
           sum[i % channels] += absolute ? std::abs(values[i]) : values[i];
           square[i % channels] += values[i] * values[i];
@@ -99,8 +109,9 @@ void check_four(std::string_view function, const ImageView& image) {
 /// All elements as one channel; the mask then has an element for each of them.
 Tensor difference_of(std::string_view function, const ImageView& a, const ImageView& b) {
   check_same(function, a, b);
-  const bool small = a.dtype() == DType::u8;
-  return small ? absdiff(a, b) : subtract(a, b, {}, a.dtype() == DType::f32 ? DType::f32 : DType::f64);
+  if (a.dtype() == DType::u8) return absdiff(a, b);
+  // Differences of 16-bit integers are exact in f32.
+  return subtract(a, b, {}, a.dtype() == DType::i32 || a.dtype() == DType::f64 ? DType::f64 : DType::f32);
 }
 
 /// The sum of differences of bytes, or of their squares; b == nullptr: of a.
@@ -127,12 +138,12 @@ double norm_of(std::string_view function, const ImageView& image, Norm kind, con
     case Norm::inf: {
       double most = 0;
       const int index = element_index(function, image.dtype());
-      Chosen chosen;
+      Chosen chosen(image, mask);
       for (int64_t y = 0; y < image.height(); ++y) {
-        const auto row = chosen.row(image, mask, y);
-        if (row.empty()) continue;
+        const void* const row = chosen.with_others(y);
+        if (!row) continue;
         double low, high;
-        arithmetic_loops().least_and_most[index](row.data(), row.size() / size_of(image.dtype()), &low, &high);
+        arithmetic_loops().least_and_most[index](row, static_cast<size_t>(image.width() * image.channels()), &low, &high);
         most = std::max({most, std::abs(low), std::abs(high)});
       }
       return most;
@@ -153,11 +164,11 @@ double norm_of(std::string_view function, const ImageView& image, Norm kind, con
     case Norm::hamming2: {
       check_dtype(function, image, {DType::u8});
       check_channels(function, image, {1});
-      Chosen chosen;
+      Chosen chosen(image, mask);
       int64_t bits = 0;
       for (int64_t y = 0; y < image.height(); ++y)
-        for (const std::byte byte : chosen.row(image, mask, y)) {
-          const unsigned value = static_cast<unsigned>(byte);
+        for (const uint8_t byte : std::span(static_cast<const uint8_t*>(chosen.with_zeros(y)), static_cast<size_t>(image.width()))) {
+          const unsigned value = byte;
           bits += std::popcount(kind == Norm::hamming ? value : (value | value >> 1) & 0x55u);
         }
       return static_cast<double>(bits);
@@ -217,13 +228,12 @@ Extremes extremes(std::string_view kName, const ImageView& image, const ImageVie
   std::mutex lock;
   for_light_rows(image.height(), image.row_bytes(), [&](int64_t first, int64_t last) {
     Found here{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), -1, -1};
-    Chosen chosen;
+    Chosen chosen(image, mask);
     for (int64_t y = first; y < last; y += together) {
-      const auto row = chosen.row(image, mask, y);
-      if (row.empty()) continue;
+      const void* const row = chosen.with_others(y);
+      if (!row) continue;
       double low, high;
-      arithmetic_loops().least_and_most[index](
-          row.data(), row.size() / size_of(image.dtype()) * static_cast<size_t>(std::min(together, last - y)), &low, &high);
+      arithmetic_loops().least_and_most[index](row, static_cast<size_t>(image.width() * std::min(together, last - y)), &low, &high);
       if (low < here.least || here.least_row < 0) here.least = low, here.least_row = y;
       if (high > here.most || here.most_row < 0) here.most = high, here.most_row = y;
     }

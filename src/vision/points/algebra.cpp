@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/no_memory.h"
+#include "vision/loops/arithmetic.h"
 #include "vision/matrix.h"
 #include "vision/points/points.h"
 
@@ -222,18 +223,23 @@ Tensor gemm(const ImageView& a, const ImageView& b, double alpha, const ImageVie
           static_cast<size_t>(turn_c ? c.height() : c.width()) != n)
         throw InvalidArgument("{}: {} cannot be added to a product {}[{}, {}]", name, to_string(c), a.dtype(), m, n);
     }
-    const std::vector<double> x = numbers_of(a), y = numbers_of(b), z = add ? numbers_of(c) : std::vector<double>();
+    const std::vector<double> x = numbers_of(a), z = add ? numbers_of(c) : std::vector<double>();
+    std::vector<double> y = numbers_of(b);
+    if (turn_b) {
+      std::vector<double> turned(y.size());
+      for (size_t k = 0; k < inner; ++k)
+        for (size_t j = 0; j < n; ++j) turned[k * n + j] = y[j * inner + k];
+      y.swap(turned);
+    }
     check_size(name, static_cast<int64_t>(n), static_cast<int64_t>(m));
     std::vector<double> product(m * n);
+    const ArithmeticLoops& loops = arithmetic_loops();
     for_rows(static_cast<int64_t>(m), static_cast<int64_t>(inner * n), [&](int64_t first, int64_t last) {
       for (size_t i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
         double* const row = product.data() + i * n;
         for (size_t k = 0; k < inner; ++k) {
-          const double left = alpha * (turn_a ? x[k * m + i] : x[i * inner + k]);
-          if (turn_b)
-            for (size_t j = 0; j < n; ++j) row[j] += left * y[j * inner + k];
-          else
-            for (size_t j = 0; j < n; ++j) row[j] += left * y[k * n + j];
+          const double left[3] = {alpha * (turn_a ? x[k * m + i] : x[i * inner + k]), 1, 0};
+          loops.binary_f64(ElementOp::weighted, y.data() + k * n, row, row, n, left);
         }
         if (add)
           for (size_t j = 0; j < n; ++j) row[j] += beta * (turn_c ? z[j * m + i] : z[i * n + j]);
