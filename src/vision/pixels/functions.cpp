@@ -189,7 +189,10 @@ Tensor power(const ImageView& image, double exponent, Output output) try {
                          [&](const float* in, float* out, size_t n) { power_loops().pow_f32(in, out, n, static_cast<float>(exponent)); });
   if (!whole)
     return mapped<double>(kName, image, image.dtype(), {}, output, [&](const double* in, double* out, size_t n) {
-      for (size_t i = 0; i < n; ++i) out[i] = std::pow(std::abs(in[i]), exponent);
+      if (exponent == 0.5)
+        for (size_t i = 0; i < n; ++i) out[i] = std::sqrt(std::abs(in[i]));
+      else
+        for (size_t i = 0; i < n; ++i) out[i] = std::pow(std::abs(in[i]), exponent);
     });
   if (!floats && exponent < 0)  // 1 and its inverse stay, 0 becomes the greatest element, others 0
     return mapped<double>(kName, image, image.dtype(), {}, output, [&](const double* in, double* out, size_t n) {

@@ -164,20 +164,19 @@ int64_t border_position(int64_t i, int64_t size, Border border) {
   switch (border) {
     case Border::replicate:
       return i < 0 ? 0 : size - 1;
+    // Divisions are for positions far beyond the picture alone.
     case Border::wrap:
-      i %= size;
-      return i < 0 ? i + size : i;
-    case Border::reflect: {
-      i %= 2 * size;
-      if (i < 0) i += 2 * size;
+      if (i < 0) i = i >= -size ? i + size : size - 1 - (-1 - i) % size;
+      return i < size ? i : i % size;
+    case Border::reflect:
+      if (i < 0) i = -1 - i;
+      if (i >= 2 * size) i %= 2 * size;
       return i < size ? i : 2 * size - 1 - i;
-    }
-    case Border::reflect101: {
+    case Border::reflect101:
       if (size == 1) return 0;
-      i %= 2 * size - 2;
-      if (i < 0) i += 2 * size - 2;
+      if (i < 0) i = -i;
+      if (i >= 2 * size - 2) i %= 2 * size - 2;
       return i < size ? i : 2 * size - 2 - i;
-    }
     default:
       return -1;
   }
