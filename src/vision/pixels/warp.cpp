@@ -2,9 +2,12 @@
 // warpAffine, warpPerspective and remap with OpenCV's arithmetic: places in 1/32 of a pixel.
 #include "vision/loops/warp.h"
 
+#include <minnow/vision/arithmetic.h>
+
 #include <functional>
 #include <memory>
 
+#include "vision/loops/arithmetic.h"
 #include "vision/resize_parts.h"
 
 namespace minnow::vision {
@@ -210,6 +213,20 @@ void warp_row(const Warp& warp, WarpRun run, const Places& places, int64_t n, T*
 /// Tiles of rows and columns, whose sources lie near each other. `columns`: of a tile.
 void warp_tiles(const Warp& warp, int64_t columns, PlaceRow place) {
   const int64_t height = warp.to.height(), width = warp.to.width();
+  const DType dtype = warp.from.dtype();
+  if ((dtype == DType::u16 || dtype == DType::i16) && warp.kind != Kind::nearest && warp.from.channels() <= 4) {
+    // These integers are exact in f32, for which there are loops.
+    const int64_t channels = warp.from.channels();
+    const Tensor from = convert_scale(warp.from, DType::f32);
+    Tensor to = warp.border == Border::transparent ? convert_scale(warp.to, DType::f32) : Tensor(DType::f32, {height, width, channels});
+    std::vector<std::byte> color(static_cast<size_t>(channels) * sizeof(float));
+    arithmetic_loops().to_f32[element_index(warp.name, dtype)](warp.color.data(), reinterpret_cast<float*>(color.data()),
+                                                               static_cast<size_t>(channels));
+    const Warp floats{warp.name, from, to.writable(), warp.kind, warp.border, std::move(color), warp.relative};
+    warp_tiles(floats, columns, place);
+    convert_scale(floats.to, dtype, 1, 0, warp.to);
+    return;
+  }
   const WarpRun run = fast_run(warp);
   const int64_t cost = warp.kind == Kind::lanczos ? 64 : warp.kind == Kind::cubic ? 16 : 4;
   with_element(warp.name, warp.from.dtype(), [&](auto element) {
