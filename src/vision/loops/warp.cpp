@@ -146,10 +146,16 @@ void pick(const WarpSource& source, const Places& places, int64_t n, size_t byte
   switch (bytes) {
     case 1:
       return pick_of<1>(source, places, n, bytes, out);
+    case 2:
+      return pick_of<2>(source, places, n, bytes, out);
     case 3:
       return pick_of<3>(source, places, n, bytes, out);
     case 4:
       return pick_of<4>(source, places, n, bytes, out);
+    case 6:
+      return pick_of<6>(source, places, n, bytes, out);
+    case 8:
+      return pick_of<8>(source, places, n, bytes, out);
     case 12:
       return pick_of<12>(source, places, n, bytes, out);
     default:
