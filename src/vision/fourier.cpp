@@ -49,23 +49,45 @@ void packed(size_t height, size_t width, bool rows_only, F&& visit) {
     line(height, [&](size_t j, size_t y, size_t imaginary, bool both) { visit(y, at, imaginary, at, both, j, k); });
   };
   column(0, 0);
-  for (size_t k = 1; 2 * k < width; ++k)
-    for (size_t y = 0; y < height; ++y) visit(y, 2 * k - 1, y, 2 * k, true, y, k);
+  for (size_t y = 0; y < height; ++y)
+    for (size_t k = 1; 2 * k < width; ++k) visit(y, 2 * k - 1, y, 2 * k, true, y, k);
   if (width > 1 && width % 2 == 0) column(width - 1, width / 2);
+}
+
+/// The first width / 2 + 1 columns of the spectrum of real numbers, of which the others are mirrored conjugates. Two rows go through a
+/// transform as the parts of a complex one. `given`: rows that are not zero.
+template <class T>
+Spectrum<T> spectrum_of_reals(const ImageView& image, size_t given) {
+  const size_t height = static_cast<size_t>(image.height()), width = static_cast<size_t>(image.width()), half = width / 2 + 1;
+  Spectrum<T> pairs((height + 1) / 2, width), s(height, half);
+  for (size_t y = 0; y < given; ++y)
+    std::copy_n(image.row<T>(static_cast<int64_t>(y)), width, (y % 2 ? pairs.im : pairs.re).data() + y / 2 * width);
+  fft_rows(Fft<T>(width), pairs.re.data(), pairs.im.data(), pairs.height, width, false);
+  for (size_t y = 0; y < height; y += 2) {
+    const T *const re = pairs.re.data() + y / 2 * width, *const im = pairs.im.data() + y / 2 * width;
+    for (size_t k = 0; k < half; ++k) {
+      const size_t at = y * half + k, mirrored = k ? width - k : 0;
+      s.re[at] = (re[k] + re[mirrored]) / 2, s.im[at] = (im[k] - im[mirrored]) / 2;
+      if (y + 1 < height) s.re[at + half] = (im[k] + im[mirrored]) / 2, s.im[at + half] = (re[mirrored] - re[k]) / 2;
+    }
+  }
+  fft_columns(Fft<T>(height), s.re.data(), s.im.data(), half, half, false);
+  return s;
 }
 
 template <class T>
 Tensor dft_of(const ImageView& image, int flags, int rows, const Output& output) {
   const size_t height = static_cast<size_t>(image.height()), width = static_cast<size_t>(image.width());
   const bool inverse = flags & kInverse, rows_only = flags & kRows, complex = image.channels() == 2;
-  Spectrum<T> s(height, width);
   const size_t given = rows > 0 && !inverse ? std::min(static_cast<size_t>(rows), height) : height;
+  const bool halved = !complex && !inverse && !rows_only && height > 1 && width > 1;
+  Spectrum<T> s = halved ? spectrum_of_reals<T>(image, given) : Spectrum<T>(height, width);
   if (complex) {
     for (size_t y = 0; y < given; ++y) {
       const T* const row = image.row<T>(static_cast<int64_t>(y));
       for (size_t x = 0; x < width; ++x) s.re[y * width + x] = row[2 * x], s.im[y * width + x] = row[2 * x + 1];
     }
-  } else if (!inverse) {
+  } else if (!inverse && !halved) {
     for (size_t y = 0; y < given; ++y) std::copy_n(image.row<T>(static_cast<int64_t>(y)), width, s.re.data() + y * width);
   }
   const bool real_result = inverse && (!complex || (flags & kRealOutput));
@@ -87,7 +109,7 @@ Tensor dft_of(const ImageView& image, int flags, int rows, const Output& output)
       if (both) s.im[other_row * width + other_column] = -im;
     });
   }
-  transform(s, inverse, rows_only);
+  if (!halved) transform(s, inverse, rows_only);
   if (flags & kScale) {
     const bool line = rows_only || (height == 1 || width == 1);
     const T scale = T(1) / static_cast<T>(rows_only ? width : line ? std::max(height, width) : height * width);
@@ -100,14 +122,18 @@ Tensor dft_of(const ImageView& image, int flags, int rows, const Output& output)
   if (complex_result) {
     for (size_t y = 0; y < height; ++y) {
       T* const row = to.row<T>(static_cast<int64_t>(y));
-      for (size_t x = 0; x < width; ++x) row[2 * x] = s.re[y * width + x], row[2 * x + 1] = s.im[y * width + x];
+      for (size_t x = 0; x < s.width; ++x) row[2 * x] = s.re[y * s.width + x], row[2 * x + 1] = s.im[y * s.width + x];
+      for (size_t x = s.width; x < width; ++x) {
+        const size_t mirrored = (y ? height - y : 0) * s.width + width - x;
+        row[2 * x] = s.re[mirrored], row[2 * x + 1] = -s.im[mirrored];
+      }
     }
   } else if (real_result) {
     for (size_t y = 0; y < height; ++y) std::copy_n(s.re.data() + y * width, width, to.row<T>(static_cast<int64_t>(y)));
   } else {
     packed(height, width, rows_only, [&](size_t y, size_t x, size_t iy, size_t ix, bool both, size_t row, size_t column) {
-      to.row<T>(static_cast<int64_t>(y))[x] = s.re[row * width + column];
-      if (both) to.row<T>(static_cast<int64_t>(iy))[ix] = s.im[row * width + column];
+      to.row<T>(static_cast<int64_t>(y))[x] = s.re[row * s.width + column];
+      if (both) to.row<T>(static_cast<int64_t>(iy))[ix] = s.im[row * s.width + column];
     });
   }
   return result.finish();
