@@ -138,12 +138,14 @@ double norm_of(std::string_view function, const ImageView& image, Norm kind, con
     case Norm::inf: {
       double most = 0;
       const int index = element_index(function, image.dtype());
-      Chosen chosen(image, mask);
-      for (int64_t y = 0; y < image.height(); ++y) {
+      const int64_t at_once = rows_at_once({&image, &mask});
+      const ImageView rows = with_rows_joined(image, at_once), marks = mask ? with_rows_joined(mask, at_once) : ImageView();
+      Chosen chosen(rows, marks);
+      for (int64_t y = 0; y < rows.height(); ++y) {
         const void* const row = chosen.with_others(y);
         if (!row) continue;
         double low, high;
-        arithmetic_loops().least_and_most[index](row, static_cast<size_t>(image.width() * image.channels()), &low, &high);
+        arithmetic_loops().least_and_most[index](row, static_cast<size_t>(rows.width() * rows.channels()), &low, &high);
         most = std::max({most, std::abs(low), std::abs(high)});
       }
       return most;
