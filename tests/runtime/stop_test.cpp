@@ -12,6 +12,7 @@
 #include "graph/expr.h"
 #include "support/one_node.h"
 #include "support/operators.h"
+#include "support/series.h"
 
 namespace minnow::test {
 namespace {
@@ -186,8 +187,9 @@ std::vector<std::function<Case()>> long_cases() {
 }
 
 TEST(Stop, within_a_node) {
-  for (const auto& make : long_cases()) {
-    const Case test = make();
+  const auto cases = long_cases();
+  for (size_t i = 0; i < cases.size(); i += one_in()) {
+    const Case test = cases[i]();
     for (const std::string& backend : test.backends) {
       SCOPED_TRACE(test.op + " on " + backend);
       const Model model = test.model();
