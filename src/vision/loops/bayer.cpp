@@ -102,16 +102,16 @@ void bayer(const BayerRow& row, BayerStep step, size_t n) {
     const unsigned odd = row.green_first ? 1 : 0;  // pixels of this parity have the row's own colour; start is even
     if (step == BayerStep::gray) {
       Made<T> out = static_cast<T*>(row.out) + start;
-      size_t i = 0;
-      if constexpr (sizeof(T) == 1) i = gray_bytes(up, here, down, odd, own_weight, other_weight, count, out);
-      for (; i < count; ++i) {
-        const int center = here[i], beside = here[i - 1] + here[i + 1], above = up[i] + down[i];
-        const int corners = up[i - 1] + up[i + 1] + down[i - 1] + down[i + 1];
-        const unsigned colored =
-            (unsigned(corners * other_weight) + unsigned((beside + above) * 9617) + unsigned(center * 4 * own_weight) + (1u << 15)) >> 16;
-        const unsigned plain =
-            (unsigned(above * other_weight) + unsigned(beside * own_weight) + unsigned(center * 2 * 9617) + (1u << 14)) >> 15;
-        out[i] = static_cast<T>((i & 1) == odd ? colored : plain);
+      ptrdiff_t i = 0;
+      if constexpr (sizeof(T) == 1) i = static_cast<ptrdiff_t>(gray_bytes(up, here, down, odd, own_weight, other_weight, count, out));
+      for (; i < static_cast<ptrdiff_t>(count); ++i) {
+        // Within 32 bits, the highest of which is no sign.
+        const unsigned center = here[i], beside = unsigned(here[i - 1]) + here[i + 1], above = unsigned(up[i]) + down[i];
+        const unsigned corners = unsigned(up[i - 1]) + up[i + 1] + down[i - 1] + down[i + 1];
+        const unsigned of_own = unsigned(own_weight), of_other = unsigned(other_weight);
+        const unsigned colored = (corners * of_other + (beside + above) * 9617 + center * 4 * of_own + (1u << 15)) >> 16;
+        const unsigned plain = (above * of_other + beside * of_own + center * 2 * 9617 + (1u << 14)) >> 15;
+        out[i] = static_cast<T>(static_cast<size_t>(i & 1) == odd ? colored : plain);
       }
       continue;
     }
@@ -120,21 +120,21 @@ void bayer(const BayerRow& row, BayerStep step, size_t n) {
       const auto made = [](T* to) { return reinterpret_cast<uint8_t*>(to); };
       bayer_bytes(bytes(up), bytes(here), bytes(down), odd, step == BayerStep::edges, count, made(own), made(green), made(other));
     } else if (step == BayerStep::edges) {
-      for (size_t i = 0; i < count; ++i) {
+      for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(count); ++i) {
         const int center = here[i], left = here[i - 1], right = here[i + 1], above = up[i], below = down[i];
         const int corners = up[i - 1] + up[i + 1] + down[i - 1] + down[i + 1];
         const int across = std::abs(left - right), along = std::abs(above - below);
         const int horizontal = (left + right) >> 1, vertical = (above + below) >> 1;
-        const bool colored = (i & 1) == odd;
+        const bool colored = static_cast<size_t>(i & 1) == odd;
         own[i] = static_cast<T>(colored ? center : horizontal);
         green[i] = static_cast<T>(!colored ? center : across > along ? vertical : horizontal);
         other[i] = static_cast<T>(colored ? corners >> 2 : vertical);
       }
     } else {
-      for (size_t i = 0; i < count; ++i) {
+      for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(count); ++i) {
         const int center = here[i], beside = here[i - 1] + here[i + 1], above = up[i] + down[i];
         const int corners = up[i - 1] + up[i + 1] + down[i - 1] + down[i + 1];
-        const bool colored = (i & 1) == odd;
+        const bool colored = static_cast<size_t>(i & 1) == odd;
         own[i] = static_cast<T>(colored ? center : (beside + 1) >> 1);
         green[i] = static_cast<T>(colored ? (beside + above + 2) >> 2 : center);
         other[i] = static_cast<T>(colored ? (corners + 2) >> 2 : (above + 1) >> 1);
@@ -247,7 +247,7 @@ void gradients(const GradientRow& row, size_t n) {
         } else {
           mine = either(twice, far);
           a = either(hn::Add(from(i, 2 * down, right), from(i, 0, right)),
-                     hn::LoadU(d, rows[static_cast<size_t>(1 + down)].greens + i + 1 + static_cast<size_t>(right)));
+                     hn::LoadU(d, rows[static_cast<size_t>(1 + down)].greens + i + 1 + right));
           b = either(hn::Add(from(i, down, 0), from(i, down, 2 * right)), twice);
         }
         const V chosen = hn::VecFromMask(d, hn::Lt(hn::LoadU(d, gradient + k * kLanes), limit));
