@@ -131,7 +131,7 @@ void copy_axis(const ForeignArray& array, size_t axis, const char* from, char*& 
   for (int64_t i = 0; i < count; ++i) {
     const char* at = from + i * stride;
     if (through >= 0) {
-      std::memcpy(&at, at, sizeof(at));
+      std::memcpy(&at, at, sizeof(void*));
       at += through;
     }
     copy_axis(array, axis + 1, at, to);
