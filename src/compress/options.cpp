@@ -2,7 +2,6 @@
 #include "compress/options.h"
 
 #include <charconv>
-#include <cmath>
 #include <functional>
 
 #include "base/error.h"

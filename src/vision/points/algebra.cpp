@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/no_memory.h"
+#include "vision/fft.h"
 #include "vision/loops/arithmetic.h"
 #include "vision/matrix.h"
 #include "vision/points/points.h"
@@ -227,8 +228,7 @@ Tensor gemm(const ImageView& a, const ImageView& b, double alpha, const ImageVie
     std::vector<double> y = numbers_of(b);
     if (turn_b) {
       std::vector<double> turned(y.size());
-      for (size_t k = 0; k < inner; ++k)
-        for (size_t j = 0; j < n; ++j) turned[k * n + j] = y[j * inner + k];
+      turn(y.data(), inner, n, inner, turned.data(), n);
       y.swap(turned);
     }
     check_size(name, static_cast<int64_t>(n), static_cast<int64_t>(m));
