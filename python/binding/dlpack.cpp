@@ -4,6 +4,8 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <array>
+
 namespace minnow::python {
 namespace dlpack {
 
@@ -48,17 +50,43 @@ std::pair<long, long> two_integers(nb::handle given, const char* name) {
 
 using namespace dlpack;
 
+namespace {
+
+/// Exports a tensor's memory for writing.
+struct Memory {
+  Tensor tensor;
+};
+int export_memory(PyObject* self, Py_buffer* view, int flags) noexcept {
+  const Tensor& tensor = nb::inst_ptr<Memory>(self)->tensor;
+  return PyBuffer_FillInfo(view, self, const_cast<void*>(tensor.data()), static_cast<Py_ssize_t>(tensor.bytes()), 0, flags);
+}
+PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(export_memory)}, {0, nullptr}};
+
+PyObject* numpy_ndarray = nullptr;  // NumPy's class and dtypes, each as soon as an array needs it
+std::array<PyObject*, 64> numpy_dtypes{};
+
+}  // namespace
+
 nb::object to_writable_numpy(const Tensor& tensor) {
-  const nb::dlpack::dtype code = code_of(tensor.dtype());
-  if (code.bits == 0 || tensor.dtype() == DType::bf16)
+  const DType dtype = tensor.dtype();
+  if (code_of(dtype).bits == 0 || dtype == DType::bf16)
     return nb::module_::import_("minnow._arrays").attr("as_numpy")(Var(tensor)).attr("copy")();
-  auto* kept = new Tensor(tensor);
-  const nb::capsule owner(kept, [](void* held) noexcept { delete static_cast<Tensor*>(held); });
-  const std::vector<size_t> shape(kept->shape().begin(), kept->shape().end());
-  return nb::cast(nb::ndarray<nb::numpy>(const_cast<void*>(kept->data()), shape.size(), shape.data(), owner, nullptr, code));
+  PyObject*& type = numpy_dtypes[static_cast<size_t>(dtype)];
+  if (!type) {
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    if (!numpy_ndarray) numpy_ndarray = nb::object(numpy.attr("ndarray")).release().ptr();
+    type = nb::object(numpy.attr("dtype")(dtype_object(dtype).attr("name"))).release().ptr();
+  }
+  const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensor.shape().rank()))), memory = nb::cast(Memory{tensor});
+  for (size_t i = 0; i < tensor.shape().rank(); ++i)
+    PyTuple_SetItem(shape.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(tensor.shape()[i]));
+  nb::object array = nb::steal(PyObject_CallFunctionObjArgs(numpy_ndarray, shape.ptr(), type, memory.ptr(), nullptr));
+  if (!array.is_valid()) nb::raise_python_error();
+  return array;
 }
 
 void define_dlpack(nb::class_<Var>& var) {
+  nb::class_<Memory>(var, "_Memory", nb::type_slots(memory_slots), "Memory of arrays of NumPy, by the buffer protocol.");
   var.def(
       "__dlpack__",
       [](nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {

@@ -97,9 +97,29 @@ void swap_u8(const uint8_t* in, uint8_t* out, size_t n) {
   for (; i < bytes; ++i) out[i] = in[i % 3 == 0 ? i + 2 : i % 3 == 1 ? i : i - 2];
 }
 
+/// From or to four channels: 16 bytes are four pixels, or hold the 12 of four pixels.
 void reorder_u8(const void* from, void* to, size_t n, const ColorRow& row) {
-  if (row.from == 3 && row.to == 3 && row.blue == 2) return swap_u8(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to), n);
-  reorder<uint8_t>(from, to, n, row);
+  const auto* in = static_cast<const uint8_t*>(from);
+  auto* out = static_cast<uint8_t*>(to);
+  const size_t source = static_cast<size_t>(row.from), target = static_cast<size_t>(row.to);
+  const auto channel = [&](size_t c) { return row.blue == 2 && c < 3 ? 2 - c : c; };
+  if (source == 3 && target == 3 && row.blue == 2) return swap_u8(in, out, n);
+  const hn::FixedTag<uint8_t, 16> d;
+  alignas(16) uint8_t places[16], opaque[16] = {};
+  std::fill(places, places + 16, uint8_t{0x80});
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t c = 0; c < target; ++c)
+      if (c < source)
+        places[target * i + c] = static_cast<uint8_t>(source * i + channel(c));
+      else
+        opaque[target * i + c] = 255;
+  const auto moved = hn::Load(d, places), added = hn::Load(d, opaque);
+  const size_t least = std::min(source, target);
+  size_t i = 0;
+  for (; least * i + 16 <= least * n; i += 4)
+    hn::StoreU(hn::Or(hn::TableLookupBytesOr0(hn::LoadU(d, in + source * i), moved), added), d, out + target * i);
+  for (; i < n; ++i)
+    for (size_t c = 0; c < target; ++c) out[target * i + c] = c < source ? in[source * i + channel(c)] : uint8_t{255};
 }
 
 void from_gray_u8(const void* from, void* to, size_t n, const ColorRow& row) {

@@ -2,6 +2,7 @@
 #include "vision/loops/morphology.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -152,14 +153,39 @@ void adaptive(const uint8_t* HWY_RESTRICT in, const uint8_t* mean, int16_t limit
   for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int16_t>(in[i] - mean[i]) > limit ? over : under;
 }
 
-// Sums within blocks of eight by shifted additions. A block waits for the one before only with one addition.
+// Sums within blocks of eight pixels. A block waits for the one before only with one addition.
+#if HWY_TARGET == HWY_AVX2
+hn::VFromD<hn::FixedTag<int32_t, 8>> sums_of_8(const uint8_t* in) {
+  // A lane of 64 bits for each sum, which keeps the bytes that it adds.
+  const hn::FixedTag<uint64_t, 4> d;
+  const hn::Repartition<uint8_t, decltype(d)> bytes;
+  const hn::FixedTag<int32_t, 8> d32;
+  uint64_t pixels;
+  std::memcpy(&pixels, in, 8);
+  const auto sums = [&](const auto& kept) { return hn::BitCast(d32, hn::SumsOf8(hn::BitCast(bytes, hn::And(hn::Set(d, pixels), kept)))); };
+  alignas(32) static constexpr uint64_t kKept[8] = {0xff,         0xffff,         0xffffff,         0xffffffff,
+                                                    0xffffffffff, 0xffffffffffff, 0xffffffffffffff, ~uint64_t(0)};
+  return hn::ConcatEven(d32, sums(hn::Load(d, kKept + 4)), sums(hn::Load(d, kKept)));
+}
+#endif
+
 void integral_u8(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTRICT above, int32_t* HWY_RESTRICT sums, int64_t n) {
+  int64_t i = 0;
+#if HWY_TARGET == HWY_AVX2
+  const hn::FixedTag<int32_t, 8> d32;
+  const auto last = hn::IndicesFromVec(d32, hn::Set(d32, 7));
+  auto carried = hn::Zero(d32);
+  for (; i + 8 <= n; i += 8) {
+    const auto v = sums_of_8(in + i);
+    hn::StoreU(hn::Add(hn::Add(v, hn::LoadU(d32, above + i)), carried), d32, sums + i);
+    carried = hn::Add(carried, hn::TableLookupLanes(v, last));
+  }
+#else
   const hn::FixedTag<uint16_t, 8> d16;
   const hn::FixedTag<int32_t, 4> d32;
   const hn::FixedTag<uint8_t, 8> d8;
   const hn::FixedTag<uint16_t, 4> half;
   auto carried = hn::Zero(d32);
-  int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     auto v = hn::PromoteTo(d16, hn::LoadU(d8, in + i));
     v = hn::Add(v, hn::ShiftLeftLanes<1>(d16, v));
@@ -170,6 +196,7 @@ void integral_u8(const uint8_t* HWY_RESTRICT in, const int32_t* HWY_RESTRICT abo
     hn::StoreU(hn::Add(hn::Add(high, hn::LoadU(d32, above + i + 4)), carried), d32, sums + i + 4);
     carried = hn::Add(carried, hn::Broadcast<3>(high));
   }
+#endif
   int32_t sum = hn::GetLane(carried);
   for (; i < n; ++i) {
     sum += in[i];

@@ -135,31 +135,36 @@ bool within(const int32_t* HWY_RESTRICT xs, const int32_t* HWY_RESTRICT ys, int6
 }
 
 template <size_t kBytes>
-HWY_INLINE void pick_of(const WarpSource& source, const Places& places, int64_t n, size_t bytes, std::byte* HWY_RESTRICT out) {
-  const size_t size = kBytes ? kBytes : bytes;
+HWY_INLINE void pick_of(const WarpSource& source, const std::byte* color, const Places& places, int64_t n, size_t pixel,
+                        std::byte* HWY_RESTRICT out) {
+  const size_t bytes = kBytes ? kBytes : pixel;
   const std::byte* const data = source.data;
   const int64_t stride = source.stride;
-  for (int64_t i = 0; i < n; ++i)
-    std::memcpy(out + static_cast<size_t>(i) * size, data + places.y[i] * stride + places.x[i] * static_cast<int64_t>(size), size);
+  const uint32_t width = static_cast<uint32_t>(source.width), height = static_cast<uint32_t>(source.height);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t x = static_cast<uint32_t>(places.x[i]), y = static_cast<uint32_t>(places.y[i]);
+    const std::byte* const from = data + static_cast<int64_t>(y) * stride + static_cast<int64_t>(x * bytes);
+    std::memcpy(out + static_cast<size_t>(i) * bytes, x < width && y < height ? from : color, bytes);
+  }
 }
-void pick(const WarpSource& source, const Places& places, int64_t n, size_t bytes, std::byte* out) {
+void pick(const WarpSource& source, const std::byte* color, const Places& places, int64_t n, size_t bytes, std::byte* out) {
   switch (bytes) {
     case 1:
-      return pick_of<1>(source, places, n, bytes, out);
+      return pick_of<1>(source, color, places, n, bytes, out);
     case 2:
-      return pick_of<2>(source, places, n, bytes, out);
+      return pick_of<2>(source, color, places, n, bytes, out);
     case 3:
-      return pick_of<3>(source, places, n, bytes, out);
+      return pick_of<3>(source, color, places, n, bytes, out);
     case 4:
-      return pick_of<4>(source, places, n, bytes, out);
+      return pick_of<4>(source, color, places, n, bytes, out);
     case 6:
-      return pick_of<6>(source, places, n, bytes, out);
+      return pick_of<6>(source, color, places, n, bytes, out);
     case 8:
-      return pick_of<8>(source, places, n, bytes, out);
+      return pick_of<8>(source, color, places, n, bytes, out);
     case 12:
-      return pick_of<12>(source, places, n, bytes, out);
+      return pick_of<12>(source, color, places, n, bytes, out);
     default:
-      return pick_of<0>(source, places, n, bytes, out);
+      return pick_of<0>(source, color, places, n, bytes, out);
   }
 }
 

@@ -18,7 +18,7 @@ struct Places {
 
 struct WarpSource {
   const std::byte* data;
-  int64_t stride;
+  int64_t stride, width, height;
 };
 
 /// All neighbours of the places lie within the source, and one pixel more to the right of them.
@@ -34,8 +34,8 @@ struct WarpLoops {
   void (*join)(const int32_t* x, const int32_t* y, int64_t n, int16_t* out);
   /// Whether all places lie in [x, x + columns), [y, y + rows).
   bool (*within)(const int32_t* xs, const int32_t* ys, int64_t n, int32_t x, int32_t y, uint32_t columns, uint32_t rows);
-  /// The pixels at places, of `bytes` bytes.
-  void (*pick)(const WarpSource& source, const Places& places, int64_t n, size_t bytes, std::byte* out);
+  /// The pixels at places, of `bytes` bytes; beyond the source's size the colour.
+  void (*pick)(const WarpSource& source, const std::byte* color, const Places& places, int64_t n, size_t bytes, std::byte* out);
   /// Lengths and angles, in [0, 2 pi), of the vectors (i - center, y).
   void (*polar)(float center, float y, int64_t n, float* lengths, float* angles);
   /// x = x * factor + sum

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <cstring>
 #include <numeric>
 
 #include "base/no_memory.h"
@@ -12,24 +14,34 @@ struct Run {
   int32_t first, last;
 };
 
-/// Appends the runs of pixels that are not 0; words of 8 pixels at a time where they are all 0 or all are not.
-void runs_of(const uint8_t* row, int32_t width, std::vector<Run>& runs) {
-  int32_t x = 0;
-  const auto word_at = [&](int32_t i) {
+/// A bit for each of 64 pixels: whether it is not 0.
+uint64_t bits_of(const uint8_t* pixels) {
+  uint64_t bits = 0;
+  for (int i = 0; i < 64; i += 8) {
     uint64_t word;
-    std::memcpy(&word, row + i, 8);
-    return word;
-  };
-  for (;;) {
-    for (; x + 8 <= width && word_at(x) == 0;) x += 8;
-    while (x < width && row[x] == 0) ++x;
-    if (x >= width) return;
-    const int32_t first = x;
-    constexpr uint64_t kLow = 0x0101010101010101u, kHigh = 0x8080808080808080u;
-    // No byte of the word is 0.
-    for (uint64_t word; x + 8 <= width && (word = word_at(x), ((word - kLow) & ~word & kHigh) == 0);) x += 8;
-    while (x < width && row[x] != 0) ++x;
-    runs.push_back({first, x});
+    std::memcpy(&word, pixels + i, 8);
+    constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fu;
+    const uint64_t ones = ((((word & kLow) + kLow) | word) & ~kLow) >> 7;  // in each byte that is not 0
+    bits |= (ones * 0x0102040810204080u) >> 56 << i;
+  }
+  return bits;
+}
+
+/// Appends the runs of pixels that are not 0: they begin and end where a bit differs from the one before.
+void runs_of(const uint8_t* row, int32_t width, std::vector<Run>& runs) {
+  uint64_t before = 0;
+  for (int32_t x = 0; x < width; x += 64) {
+    uint8_t rest[64] = {};
+    if (width - x < 64) std::memcpy(rest, row + x, static_cast<size_t>(width - x));
+    const uint64_t bits = bits_of(width - x < 64 ? rest : row + x);
+    for (uint64_t changes = bits ^ (bits << 1 | before); changes != 0; changes &= changes - 1) {
+      const int32_t at = x + std::countr_zero(changes);
+      if (bits >> (at - x) & 1)
+        runs.push_back({at, width});
+      else
+        runs.back().last = at;
+    }
+    before = bits >> 63;
   }
 }
 

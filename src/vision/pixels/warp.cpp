@@ -181,14 +181,18 @@ void warp_row(const Warp& warp, WarpRun run, const Places& places, int64_t n, T*
     return places.x[i] + behind < 0 || places.y[i] + behind < 0 || places.x[i] - before >= warp.from.width() ||
            places.y[i] - before >= warp.from.height();
   };
+  const WarpSource source{warp.from.row<std::byte>(0), warp.from.stride(), warp.from.width(), warp.from.height()};
+  const auto pick = [&](const Places& part, int64_t pixels, T* to) {
+    warp_loops().pick(source, warp.color.data(), part, pixels, static_cast<size_t>(channels) * sizeof(T), reinterpret_cast<std::byte*>(to));
+  };
+  if (count == 1 && colored) return pick(places, n, out);
   const auto inner_run = [&](int64_t i, int64_t end) {
     const Places part{places.x + i, places.y + i, places.fraction ? places.fraction + i : nullptr};
-    const WarpSource source{warp.from.row<std::byte>(0), warp.from.stride()};
     T* const to = out + i * channels;
     if (run)
       run(source, part, end - i, weights, reinterpret_cast<std::byte*>(to));
     else if (count == 1 || kNearestAlone<T>)
-      warp_loops().pick(source, part, end - i, static_cast<size_t>(channels) * sizeof(T), reinterpret_cast<std::byte*>(to));
+      pick(part, end - i, to);
     else
       inner_pixels<T>(warp, part, end - i, to);
   };

@@ -288,6 +288,11 @@ Tensor fit_line(const TensorView& array, Distance distance, double parameter, do
     std::span<const float> points;
     if (array.dtype() == DType::f32) {
       points = {array.data<float>(), static_cast<size_t>(array.elements())};
+    } else if (array.dtype() == DType::i32) {
+      converted.resize(static_cast<size_t>(array.elements()));
+      std::transform(array.data<int32_t>(), array.data<int32_t>() + converted.size(), converted.begin(),
+                     [](int32_t x) { return static_cast<float>(x); });
+      points = converted;
     } else {
       const std::vector<double> numbers = coordinates_of("fitLine", "points", array, flat ? 2 : 3);
       converted.assign(numbers.begin(), numbers.end());
