@@ -28,10 +28,12 @@ class Inserter {
   void quantize(Value& value, const Quantizer& quantizer, Value& scale, Value& zero) {
     Node* before = value.producer() ? value.producer()->next() : graph_.first();
     const DType dtype = quantizer.grid.lowest < 0 ? DType::i8 : DType::u8;
-    Node& to = add("QuantizeLinear", {&value, &scale, &zero}, value.name() + "_quantized", before);
+    Attributes along;
+    if (!quantizer.scales.empty()) along.set("axis", int64_t{1});
+    Node& to = add("QuantizeLinear", {&value, &scale, &zero}, value.name() + "_quantized", before, along);
     to.output(0)->type = value.type;
     to.output(0)->type.dtype = dtype;
-    Node& from = add("DequantizeLinear", {to.output(0), &scale, &zero}, value.name() + "_dequantized", before);
+    Node& from = add("DequantizeLinear", {to.output(0), &scale, &zero}, value.name() + "_dequantized", before, std::move(along));
     from.output(0)->type = value.type;
     if (value.is_input())
       value.replace_all_uses_with(*from.output(0));
@@ -41,15 +43,17 @@ class Inserter {
   }
 
   Value& scale_of(const Quantizer& quantizer, const std::string& stem) {
-    return graph_.add_constant(Tensor::scalar_f32(quantizer.scale), stem + "_scale");
+    const Shape shape = shape_of(quantizer);
+    return graph_.add_constant(shape.rank() ? Tensor::of_f32(shape, quantizer.scales) : Tensor::scalar_f32(quantizer.scale),
+                               stem + "_scale");
   }
   Value& zero_of(const Quantizer& quantizer, const std::string& stem) {
-    const double zero = quantizer.zero;
-    return graph_.add_constant(integers_of(quantizer.grid.lowest < 0 ? DType::i8 : DType::u8, {}, std::span(&zero, 1)),
+    const std::vector<double> zeros(std::max<size_t>(1, quantizer.scales.size()), quantizer.zero);
+    return graph_.add_constant(integers_of(quantizer.grid.lowest < 0 ? DType::i8 : DType::u8, shape_of(quantizer), zeros),
                                stem + "_zero_point");
   }
 
-  void quantize_layer(const Layer& layer, const LayerNumbers& numbers, double x_scale) {
+  void quantize_layer(const Layer& layer, const LayerNumbers& numbers, const Quantizer& x) {
     const IntegerRows& w = numbers.weights;
     const std::string stem = layer.node->output(0)->name();
     const bool per_channel = w.scales.size() != 1;
@@ -65,22 +69,26 @@ class Inserter {
     if (numbers.bias.empty()) return;
     // As f32, like the scale that runs compute.
     std::vector<float> units;
-    for (const float each : w.scales) units.push_back(static_cast<float>(x_scale) * each);
+    for (size_t c = 0; c < std::max(w.scales.size(), x.scales.size()); ++c)
+      units.push_back(x.of_channel(c).scale * w.scales[per_channel ? c : 0]);
     std::vector<double> integers(numbers.bias.size());
     constexpr double kMost = 0x3fffffff;  // fuse_quantized takes biases below 2^30
     for (size_t c = 0; c < integers.size(); ++c)
       integers[c] = std::clamp(std::nearbyint(numbers.bias[c] / static_cast<double>(units[units.size() == 1 ? 0 : c])), -kMost, kMost);
     const Shape channels{static_cast<int64_t>(integers.size())};
     Value& bias = graph_.add_constant(integers_of(DType::i32, channels, integers), stem + "_bias_quantized");
-    Value& unit = graph_.add_constant(Tensor::of_f32(shape, units), stem + "_bias_scale");
+    Value& unit = graph_.add_constant(Tensor::of_f32(units.size() == 1 ? Shape{} : channels, units), stem + "_bias_scale");
     Attributes along;
-    if (per_channel) along.set("axis", int64_t{0});
+    if (units.size() != 1) along.set("axis", int64_t{0});
     Node& from = add("DequantizeLinear", {&bias, &unit}, stem + "_bias", layer.node, std::move(along));
     from.output(0)->type = ValueType::tensor(DType::f32, channels);
     layer.node->set_input(2, from.output(0));
   }
 
  private:
+  static Shape shape_of(const Quantizer& quantizer) {
+    return quantizer.scales.empty() ? Shape{} : Shape{static_cast<int64_t>(quantizer.scales.size())};
+  }
   Node& add(std::string_view op, std::initializer_list<Value*> inputs, const std::string& output, Node* before,
             Attributes attributes = {}) {
     const std::string names[] = {graph_.fresh_name(output)};
@@ -95,10 +103,10 @@ void insert_quantization(Graph& graph, const Selection& selection, std::span<con
                          std::span<const LayerNumbers> layers) {
   forget_storage_dtype(graph);
   Inserter inserter(graph);
-  std::unordered_map<const Value*, double> scales;
+  std::unordered_map<const Value*, const Quantizer*> of_values;
   for (size_t g = 0; g < selection.groups.size(); ++g)
-    for (const Value* value : selection.groups[g].values) scales[value] = static_cast<double>(quantizers[g].scale);
-  for (size_t i = 0; i < layers.size(); ++i) inserter.quantize_layer(selection.layers[i], layers[i], scales.at(selection.layers[i].x));
+    for (const Value* value : selection.groups[g].values) of_values[value] = &quantizers[g];
+  for (size_t i = 0; i < layers.size(); ++i) inserter.quantize_layer(selection.layers[i], layers[i], *of_values.at(selection.layers[i].x));
   for (size_t g = 0; g < selection.groups.size(); ++g) {
     const std::string stem = selection.groups[g].values[0]->name();
     Value &scale = inserter.scale_of(quantizers[g], stem), &zero = inserter.zero_of(quantizers[g], stem);

@@ -17,8 +17,9 @@ inline double operations_of(int64_t elements, int64_t depth) { return 2 * static
 
 class Quantization {
  public:
-  /// The arguments must outlive it. Throws as quantize() does.
-  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options);
+  /// The arguments must outlive it. `per_channel_values`: channels of activations have scales of their own where a depthwise convolution
+  /// reads them. Throws as quantize() does.
+  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool per_channel_values);
 
   /// Calibrates. `more_runs`: of the work behind it, for progress.
   void prepare(double more_runs);
@@ -56,6 +57,7 @@ class Quantization {
   std::unique_ptr<Graph> graph_;
   Selection selection_;
   std::vector<TensorStatistics> statistics_;               // of groups
+  std::vector<std::vector<TensorStatistics>> channels_;    // of each channel of a group whose channels have scales of their own; else empty
   std::unordered_map<std::string, Quantizer> quantizers_;  // of the values in groups
   std::vector<LayerNumbers> numbers_;                      // of layers
   double runs_ = 0, all_runs_ = 1;                         // for progress

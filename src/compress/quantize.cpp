@@ -28,9 +28,11 @@ size_t bytes_of_constants(const Graph& graph) {
   return bytes;
 }
 
-Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options)
+Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool per_channel_values)
     : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
   selection_ = select(*graph_, options.skip);
+  if (!per_channel_values || !options.per_channel)
+    for (Group& group : selection_.groups) group.channels = 0;
   if (!selection_.layers.empty()) return;
   std::string why;
   for (const Refusal& refusal : selection_.refusals)
@@ -117,11 +119,24 @@ void Quantization::smooth_channels() {
 
 void Quantization::find_ranges() {
   std::unordered_map<std::string, TensorStatistics> statistics;
+  std::unordered_map<std::string, std::vector<TensorStatistics>*> channels;
   std::vector<std::string> names;
   for (const Group& group : selection_.groups)
-    for (const Value* value : group.sources) names.push_back(value->name()), statistics[value->name()];
+    channels_.emplace_back(static_cast<size_t>(group.channels), TensorStatistics(TensorStatistics::kChannelBins));
+  for (size_t g = 0; g < selection_.groups.size(); ++g)
+    for (const Value* value : selection_.groups[g].sources) {
+      names.push_back(value->name()), statistics[value->name()];
+      if (!channels_[g].empty()) channels[value->name()] = &channels_[g];
+    }
   observe(names, [&](const std::string& name, const Tensor& tensor) {
-    if (tensor.dtype() == DType::f32) statistics.at(name).add(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
+    if (tensor.dtype() != DType::f32) return;
+    statistics.at(name).add(tensor.data<float>(), static_cast<size_t>(tensor.elements()));
+    const auto own = channels.find(name);
+    if (own == channels.end()) return;
+    const Shape& shape = tensor.shape();
+    const size_t plane = static_cast<size_t>(shape.product(2, shape.rank()));
+    for (size_t i = 0; i < static_cast<size_t>(shape[0] * shape[1]); ++i)
+      (*own->second)[i % own->second->size()].add(tensor.data<float>() + i * plane, plane);
   });
   for (const Group& group : selection_.groups) {
     TensorStatistics all;
@@ -135,8 +150,15 @@ void Quantization::find_ranges() {
 
 void Quantization::set_ranges(const RangeMethod& method) {
   for (size_t g = 0; g < statistics_.size(); ++g) {
-    const Range range = method.find(statistics_[g], settings_.ranges);
-    for (const Value* value : selection_.groups[g].values) quantizers_[value->name()] = Quantizer::of(range, settings_.ranges.grid);
+    Quantizer quantizer;
+    if (channels_[g].empty()) {
+      quantizer = Quantizer::of(method.find(statistics_[g], settings_.ranges), settings_.ranges.grid);
+    } else {
+      std::vector<Range> ranges;
+      for (const TensorStatistics& each : channels_[g]) ranges.push_back(each.count() ? method.find(each, settings_.ranges) : Range{});
+      quantizer = Quantizer::of_channels(ranges, settings_.ranges.grid);
+    }
+    for (const Value* value : selection_.groups[g].values) quantizers_[value->name()] = quantizer;
   }
 }
 
@@ -165,8 +187,9 @@ void Quantization::round_weights() {
     if (layer.bias) {
       numbers.bias = *reals_of(layer.bias);
       // Biases have to fit 30 bits, with room for their correction.
-      const double unit = static_cast<double>(quantizer_of(layer.x).scale) * (1 << 28);
-      for (const double b : numbers.bias) least.push_back(static_cast<float>(std::fabs(b) / unit));
+      const Quantizer& x = quantizer_of(layer.x);
+      for (size_t c = 0; c < numbers.bias.size(); ++c)
+        least.push_back(static_cast<float>(std::fabs(numbers.bias[c]) / (static_cast<double>(x.of_channel(c).scale) * (1 << 28))));
     }
     numbers.weights = round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, least),
                                        settings_.most_weight);
@@ -252,13 +275,17 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
         sums[name].add(f32.data<float>(), tensor.data<float>(), count);
         const auto q = quantizers.find(name);
         if (q == quantizers.end()) return;
-        // Half a step beyond the ends still rounds to them.
-        const double low = q->second->low() - 0.5 * static_cast<double>(q->second->scale);
-        const double high = q->second->high() + 0.5 * static_cast<double>(q->second->scale);
         auto& [outside, all] = clipped[name];
-        for (size_t k = 0; k < count; ++k) {
-          const double value = static_cast<double>(f32.data<float>()[k]);
-          outside += value < low || value > high;
+        const size_t channels = std::max<size_t>(1, q->second->scales.size());
+        const size_t plane = channels == 1 ? count : static_cast<size_t>(tensor.shape().product(2, tensor.shape().rank()));
+        for (size_t begin = 0; begin < count; begin += plane) {
+          const Quantizer own = q->second->of_channel(begin / plane % channels);
+          // Half a step beyond the ends still rounds to them.
+          const double low = own.low() - 0.5 * static_cast<double>(own.scale), high = own.high() + 0.5 * static_cast<double>(own.scale);
+          for (size_t k = begin; k < begin + plane; ++k) {
+            const double value = static_cast<double>(f32.data<float>()[k]);
+            outside += value < low || value > high;
+          }
         }
         all += static_cast<double>(count);
       });
@@ -303,7 +330,7 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
 Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options) try {
   if (!options.weights_only.empty()) return quantize_weights(model, samples, options);
   if (!options.bits_for.empty()) throw InvalidArgument("bits_for: goes with weights_only");
-  Quantization quantization(model, samples, options);
+  Quantization quantization(model, samples, options, true);
   quantization.prepare(quantization.runs_of_report());
   Quantized result = quantization.result({});
   if (options.progress) options.progress(1);

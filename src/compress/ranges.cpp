@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace minnow::compress {
 namespace {
@@ -40,6 +41,35 @@ Quantizer Quantizer::of(Range range, const Grid& grid) {
   }
   // Constant zero, or numbers so small that their scale is no normal number.
   if (!(q.scale >= 1e-30F)) q.scale = 1, q.zero = grid.symmetric ? 0 : grid.lowest;
+  return q;
+}
+
+Quantizer Quantizer::of_channels(std::span<const Range> ranges, const Grid& grid) {
+  // Channels that are always 0 follow the others.
+  std::vector<Range> wanted;
+  for (const Range& range : ranges) wanted.push_back({std::min(range.low, 0.0), std::max(range.high, 0.0)});
+  const auto scale_of = [&](const Range& range, int zero) {
+    double scale = 0;
+    if (range.low < 0) scale = zero > grid.lowest ? -range.low / (zero - grid.lowest) : std::numeric_limits<double>::infinity();
+    if (range.high > 0)
+      scale = std::max(scale, zero < grid.highest ? range.high / (grid.highest - zero) : std::numeric_limits<double>::infinity());
+    return scale;
+  };
+  Quantizer q;
+  q.grid = grid;
+  double least = std::numeric_limits<double>::infinity();
+  for (int zero = grid.symmetric ? 0 : grid.lowest; zero <= (grid.symmetric ? 0 : grid.highest); ++zero) {
+    double sum = 0;
+    for (const Range& range : wanted)
+      if (const double scale = scale_of(range, zero); scale >= 1e-30) sum += std::log(scale);
+    if (sum < least) least = sum, q.zero = zero;
+  }
+  float largest = 0;
+  for (const Range& range : wanted) largest = std::max(largest, static_cast<float>(scale_of(range, q.zero)));
+  if (!(largest >= 1e-30F)) return of({}, grid);
+  // Scales far below the others gain nothing, and their bias has to fit 30 bits.
+  for (const Range& range : wanted) q.scales.push_back(std::max(static_cast<float>(scale_of(range, q.zero)), largest * 1e-3F));
+  q.scale = largest;
   return q;
 }
 

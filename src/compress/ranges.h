@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "compress/statistics.h"
 
@@ -24,9 +25,14 @@ struct Quantizer {
   float scale = 1;
   int zero = 0;
   Grid grid;
+  std::vector<float> scales = {};  // of channels, which share the zero point; empty: all have `scale`, else that is the largest of them
 
   /// For a range, which is widened to hold 0 because padding and rectified numbers are exactly 0.
   static Quantizer of(Range range, const Grid& grid);
+  /// For a range of each channel. The zero point is the one with the least product of scales.
+  static Quantizer of_channels(std::span<const Range> ranges, const Grid& grid);
+  /// That of one channel.
+  Quantizer of_channel(size_t channel) const { return {scales.empty() ? scale : scales[channel], zero, grid}; }
   double low() const noexcept { return static_cast<double>(scale) * (grid.lowest - zero); }
   double high() const noexcept { return static_cast<double>(scale) * (grid.highest - zero); }
   /// Returns the number after quantization. Rounds halves to even, as QuantizeLinear does.

@@ -19,7 +19,7 @@ constexpr size_t kProbes = 4;  // samples that judge a single layer
 class Search {
  public:
   Search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options, const SearchOptions& aims)
-      : model_(model), evaluation_(evaluation), aims_(aims), quantization_(model, samples, options) {
+      : model_(model), evaluation_(evaluation), aims_(aims), quantization_(model, samples, options, true) {
     if (evaluation.count == 0) throw InvalidArgument("there are no evaluation samples");
     const double layers = static_cast<double>(this->layers().size()), probes = static_cast<double>(std::min(kProbes, evaluation.count));
     quantization_.prepare(layers * probes + 2 * (2 + 2 * std::log2(layers + 1)) * static_cast<double>(evaluation.count) +

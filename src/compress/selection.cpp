@@ -107,11 +107,10 @@ class Selector {
     return {};
   }
 
-  /// The value behind the Relu or Clip that fuse_quantized joins to a layer with this output.
+  /// The value behind the activation that fuse_quantized joins to a layer with this output.
   static Value* end_of(Value& output) {
     Node* user = sole_user(output);
-    const bool joins =
-        user && user->input(0) == &output && (user->op() == "Relu" || (user->op() == "Clip" && is_scalar(user->input(1), 0)));
+    const bool joins = user && user->input(0) == &output && activation_of(*user) && (user->op() != "Clip" || is_scalar(user->input(1), 0));
     return joins ? user->output(0) : &output;
   }
 
@@ -224,6 +223,24 @@ class Selector {
       const Node* maker = value->producer();
       if (!maker || !integer_.contains(maker) || roles_[maker] != Role::moves) group.sources.push_back(value);
     }
+    std::unordered_set<const Value*> results;
+    for (const Layer& layer : result_.layers) results.insert(layer.result);
+    for (Group& group : result_.groups)
+      if (group.values.size() == 1 && results.contains(group.values[0])) group.channels = depthwise_channels(*group.values[0]);
+  }
+
+  /// The channels of a value that depthwise convolutions alone read; 0 for others.
+  int64_t depthwise_channels(const Value& value) const {
+    if (value.is_graph_output() || value.uses().empty()) return 0;
+    int64_t channels = 0;
+    for (const Use& use : value.uses()) {
+      const auto role = roles_.find(use.node);
+      if (role == roles_.end() || role->second != Role::layer || use.node->op() != "Conv" || use.input != 0) return 0;
+      const Shape& w = use.node->input(1)->constant()->shape();
+      if (w[0] == 1 || w[1] != 1 || int_attribute(*use.node, "group", 1) != w[0]) return 0;
+      channels = w[0];
+    }
+    return channels;
   }
 
   Graph& graph_;

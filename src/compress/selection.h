@@ -14,11 +14,12 @@ struct Layer {
   Node* node = nullptr;
   Value *x = nullptr, *weights = nullptr, *bias = nullptr;  // bias may be null
   size_t axis = 0;                                          // of the weights' output channels
-  Value* result = nullptr;                                  // behind a Relu or Clip that joins the layer
+  Value* result = nullptr;                                  // behind an activation that joins the layer
 };
 /// Values that are quantized alike, because nodes between them only move numbers. Ranges come from the sources.
 struct Group {
   std::vector<Value*> values, sources;
+  int64_t channels = 0;  // of a layer's result that depthwise convolutions alone read: these may have scales of their own; else 0
 };
 struct Refusal {
   const Node* node;

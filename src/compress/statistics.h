@@ -8,10 +8,11 @@
 namespace minnow::compress {
 
 /// Extremes, and a histogram whose bins double in width as larger numbers arrive. Bin widths are powers of two, so that histograms can be
-/// joined without loss; at least 2048 bins cover the range from 0 to the largest magnitude.
+/// joined without loss; at least half of the bins cover the range from 0 to the largest magnitude.
 class TensorStatistics {
  public:
-  static constexpr size_t kBins = 4096;  // on each side of 0
+  static constexpr size_t kBins = 4096, kChannelBins = 256;  // on each side of 0: of a tensor, of one of its channels
+  explicit TensorStatistics(size_t bins = kBins) : most_bins_(bins) {}
 
   /// The elements of the tensor in one run. Numbers that are not finite are counted and left out.
   void add(const float* x, size_t count);
@@ -35,7 +36,8 @@ class TensorStatistics {
  private:
   void widen_to(double magnitude);
   void halve();
-  std::vector<uint64_t> counts_;  // bin i holds [(i - kBins) * width_, (i - kBins + 1) * width_)
+  size_t most_bins_;
+  std::vector<uint64_t> counts_;  // bin i holds [(i - most_bins_) * width_, (i - most_bins_ + 1) * width_)
   double width_ = 0, low_ = 0, high_ = 0, average_low_ = 0, average_high_ = 0;
   uint64_t count_ = 0, zeros_ = 0, not_finite_ = 0, runs_ = 0;
 };

@@ -51,8 +51,8 @@ std::string_view Activation::name() const noexcept {
 void Activation::write(Attributes& attributes) const {
   if (kind == Kind::none) return;
   attributes.set(kActivation.name, std::string(name()));
-  attributes.set(kActivationAlpha.name, alpha);
-  attributes.set(kActivationBeta.name, beta);
+  if (alpha != 0) attributes.set(kActivationAlpha.name, alpha);
+  if (beta != 0) attributes.set(kActivationBeta.name, beta);
 }
 
 Expr Activation::apply(const Expr& x) const {

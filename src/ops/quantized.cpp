@@ -68,8 +68,16 @@ void check_result(const NodeView& node) {
     node.fail("give y_scale and y_zero_point both, or neither for a result in f32");
   const Activation::Kind kind = Activation::of(node).kind;
   if (kind == Activation::Kind::none || kind == Activation::Kind::relu) return;
-  if (!has_real_result(node)) node.fail("the activation should be Relu or nothing");
-  if (kind != Activation::Kind::clip) node.fail("the activation should be Relu, Clip or nothing");
+  if (has_real_result(node) && kind != Activation::Kind::clip)
+    node.fail("the activation of a result in f32 should be Relu, Clip or nothing");
+}
+
+/// A byte of a sum, `multiplier` being input scale * weight scale. Relu and no activation leave one product and one rounding.
+int64_t byte_of(double sum, float multiplier, float y_scale, int64_t zero, DType dtype, const Activation& activation) {
+  const int64_t lowest = lowest_of(dtype), highest = highest_of(dtype);
+  if (activation.kind == Activation::Kind::none) return requantize(sum, multiplier / y_scale, zero, lowest, highest);
+  if (activation.kind == Activation::Kind::relu) return requantize(sum, multiplier / y_scale, zero, std::max(zero, lowest), highest);
+  return requantize(activation(double{static_cast<float>(sum) * multiplier}), 1 / y_scale, zero, lowest, highest);
 }
 
 /// An element of a result of real numbers: of a sum, `multiplier` being input scale * weight scale.
@@ -100,13 +108,21 @@ void conv_integer(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes quantized_conv_shape(const NodeView& node) {
-  check_one_element(node, {1, 2, kResultScale, kResultZero});
+  check_one_element(node, {2, kResultZero});
   check_result(node);
   const Sizes result = ConvGeometry::output_sizes(node);
-  for (size_t i : {4, 5})
+  // A channel of x has its own scale only where it alone makes a channel of the result.
+  if (!node.may_hold_one(1) && node.knows_shape(3) && (node.attribute(kGroup) != node.input_shape(3)[0] || node.input_shape(3)[1] != 1))
+    check_one_element(node, {1});
+  for (size_t i : {size_t{1}, size_t{4}, size_t{5}, kResultScale})
     if (const auto shape = node.known_sizes(i); !node.may_hold_one(i) && differ(*shape, Sizes{result[1]}))
       node.fail("input {} (\"{}\") should have shape [] or [{}], it has shape {}", i, node.input_name(i), result[1], *shape);
   return {result};
+}
+
+Shapes qlinear_conv_shape(const NodeView& node) {
+  check_one_element(node, {1, kResultScale});
+  return quantized_conv_shape(node);
 }
 
 void quantized_conv(const NodeView& node, KernelArgs& args) {
@@ -114,26 +130,28 @@ void quantized_conv(const NodeView& node, KernelArgs& args) {
   const int64_t positions = conv.window.output_positions();
   Numbers<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, positions);
   convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 3, 5, 0).data(), sums.data());
-  const Numbers<double> w_scale = args.reals(4);
-  const float x_scale = static_cast<float>(one_element(node, args, 1));
+  const auto scale_of = [](const Numbers<double>& scales, size_t channel) {
+    return static_cast<float>(scales[scales.size() == 1 ? 0 : channel]);
+  };
+  const Numbers<double> x_scale = args.reals(1), w_scale = args.reals(4);
   const auto for_each_sum = [&](auto f) {
     for (size_t image = 0, i = 0; i < sums.size(); ++image) {
       const size_t channel = image % static_cast<size_t>(conv.out_channels);
-      const float scale = x_scale * static_cast<float>(w_scale[w_scale.size() == 1 ? 0 : channel]);
-      for (const size_t end = i + static_cast<size_t>(positions); i < end; ++i) f(i, scale);
+      const float scale = scale_of(x_scale, channel) * scale_of(w_scale, channel);
+      for (const size_t end = i + static_cast<size_t>(positions); i < end; ++i) f(i, scale, channel);
     }
   };
   const Activation activation = Activation::of(node);
   if (has_real_result(node)) {
-    for_each_sum([&](size_t i, float scale) { sums[i] = scaled(sums[i], scale, activation); });
+    for_each_sum([&](size_t i, float scale, size_t) { sums[i] = scaled(sums[i], scale, activation); });
     return args.write(0, sums);
   }
-  const float y_scale = static_cast<float>(one_element(node, args, kResultScale));
+  const Numbers<double> y_scale = args.reals(kResultScale);
   const int64_t zero = static_cast<int64_t>(one_element(node, args, kResultZero));
   const DType dtype = args.output(0).dtype();
-  const int64_t lowest = activation.kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
   Numbers<int64_t> y(sums.size());
-  for_each_sum([&](size_t i, float scale) { y[i] = requantize(sums[i], scale / y_scale, zero, lowest, highest_of(dtype)); });
+  for_each_sum(
+      [&](size_t i, float scale, size_t channel) { y[i] = byte_of(sums[i], scale, scale_of(y_scale, channel), zero, dtype, activation); });
   args.write(0, y);
 }
 
@@ -206,20 +224,18 @@ void quantized_matmul(const NodeView& node, KernelArgs& args) {
     return args.write(0, sums);
   }
   const float y_scale = static_cast<float>(one_element(node, args, kResultScale));
-  for (float& each : multiplier) each /= y_scale;
-
   const DType dtype = args.output(0).dtype();
   const double zero_point = one_element(node, args, kResultZero);
   if (is_float(dtype)) {
+    for (float& each : multiplier) each /= y_scale;
     const double largest = largest_of(dtype);
     for (size_t i = 0; i < sums.size(); ++i)
       sums[i] = std::fmin(std::fmax(sums[i] * static_cast<double>(multiplier[i]) + zero_point, -largest), largest);
     return args.write(0, sums);
   }
   const int64_t zero = static_cast<int64_t>(zero_point);
-  const int64_t lowest = activation.kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
   Numbers<int64_t> y(sums.size());
-  for (size_t i = 0; i < sums.size(); ++i) y[i] = requantize(sums[i], multiplier[i], zero, lowest, highest_of(dtype));
+  for (size_t i = 0; i < sums.size(); ++i) y[i] = byte_of(sums[i], multiplier[i], y_scale, zero, dtype, activation);
   args.write(0, y);
 }
 
@@ -251,9 +267,11 @@ Expr bias_of(const NodeView& node, const Exprs& inputs) {
   if (inputs.size() <= 8 || !inputs[8]) return {};
   Expr scale;
   if (node.is_constant(1) && node.is_constant(4)) {
-    Tensor product = node.contents(4).elements() == 1 ? node.contents(4).reshaped(Shape{}).clone() : node.contents(4).clone();
-    for (float& each : std::span(product.writable().data<float>(), static_cast<size_t>(product.elements())))
-      each *= *node.contents(1).data<float>();
+    const Tensor &x = node.contents(1), &w = node.contents(4);
+    const int64_t count = std::max(x.elements(), w.elements());
+    Tensor product(DType::f32, count == 1 ? Shape{} : Shape{count});
+    for (int64_t i = 0; i < count; ++i)
+      product.writable().data<float>()[i] = w.data<float>()[w.elements() == 1 ? 0 : i] * x.data<float>()[x.elements() == 1 ? 0 : i];
     scale = inputs[4].builder().constant(product);
   } else {
     scale = op("Mul", {flat(node, inputs, 1), node.input_shape(4).elements() == 1 ? flat(node, inputs, 4) : inputs[4]});
@@ -266,17 +284,21 @@ Expr bias_of(const NodeView& node, const Exprs& inputs) {
 
 Expr quantized_again(const NodeView& node, const Exprs& inputs, const Expr& x) {
   const Expr y = Activation::of(node).apply(x);
-  return has_real_result(node) ? y : op("QuantizeLinear", {y, flat(node, inputs, kResultScale), flat(node, inputs, kResultZero)});
+  if (has_real_result(node)) return y;
+  const Shape& scales = node.input_shape(kResultScale);
+  if (scales.elements() == 1) return op("QuantizeLinear", {y, flat(node, inputs, kResultScale), flat(node, inputs, kResultZero)});
+  const Expr zeros = op("Expand", {inputs[kResultZero], y.builder().constant({scales[0]})});
+  return op("QuantizeLinear", {y, inputs[kResultScale], zeros}, {{"axis", int64_t{1}}});
 }
 
 Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   Attributes attributes = node.node().attributes;
   if (has_real_result(node)) {
-    const Expr x = dequantized(node, inputs, 0, 0), w = dequantized(node, inputs, 3, 0);
+    const Expr x = dequantized(node, inputs, 0, 1), w = dequantized(node, inputs, 3, 0);
     return {builder.op("minnow.FusedConv", {x, w, bias_of(node, inputs)}, std::move(attributes))};
   }
   for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
-  const Expr x = dequantized(node, inputs, 0, 0), w = dequantized(node, inputs, 3, 0);
+  const Expr x = dequantized(node, inputs, 0, 1), w = dequantized(node, inputs, 3, 0);
   return {quantized_again(node, inputs, builder.op("Conv", {x, w, bias_of(node, inputs)}, std::move(attributes)))};
 }
 
@@ -383,7 +405,7 @@ constexpr List<Operator> definitions() {
        .inputs = conv_inputs(),
        .outputs = {{"y", same_as("y_zero_point")}},
        .attributes = conv_attributes(),
-       .infer_shapes = quantized_conv_shape,
+       .infer_shapes = qlinear_conv_shape,
        .reference = quantized_conv,
        .decompose = decompose_conv,
        .operations = conv_operations,
@@ -416,7 +438,7 @@ constexpr List<Operator> definitions() {
        .decompose = decompose_sum,
        .elementwise = true},
       {.name = "minnow.QuantizedConv",
-       .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y; a bias of real "
+       .doc = MINNOW_DOC("QLinearConv with an activation before the result becomes bytes; a bias of real "
                          "numbers, in the same units, is added to the sum in single precision. Without y_scale and y_zero_point the "
                          "result is the sum times x_scale * w_scale in f32, with Relu, Clip or none."),
        .inputs = fused_conv_inputs,
@@ -429,9 +451,8 @@ constexpr List<Operator> definitions() {
        .batch = batch_apart,
        .wants_constants = true},
       {.name = "minnow.QuantizedMatMul",
-       .doc = MINNOW_DOC(
-           "QLinearMatMul with a bias [N] in units of a_scale * b_scale, of integers or real numbers, and an activation (Relu or "
-           "none). Without y_scale and y_zero_point the result is the sum times a_scale * b_scale in f32, with Relu, Clip or none."),
+       .doc = MINNOW_DOC("QLinearMatMul with a bias [N] in units of a_scale * b_scale, of integers or real numbers, and an activation. "
+                         "Without y_scale and y_zero_point the result is the sum times a_scale * b_scale in f32, with Relu, Clip or none."),
        .inputs = fused_matmul_inputs,
        .outputs = {{"y", same_as("y_zero_point", DType::f32)}},
        .attributes = {kActivation, kActivationAlpha, kActivationBeta},

@@ -25,8 +25,9 @@ struct Quantum {
   float scale = 1;
   bool operator==(const Quantum&) const = default;
 };
-std::optional<Quantum> quantum_of(DType dtype, const Tensor* scale, const Tensor* zero) {
-  if (!is_byte(dtype) || !scale || !*scale || scale->dtype() != DType::f32 || scale->elements() != 1) return {};
+/// `channels`: these may have scales of their own; the quantum has the first one.
+std::optional<Quantum> quantum_of(DType dtype, const Tensor* scale, const Tensor* zero, bool channels = false) {
+  if (!is_byte(dtype) || !scale || !*scale || scale->dtype() != DType::f32 || (!channels && scale->elements() != 1)) return {};
   Quantum result{{dtype, 0}, *scale->data<float>()};
   if (zero) {
     if (!*zero || zero->elements() != 1 || zero->dtype() != dtype) return {};
@@ -35,10 +36,10 @@ std::optional<Quantum> quantum_of(DType dtype, const Tensor* scale, const Tensor
   return std::isfinite(result.scale) && result.scale > 0 ? std::optional(result) : std::nullopt;
 }
 const Tensor* contents_of(const NodeView& node, size_t i) { return node.is_constant(i) ? &node.contents(i) : nullptr; }
-std::optional<Quantum> quantum_of(const NodeView& node, DType dtype, size_t scale, size_t zero) {
-  if (!node.has_input(zero)) return quantum_of(dtype, contents_of(node, scale), nullptr);
+std::optional<Quantum> quantum_of(const NodeView& node, DType dtype, size_t scale, size_t zero, bool channels = false) {
+  if (!node.has_input(zero)) return quantum_of(dtype, contents_of(node, scale), nullptr, channels);
   const Tensor* const zero_point = contents_of(node, zero);
-  return zero_point ? quantum_of(dtype, contents_of(node, scale), zero_point) : std::nullopt;
+  return zero_point ? quantum_of(dtype, contents_of(node, scale), zero_point, channels) : std::nullopt;
 }
 
 Expr rounded(GraphBuilder& builder, const Expr& x, const Quantum& y) {
@@ -62,20 +63,29 @@ Expr fused(GraphBuilder& builder, const Exprs& inputs, F body_of) {
 // Products of weights that are constant. Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias. Without
 // y_scale the result is f32 and stays as it is.
 
+/// Whether bytes are made behind an activation that products do not round together with.
+bool rounds_later(const NodeView& node, const Activation& activation) {
+  return !has_real_result(node) && activation.kind != Activation::Kind::none && activation.kind != Activation::Kind::relu;
+}
 size_t channel_axis(const NodeView& node) { return node.op() == "minnow.QuantizedMatMul" ? node.input_shape(3).rank() - 1 : 0; }
 /// The factors of sums, one for each output channel.
 Tensor multipliers(const NodeView& node) {
   const int64_t channels = node.input_shape(3)[channel_axis(node)];
   Tensor result(DType::f32, Shape{channels});
   const Tensor& w = node.contents(4);
-  const float x = *node.contents(1).data<float>(), y = has_real_result(node) ? 1 : *node.contents(kResultScale).data<float>();
-  for (int64_t i = 0; i < channels; ++i) result.writable().data<float>()[i] = x * w.data<float>()[w.elements() == 1 ? 0 : i] / y;
+  const bool real = has_real_result(node) || rounds_later(node, Activation::of(node));
+  const auto of_channel = [](const Tensor& scales, int64_t i) { return scales.data<float>()[scales.elements() == 1 ? 0 : i]; };
+  for (int64_t i = 0; i < channels; ++i)
+    result.writable().data<float>()[i] =
+        of_channel(node.contents(1), i) * of_channel(w, i) / (real ? 1 : of_channel(node.contents(kResultScale), i));
   return result;
 }
 
 std::optional<RealEnds> ends_of_product(const NodeView& node) {
   const bool real = has_real_result(node);
-  const auto x = quantum_of(node, node.input_dtype(0), 1, 2), y = real ? x : quantum_of(node, node.output(0).dtype, 6, 7);
+  const bool conv = node.op() == "minnow.QuantizedConv", later = rounds_later(node, Activation::of(node));
+  const auto x = quantum_of(node, node.input_dtype(0), 1, 2, conv);
+  const auto y = real ? x : quantum_of(node, node.output(0).dtype, 6, 7, conv && !later);
   if (!x || !y || !is_byte(node.input_dtype(3))) return {};
   for (size_t i = 3; i < node.input_count(); ++i)
     if (node.has_input(i) && !node.is_constant(i)) return {};
@@ -108,7 +118,9 @@ Tensor wide(const Tensor& numbers, int64_t channels) {
 // The sums of f32 are those of integers as long as these are below 2^24. A result in f32 has weights and a bias that are multiplied
 // beforehand.
 Expr product(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
-  const bool is_matmul = node.op() == "minnow.QuantizedMatMul", real = has_real_result(node);
+  const Activation activation = Activation::of(node);
+  const bool is_matmul = node.op() == "minnow.QuantizedMatMul", later = rounds_later(node, activation),
+             real = has_real_result(node) || later;
   Attributes attributes = node.node().attributes;
   const Tensor factors = multipliers(node);
   Tensor steps = factors;
@@ -116,8 +128,8 @@ Expr product(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   if (real) {
     zero = builder.constant(wide(node.contents(5), factors.elements()));
   } else {
-    const Bytes y = quantum_of(node, node.output(0).dtype, 6, 7)->bytes;
-    const float low = Activation::of(node).kind == Activation::Kind::relu ? std::max(y.low(), 0.0f) : y.low();
+    const Bytes y = quantum_of(node, node.output(0).dtype, 6, 7, true)->bytes;
+    const float low = activation.kind == Activation::Kind::relu ? std::max(y.low(), 0.0f) : y.low();
     Activation::named("Clip", low, y.high())->write(attributes);
     steps = Tensor(DType::f32, node.input_shape(5));
     std::fill_n(steps.writable().data<float>(), steps.elements(), 1.0f);
@@ -131,8 +143,14 @@ Expr product(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   if (bias && real) bias = bias * builder.constant(factors);
   const Expr image = is_matmul ? Expr() : image_of(node, builder, inputs[0]);
   if (image) attributes.set(kChannelsLast.name, int64_t{1});
-  return builder.op(is_matmul ? "minnow.FusedMatMul" : "minnow.FusedConv", {image ? image : inputs[0], w, bias, {}, scale},
-                    std::move(attributes));
+  if (later)
+    for (const std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
+  const Expr y = builder.op(is_matmul ? "minnow.FusedMatMul" : "minnow.FusedConv", {image ? image : inputs[0], w, bias, {}, scale},
+                            std::move(attributes));
+  if (!later) return y;
+  return fused(builder, {y}, [&](GraphBuilder& inside, const Exprs& in) {
+    return rounded(inside, activation.apply(in[0]), *quantum_of(node, node.output(0).dtype, 6, 7));
+  });
 }
 
 std::optional<RealEnds> ends_of_quantize(const NodeView& node) {

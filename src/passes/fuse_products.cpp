@@ -158,21 +158,6 @@ class ProductFuser {
     fuse(node, product, *parts);
   }
 
-  static std::optional<Activation> activation_of(const Node& node) {
-    const std::string& op = node.op();
-    if (op == "Clip") {
-      const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
-      if ((node.input(1) && !low) || (node.input(2) && !high)) return {};
-      constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      return Activation::named(op, static_cast<float>(low.value_or(-kInfinity)), static_cast<float>(high.value_or(kInfinity)));
-    }
-    if (op == "LeakyRelu") return Activation::named(op, real_attribute(node, "alpha", 0.01f));
-    if (op == "HardSigmoid") return Activation::named(op, real_attribute(node, "alpha", 0.2f), real_attribute(node, "beta", 0.5f));
-    if (op == "Gelu" && text_attribute(node, "approximate", "none") != "none") return {};
-    if (op == "Swish" && real_attribute(node, "alpha", 1) != 1) return {};
-    return op.empty() ? std::nullopt : Activation::named(op);
-  }
-
   /// Lets the first layer of a network read a channels-last image directly, if it has so few channels that schemes can.
   void take_image(Node& node) {
     constexpr int64_t kMostChannels = 4;

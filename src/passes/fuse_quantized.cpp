@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DequantizeLinear -> convolution or product (-> Relu) -> QuantizeLinear becomes one operator on integers, minnow.QuantizedConv or
+// DequantizeLinear -> convolution or product (-> activation) -> QuantizeLinear becomes one operator on integers, minnow.QuantizedConv or
 // minnow.QuantizedMatMul, so that tensors and weights stay bytes in memory and on disk.
 #include <cmath>
 
@@ -9,28 +9,30 @@
 namespace minnow {
 namespace {
 
-/// Absorbs Relu, and a Clip whose bounds are 0 or those of the quantization.
-bool take_activation(const Node& node, QuantizedProduct& found) {
-  if (node.op() == "Relu") return found.relu = true;
-  const auto scale = found.y->scale_number();
-  const auto zero = found.y->zero_point_number();
-  const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
-  if (!scale || *scale <= 0 || !zero || (node.input(1) && !low) || (node.input(2) && !high)) return false;
-  const auto quantized = [&](double bound) { return std::nearbyint(bound / *scale) + static_cast<double>(*zero); };
-  if (high && quantized(*high) < static_cast<double>(highest_of(found.y->dtype))) return false;
-  if (!low || quantized(*low) <= static_cast<double>(lowest_of(found.y->dtype))) return true;
-  return found.relu = *low == 0;
+/// The activation before a result becomes bytes. A Clip whose bounds are 0 or those of the quantization is a Relu, or nothing.
+Activation activation_before(const Node& node, const Quantization& y) {
+  const Activation activation = *activation_of(node);
+  const auto scales = reals_of(y.scale);
+  const auto zero = y.zero_point_number();
+  if (activation.kind != Activation::Kind::clip || !scales || !zero) return activation;
+  bool cuts_below = false, cuts_above = false;
+  for (const double scale : *scales) {
+    const auto quantized = [&](float bound) { return std::nearbyint(static_cast<double>(bound) / scale) + static_cast<double>(*zero); };
+    cuts_below |= quantized(activation.alpha) > static_cast<double>(lowest_of(y.dtype));
+    cuts_above |= quantized(activation.beta) < static_cast<double>(highest_of(y.dtype));
+  }
+  if (cuts_above || (cuts_below && activation.alpha != 0)) return activation;
+  return {cuts_below ? Activation::Kind::relu : Activation::Kind::none};
 }
 
 void fuse(Graph& graph, PassContext& context, Node& quantize) {
   QuantizedProduct found;
   found.y = Quantization::of(&quantize);
-  if (!found.y || !found.y->is_per_tensor() || !found.y->has_positive_scale() || !is_byte(found.y->dtype)) return;
+  if (!found.y || !found.y->has_positive_scale() || !is_byte(found.y->dtype)) return;
   Value* result = quantize.input(0);
   if (sole_user(*result) != &quantize || !result->producer()) return;
-  if (const std::string& op = result->producer()->op(); op == "Relu" || op == "Clip") {
-    Node& activation = *result->producer();
-    if (!take_activation(activation, found)) return;
+  if (Node& activation = *result->producer(); activation_of(activation)) {
+    found.activation = activation_before(activation, *found.y);
     result = activation.input(0);
     if (!result || sole_user(*result) != &activation) return;
   }
@@ -38,6 +40,7 @@ void fuse(Graph& graph, PassContext& context, Node& quantize) {
   if (!found.product || &found.product->graph() != &graph) return;
   const std::string& op = found.product->op();
   if (op != "Conv" && op != "MatMul" && op != "Gemm") return;
+  if (!found.y->is_per_tensor() && !(op == "Conv" && found.y->is_along(1, *quantize.output(0)))) return;
   if (take_inputs(graph, found)) compute_with_integers(graph, context, found, quantize);
 }
 

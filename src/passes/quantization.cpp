@@ -38,6 +38,11 @@ bool Quantization::is_per_tensor() const {
   return scale->type.is_static() && scale->type.shape().elements() == 1;
 }
 
+bool Quantization::is_along(size_t wanted, const Value& quantized) const {
+  const auto rank = rank_of(quantized);
+  return rank && positive_axis(axis, *rank) == wanted && scale->constant() && scale->constant()->shape().rank() == 1 && zero_point_number();
+}
+
 bool Quantization::has_positive_scale() const {
   const auto scales = reals_of(scale);
   return !scales || std::all_of(scales->begin(), scales->end(), [](double each) { return each > 0; });
@@ -47,8 +52,9 @@ std::optional<double> Quantization::scale_number() const { return scalar_of(scal
 
 std::optional<int64_t> Quantization::zero_point_number() const {
   if (!zero_point) return 0;
-  const auto number = scalar_of(zero_point);
-  return number ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
+  const auto zeros = reals_of(zero_point);
+  if (!zeros || zeros->empty() || std::any_of(zeros->begin(), zeros->end(), [&](double each) { return each != zeros->front(); })) return {};
+  return static_cast<int64_t>(zeros->front());
 }
 
 bool Quantization::same_as(const Quantization& other) const {

@@ -15,9 +15,11 @@ struct Quantization {
   static std::optional<Quantization> of(const Node* node);
   /// One scale for the whole tensor.
   bool is_per_tensor() const;
+  /// A scale for each place along this axis, and one zero point for all, in constants.
+  bool is_along(size_t axis, const Value& quantized) const;
   /// False if the scale is a constant that is not above 0, which integer kernels ask for.
   bool has_positive_scale() const;
-  /// The scale, and the zero point, as numbers, if they are constants of one element.
+  /// The scale, and the zero point, as numbers, if they are constants of one element, or of equal elements.
   std::optional<double> scale_number() const;
   std::optional<int64_t> zero_point_number() const;
   /// True if both are the same for certain.

@@ -2,17 +2,28 @@
 #include "passes/quantized_product.h"
 
 #include <cmath>
+#include <utility>
 
 #include "graph/activation.h"
 
 namespace minnow {
 namespace {
 
+bool is_depthwise(const Node& product, const Value& w) {
+  const auto& dims = w.type.dims;
+  return is_conv(product) && dims && dims->size() > 2 && (*dims)[0].known() && (*dims)[1].known() && (*dims)[1].size == 1 &&
+         int_attribute(product, "group", 1) == (*dims)[0].size;
+}
+
+/// A number for each of the channels, or one for all.
+double at(const std::vector<double>& numbers, size_t channel) { return numbers[numbers.size() == 1 ? 0 : channel]; }
+
 bool take_factors(QuantizedProduct& found) {
   const Node& product = *found.product;
   const Node *x_maker = made_by(product.input(0), "DequantizeLinear"), *w_maker = made_by(product.input(1), "DequantizeLinear");
   const auto x = Quantization::of(x_maker), w = Quantization::of(w_maker);
-  if (!x || !w || !x->is_per_tensor() || !is_byte(x->dtype) || !is_byte(w->dtype)) return false;
+  if (!x || !w || !is_byte(x->dtype) || !is_byte(w->dtype)) return false;
+  if (!x->is_per_tensor() && !(is_depthwise(product, *w_maker->input(0)) && x->is_along(1, *x_maker->input(0)))) return false;
   if (!x->has_positive_scale() || !w->has_positive_scale()) return false;
   found.x = *x, found.w = *w;
   found.x_values = x_maker->input(0), found.w_values = w_maker->input(0);
@@ -53,9 +64,8 @@ bool is_zero(const Value& constant) {
 bool take_bias(Graph& graph, QuantizedProduct& found) {
   Value* bias = found.product->input(2);
   if (!bias) return true;
-  const auto x_scale = found.x.scale_number();
-  const auto w_scales = reals_of(found.w.scale);
-  if (!x_scale || !w_scales) return false;
+  const auto x_scales = reals_of(found.x.scale), w_scales = reals_of(found.w.scale);
+  if (!x_scales || !w_scales) return false;
   std::vector<double> values;
   Value* integers = nullptr;
   std::vector<double> own_scales;
@@ -78,8 +88,9 @@ bool take_bias(Graph& graph, QuantizedProduct& found) {
   std::vector<double> wanted(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t count = values.size();
-    if ((own_scales.size() != 1 && own_scales.size() != count) || (w_scales->size() != 1 && w_scales->size() != count)) return false;
-    const double own = own_scales[own_scales.size() == 1 ? 0 : i], unit = *x_scale * (*w_scales)[w_scales->size() == 1 ? 0 : i];
+    for (const std::vector<double>* scales : {&std::as_const(own_scales), &*x_scales, &*w_scales})
+      if (scales->size() != 1 && scales->size() != count) return false;
+    const double own = at(own_scales, i), unit = at(*x_scales, i) * at(*w_scales, i);
     if (!(unit > 0)) return false;
     if (std::fabs(own - unit) > 1e-6 * unit) same = false;
     wanted[i] = static_cast<double>(static_cast<float>(values[i] * own) / static_cast<float>(unit));
@@ -87,6 +98,14 @@ bool take_bias(Graph& graph, QuantizedProduct& found) {
   }
   found.bias = same ? integers : &add_reals(graph, DType::f32, shape, wanted, graph.fresh_name(bias->name()));
   return true;
+}
+
+/// Of activations, whose channels share it.
+Value& one_zero_point(Graph& graph, const Quantization& of) {
+  if (of.is_per_tensor()) return of.zero_point_value(graph);
+  Tensor zero(of.dtype, {});
+  *zero.writable().data<uint8_t>() = static_cast<uint8_t>(*of.zero_point_number());
+  return graph.add_constant(zero);
 }
 
 }  // namespace
@@ -104,16 +123,16 @@ void compute_with_integers(Graph& graph, PassContext& context, QuantizedProduct&
   const bool conv = is_conv(*found.product);
   Attributes attributes = found.product->attributes;
   for (const std::string_view name : {"alpha", "beta", "transA", "transB"}) attributes.remove(name);  // of products
-  if (found.relu) attributes.set(kActivation.name, std::string("Relu"));
+  found.activation.write(attributes);
   context.changed("{} and what stands around it compute with integers", label_of(*found.product));
   const std::vector<Value*> inputs{found.x_values,
                                    found.x.scale,
-                                   &found.x.zero_point_value(graph),
+                                   &one_zero_point(graph, found.x),
                                    found.w_values,
                                    found.w.scale,
                                    &found.w.zero_point_value(graph),
                                    found.y ? found.y->scale : nullptr,
-                                   found.y ? &found.y->zero_point_value(graph) : nullptr,
+                                   found.y ? &one_zero_point(graph, *found.y) : nullptr,
                                    found.bias};
   replace(*last.output(0), conv ? "minnow.QuantizedConv" : "minnow.QuantizedMatMul", inputs, std::move(attributes), found.product->name());
   remove_dead(last);

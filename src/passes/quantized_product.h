@@ -9,7 +9,7 @@ struct QuantizedProduct {
   Node* product = nullptr;  // Conv, MatMul, Gemm, or fused
   Quantization x, w;
   std::optional<Quantization> y;  // empty: the result is f32
-  bool relu = false;              // behind the product
+  Activation activation;          // behind the product
   bool transposes_w = false;
   Value *x_values = nullptr, *w_values = nullptr, *bias = nullptr;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/numeric.h"
 #include "ops/infer.h"
@@ -173,6 +174,21 @@ void remove_dead(Node& node) {
           producer && &producer->graph() == &graph && input->is_unused() && std::find(list.begin(), list.end(), producer) == list.end())
         list.push_back(producer);
   }
+}
+
+std::optional<Activation> activation_of(const Node& node) {
+  const std::string& op = node.op();
+  if (op == "Clip") {
+    const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
+    if ((node.input(1) && !low) || (node.input(2) && !high)) return {};
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return Activation::named(op, static_cast<float>(low.value_or(-kInfinity)), static_cast<float>(high.value_or(kInfinity)));
+  }
+  if (op == "LeakyRelu") return Activation::named(op, real_attribute(node, "alpha", 0.01f));
+  if (op == "HardSigmoid") return Activation::named(op, real_attribute(node, "alpha", 0.2f), real_attribute(node, "beta", 0.5f));
+  if (op == "Gelu" && text_attribute(node, "approximate", "none") != "none") return {};
+  if (op == "Swish" && real_attribute(node, "alpha", 1) != 1) return {};
+  return op.empty() ? std::nullopt : Activation::named(op);
 }
 
 void infer_node(PassContext& context, Node& node) {

@@ -5,6 +5,7 @@
 #pragma once
 #include <optional>
 
+#include "graph/activation.h"
 #include "graph/graph.h"
 #include "passes/pass.h"
 
@@ -89,6 +90,8 @@ class DeadNodes {
  private:
   std::vector<Node*> nodes_;
 };
+/// The activation that a node computes, if fused operators have it.
+std::optional<Activation> activation_of(const Node& node);
 /// Infers the types of the outputs of a node that was made without taking another's place.
 void infer_node(PassContext& context, Node& node);
 /// A constant of the same dtype as `like` with these elements (rounded to it).

@@ -21,10 +21,8 @@ TEST(FuseProducts, a_residual_block) {
   })",
                             {"fuse_products"});
   EXPECT_EQ(r.nodes(),
-            "b = minnow.FusedConv(x, random_w, random_b) {pads = [1, 1, 1, 1], activation = \"Relu\", activation_alpha = 0.0, "
-            "activation_beta = 0.0}\n"
-            "y = minnow.FusedConv(b, random_w, random_b, x) {pads = [1, 1, 1, 1], activation = \"Relu\", activation_alpha = 0.0, "
-            "activation_beta = 0.0}\n");
+            "b = minnow.FusedConv(x, random_w, random_b) {pads = [1, 1, 1, 1], activation = \"Relu\"}\n"
+            "y = minnow.FusedConv(b, random_w, random_b, x) {pads = [1, 1, 1, 1], activation = \"Relu\"}\n");
   EXPECT_TRUE(numbers_stay(r));
 }
 
@@ -55,9 +53,9 @@ TEST(FuseProducts, a_first_layer_reads_its_image_with_channels_last) {
     output y
   })",
                             {"fuse_products"});
-  EXPECT_EQ(r.nodes(),
-            "y = minnow.FusedConv(x, random_w, random_b) {pads = [1, 1, 1, 1], strides = [2, 2], channels_last = 1, activation = \"Relu\", "
-            "activation_alpha = 0.0, activation_beta = 0.0}\n");
+  EXPECT_EQ(
+      r.nodes(),
+      "y = minnow.FusedConv(x, random_w, random_b) {pads = [1, 1, 1, 1], strides = [2, 2], channels_last = 1, activation = \"Relu\"}\n");
   EXPECT_TRUE(numbers_stay(r));
 }
 
@@ -135,7 +133,7 @@ TEST(FuseProducts, a_layer_of_a_transformer) {
                             {"fuse_products"});
   EXPECT_EQ(r.nodes(),
             "c = minnow.FusedMatMul(x, random_w, random_b, x)\n"
-            "y = minnow.FusedMatMul(c, random_w) {activation = \"Gelu\", activation_alpha = 0.0, activation_beta = 0.0}\n");
+            "y = minnow.FusedMatMul(c, random_w) {activation = \"Gelu\"}\n");
   EXPECT_TRUE(numbers_stay(r));
 }
 

@@ -112,7 +112,51 @@ TEST(FuseQuantized, clip_that_the_range_cuts_anyway) {
   const Rewrite r = rewrite(format(kText, kConstants, 12.75), {"fuse_quantized"});
   EXPECT_EQ(r.ops(), "minnow.QuantizedConv");
   EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
-  EXPECT_EQ(rewrite(format(kText, kConstants, 6), {"fuse_quantized"}).changes, 0u);
+  const Rewrite cut = rewrite(format(kText, kConstants, 6), {"fuse_quantized"});
+  EXPECT_THAT(cut.nodes(), HasSubstr("activation = \"Clip\", activation_beta = 6.0}"));
+  EXPECT_TRUE(numbers_stay(cut, 1.0 / 255));
+}
+
+TEST(FuseQuantized, activations) {
+  for (const std::string_view activation :
+       {"HardSwish(c)", "LeakyRelu(c) {alpha = 0.2}", "HardSigmoid(c)", "Sigmoid(c)", "Tanh(c)", "Gelu(c)"}) {
+    const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    c = Conv(dx, dw)
+    a = {}
+    y = QuantizeLinear(a, sy, zx)
+    output y
+  }})",
+                                     kConstants, activation),
+                              {"fuse_quantized"});
+    EXPECT_EQ(r.ops(), "minnow.QuantizedConv") << activation;
+    EXPECT_TRUE(numbers_stay(r, 1.0 / 255)) << activation;
+  }
+}
+
+TEST(FuseQuantized, scales_of_channels_between_a_layer_and_a_depthwise_convolution) {
+  constexpr std::string_view kText = R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    const s_many = f32[4] [0.02, 0.05, 0.03, 0.5]
+    const z_many = u8[4] {}
+    const depthwise_w = i8[4, 1, 3, 3] fill 2
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    c = Conv(dx, dw)
+    q = QuantizeLinear(c, s_many, z_many) {{axis = 1}}
+    dq = DequantizeLinear(q, s_many, z_many) {{axis = 1}}
+    dd = DequantizeLinear(depthwise_w, sw, zw)
+    d = Conv(dq, dd) {{group = {}}}
+    y = QuantizeLinear(d, sy, zx)
+    output y
+  }})";
+  const Rewrite r = rewrite(format(kText, kConstants, "[100, 100, 100, 100]", 4), {"fuse_quantized"});
+  EXPECT_EQ(r.ops(), "minnow.QuantizedConv minnow.QuantizedConv");
+  EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+  const Rewrite apart = rewrite(format(kText, kConstants, "[100, 100, 90, 100]", 4), {"fuse_quantized"});
+  EXPECT_THAT(apart.ops(), Not(HasSubstr("minnow.QuantizedConv")));
 }
 
 TEST(FuseQuantized, products) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "backends/backend.h"
 #include "base/numeric.h"
@@ -79,6 +80,23 @@ std::vector<size_t> constants_of(const std::vector<Tensor>& inputs) {
     if (inputs[i]) list.push_back(i);
   return list;
 }
+/// The same operator behind an activation that is computed in f32, so that results may be a step apart.
+SchemeCase with_activation(std::string op, const std::vector<Tensor>& inputs, Attributes attributes, size_t number) {
+  constexpr std::tuple<const char*, float, float> kActivations[] = {
+      {"HardSwish", 0, 0}, {"LeakyRelu", 0.1f, 0}, {"LeakyRelu", 1.7f, 0}, {"Clip", -3, 4}, {"HardSigmoid", 0.2f, 0.5f},
+      {"Sigmoid", 0, 0},   {"Tanh", 0, 0},         {"Swish", 0, 0},        {"Gelu", 0, 0}};
+  const auto& [name, alpha, beta] = kActivations[number % std::size(kActivations)];
+  attributes = with(attributes, {{"activation", std::string(name)}, {"activation_alpha", alpha}, {"activation_beta", beta}});
+  SchemeCase made{std::move(op), inputs, attributes, constants_of(inputs)};
+  made.steps = 1;
+  return made;
+}
+/// Scales of channels of the result, and of x where each channel makes one of its own.
+std::vector<Tensor> with_scales_of_channels(std::vector<Tensor> inputs, const Shape& w) {
+  if (w[1] == 1 && w[0] > 1) inputs[1] = scales(w[0], 0.02);
+  inputs[6] = scales(w[0], *inputs[6].data<float>());
+  return inputs;
+}
 /// The same operator with a result in f32, whose bounds some of its elements exceed.
 SchemeCase with_real_result(std::string op, std::vector<Tensor> inputs, const Quantized& q, Attributes attributes) {
   const float scale = *inputs[6].data<float>();
@@ -125,13 +143,21 @@ std::vector<SchemeCase> nbits_cases() {
 
 std::vector<SchemeCase> quantized_cases() {
   std::vector<SchemeCase> cases;
+  size_t number = 0;  // of an activation
   const auto add_conv = [&](const Shape& x, const Shape& w, const Attributes& attributes) {
+    const bool depthwise = x[1] == w[0] && w[1] == 1 && w[0] > 1;
     for (const Quantized& q : kQuantized) {
       const std::vector<Tensor> inputs = quantized_inputs(q, bytes(q.x, x, 2), w, w[0], double(w.product(1, w.rank())));
       cases.push_back({"minnow.QuantizedConv", inputs, q.relu ? with(attributes, {{"activation", std::string("Relu")}}) : attributes,
                        constants_of(inputs)});
       cases.push_back({"QLinearConv", inputs, attributes, constants_of(inputs)});
       if (q.bias) cases.push_back({"minnow.QuantizedConv", with_real_bias(inputs), attributes, constants_of(inputs)});
+      cases.push_back(with_activation("minnow.QuantizedConv", q.relu && q.bias ? with_real_bias(inputs) : inputs, attributes, number++));
+      if (depthwise || w[1] > 1) {
+        const std::vector<Tensor> many = with_scales_of_channels(inputs, w);
+        cases.push_back({"minnow.QuantizedConv", many, attributes, constants_of(many)});
+        cases.push_back(with_activation("minnow.QuantizedConv", many, attributes, number));
+      }
       cases.push_back(with_real_result("minnow.QuantizedConv", q.per_channel && q.bias ? with_real_bias(inputs) : inputs, q, attributes));
     }
   };
@@ -227,6 +253,7 @@ std::vector<SchemeCase> quantized_cases() {
       cases.push_back({"minnow.QuantizedMatMul", inputs, q.relu ? Attributes{{"activation", std::string("Relu")}} : Attributes{},
                        constants_of(inputs)});
       if (q.bias) cases.push_back({"minnow.QuantizedMatMul", with_real_bias(inputs), {}, constants_of(inputs)});
+      cases.push_back(with_activation("minnow.QuantizedMatMul", inputs, {}, number++));
       cases.push_back(with_real_result("minnow.QuantizedMatMul", q.per_channel && q.bias ? with_real_bias(inputs) : inputs, q, {}));
       inputs.resize(8);
       cases.push_back({"QLinearMatMul", inputs, {}, constants_of(inputs)});

@@ -130,10 +130,11 @@ void Gram::add_patches(const Tensor& x, const Quantizer* quantizer, size_t posit
     for (size_t g = 0; g < groups; ++g) {
       double* inputs = next_row(g);
       for (size_t c = 0; c < each; ++c) {
+        const Quantizer of_channel = quantizer ? quantizer->of_channel(g * each + c) : Quantizer();
         const float* from = x.data<float>() + (place * static_cast<size_t>(shape[1]) + g * each + c) * plane;
         for (size_t tap = 0; tap < taps; ++tap) {
           const double value = offsets[tap] < 0 ? 0 : static_cast<double>(from[offsets[tap]]);
-          inputs[c * taps + tap] = quantizer && offsets[tap] >= 0 ? (*quantizer)(value) : value;
+          inputs[c * taps + tap] = quantizer && offsets[tap] >= 0 ? of_channel(value) : value;
         }
       }
     }

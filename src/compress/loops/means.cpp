@@ -13,11 +13,13 @@ void ChannelMeans::add(const Tensor& x, size_t axis, const Quantizer& quantizer)
   real_.resize(channels, 0), quantized_.resize(channels, 0);
   const float* data = x.data<float>();
   for (size_t o = 0; o < outer; ++o)
-    for (size_t c = 0; c < channels; ++c)
+    for (size_t c = 0; c < channels; ++c) {
+      const Quantizer of_channel = quantizer.of_channel(c);
       for (size_t i = 0; i < inner; ++i, ++data) {
         const double value = static_cast<double>(*data);
-        real_[c] += value, quantized_[c] += quantizer(value);
+        real_[c] += value, quantized_[c] += of_channel(value);
       }
+    }
   count_ += static_cast<double>(outer * inner);
 }
 

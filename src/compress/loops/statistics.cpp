@@ -13,8 +13,8 @@ constexpr double kMomentum = 0.9;  // of the moving averages
 }  // namespace
 
 void TensorStatistics::halve() {
-  std::vector<uint64_t> half(2 * kBins, 0);
-  for (size_t i = 0; i < counts_.size(); ++i) half[i / 2 + kBins / 2] += counts_[i];
+  std::vector<uint64_t> half(2 * most_bins_, 0);
+  for (size_t i = 0; i < counts_.size(); ++i) half[i / 2 + most_bins_ / 2] += counts_[i];
   counts_ = std::move(half);
   width_ *= 2;
 }
@@ -24,10 +24,10 @@ void TensorStatistics::widen_to(double magnitude) {
   if (width_ == 0) {
     int exponent = 0;
     std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
-    width_ = std::ldexp(1.0, exponent) / static_cast<double>(kBins);
-    counts_.assign(2 * kBins, 0);
+    width_ = std::ldexp(1.0, exponent) / static_cast<double>(most_bins_);
+    counts_.assign(2 * most_bins_, 0);
   }
-  while (magnitude >= width_ * static_cast<double>(kBins)) halve();
+  while (magnitude >= width_ * static_cast<double>(most_bins_)) halve();
 }
 
 void TensorStatistics::add(const float* x, size_t count) {
@@ -56,7 +56,7 @@ void TensorStatistics::add(const float* x, size_t count) {
       ++zeros_;
     else if (std::isfinite(x[i]))
       // Adding before truncation makes the number positive, so that truncation rounds down.
-      ++counts_[static_cast<size_t>(static_cast<double>(x[i]) * per_width + static_cast<double>(kBins))];
+      ++counts_[static_cast<size_t>(static_cast<double>(x[i]) * per_width + static_cast<double>(most_bins_))];
   }
 }
 
@@ -83,8 +83,8 @@ std::vector<TensorStatistics::Bin> TensorStatistics::bins() const {
   for (size_t i = 0; i < counts_.size(); ++i)
     if (counts_[i])
       // The outermost numbers are known; the middle of their bin would lie beyond them.
-      bins.push_back(
-          {std::clamp((static_cast<double>(i) - static_cast<double>(kBins) + 0.5) * width_, low_, high_), static_cast<double>(counts_[i])});
+      bins.push_back({std::clamp((static_cast<double>(i) - static_cast<double>(most_bins_) + 0.5) * width_, low_, high_),
+                      static_cast<double>(counts_[i])});
   return bins;
 }
 

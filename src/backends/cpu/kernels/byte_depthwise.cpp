@@ -59,6 +59,11 @@ MINNOW_DOT HWY_INLINE void tile(const ByteDepthwiseRow& r, V bias, size_t first,
       MINNOW_UNROLL for (int s = 0; s < kShifts; ++s) sum[n + s] = dot(sum[n + s], block, w[j][s]);
     }
   }
+  if (r.to->activate) {
+    alignas(64) int32_t sums[N * kLanes];
+    MINNOW_UNROLL for (int n = 0; n < N; ++n) hn::StoreU(sum[n], d, sums + n * kLanes);
+    return r.to->activate(sums, N, *r.to, 0, nullptr, y, kLanes);
+  }
   MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = requantized(sum[n], *r.to, 0);
   store_rows<N>(sum, Result(*r.to), y, kLanes);
 }

@@ -81,6 +81,14 @@ template <int R>
 HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
   constexpr int kHalf = (R + 1) / 2;
   uint8_t *first = t.y[0] + static_cast<ptrdiff_t>(n) * t.vector_stride, *second = t.y[1] + static_cast<ptrdiff_t>(n) * t.vector_stride;
+  if (t.activate) {
+    alignas(64) int32_t x[R * kLanes];
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(sums[r], D(), x + r * kLanes);
+    const bool together = second == first + kHalf * t.pixel_stride;
+    t.activate(x, together ? R : kHalf, t, n, nullptr, first, t.pixel_stride);
+    if (!together) t.activate(x + kHalf * kLanes, R - kHalf, t, n, nullptr, second, t.pixel_stride);
+    return;
+  }
   if (t.raw) {
     MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(
         sums[r], D(), reinterpret_cast<int32_t*>(r < kHalf ? first + r * t.pixel_stride : second + (r - kHalf) * t.pixel_stride));
@@ -198,7 +206,8 @@ MINNOW_AMX HWY_INLINE void finish_bytes(const int32_t* sums, size_t rows, const 
   for (; r < rows; ++r, y += stride)
     store(result.one(requantized<kAdds>(hn::Add(hn::LoadU(d, sums + r * kLanes), bias), t, n)), t.is_signed, y);
 }
-MINNOW_AMX HWY_INLINE void finish_run(const int32_t* sums, size_t rows, const IntegerTile& tile, size_t n, uint8_t* y) {
+MINNOW_AMX HWY_INLINE void finish_run(int32_t* sums, size_t rows, const IntegerTile& tile, size_t n, uint8_t* y) {
+  if (tile.activate) return tile.activate(sums, rows, tile, n, tile.bias + n * kLanes, y, tile.pixel_stride);
   const D d;
   const IntegerTile t = tile;  // stays in registers: no result can lie in it
   if (t.raw) {
@@ -547,6 +556,16 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   uint8_t* y = t.y[0];
   const auto of = [&](const float* from) HWY_ATTR { return requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), from)), bias), t, 0); };
   size_t i = 0;
+  if (t.activate) {
+    constexpr size_t kRows = 64;
+    alignas(64) int32_t sums[kRows * kLanes];
+    for (; i < count; i += kRows, y += kRows * kLanes) {
+      const size_t rows = HWY_MIN(kRows, count - i);
+      for (size_t r = 0; r < rows; ++r) hn::StoreU(hn::NearestInt(hn::LoadU(DF(), x + (i + r) * kLanes)), d, sums + r * kLanes);
+      t.activate(sums, rows, t, 0, t.bias, y, kLanes);
+    }
+    return;
+  }
   if (t.raw) {
     for (; i < count; ++i, y += kVector)
       hn::StoreU(hn::Add(hn::NearestInt(hn::LoadU(DF(), x + i * kLanes)), bias), d, reinterpret_cast<int32_t*>(y));
@@ -560,6 +579,50 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
     store_rows<4>(four, result, y, kLanes);
   }
   for (; i < count; ++i, x += kLanes, y += kLanes) store(result.one(of(x)), t.is_signed, y);
+}
+
+template <class F>
+HWY_INLINE void rows_of_bytes(const int32_t* from, size_t rows, const IntegerTile& t, uint8_t* y, ptrdiff_t stride, F steps) {
+  const D d;
+  const auto most = hn::Set(DF(), t.high), least = hn::Set(DF(), t.low);
+  const V zero = hn::Set(d, t.zero_point);
+  const auto of = [&](const int32_t* place) HWY_ATTR {
+    const auto v = hn::Min(most, steps(hn::LoadU(d, place)));
+    if constexpr (kCutsBytes) return nearest(v);
+    return hn::Add(nearest(hn::Max(least, v)), zero);
+  };
+  const Result result(t);
+  size_t r = 0;
+  for (; r + 4 <= rows; r += 4, from += 4 * kLanes, y += 4 * stride) {
+    V four[4];
+    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = of(from + k * kLanes);
+    store_rows<4>(four, result, y, stride);
+  }
+  for (; r < rows; ++r, from += kLanes, y += stride) store(result.one(of(from)), t.is_signed, y);
+}
+void activate(int32_t* x, size_t rows, const IntegerTile& tile, size_t n, const int32_t* bias, uint8_t* y, ptrdiff_t stride) {
+  const IntegerTile t = tile;  // stays in registers: no result can lie in it
+  const D d;
+  const DF df;
+  const V first = bias ? hn::LoadU(d, bias) : hn::Zero(d);
+  const auto factor = hn::LoadU(df, t.factor + n * kLanes), addend = t.addend ? hn::LoadU(df, t.addend + n * kLanes) : hn::Zero(df);
+  const auto multiplier = hn::LoadU(df, t.multiplier + n * kLanes);
+  const auto real = [&](V sum) HWY_ATTR { return hn::Mul(hn::Add(hn::ConvertTo(df, hn::Add(sum, first)), addend), multiplier); };
+  if (t.function) {
+    float* const reals = reinterpret_cast<float*>(x);
+    for (size_t r = 0; r < rows; ++r) hn::StoreU(real(hn::LoadU(d, x + r * kLanes)), df, reals + r * kLanes);
+    t.function(reals, reals, rows * kLanes, 1, 0);
+    return rows_of_bytes(x, rows, t, y, stride, [&](V v) HWY_ATTR { return hn::Mul(hn::BitCast(df, v), factor); });
+  }
+  const auto slope = hn::LoadU(df, t.slope + n * kLanes), offset = hn::Set(df, t.gate->offset), low = hn::Set(df, t.gate->low),
+             high = hn::Set(df, t.gate->high);
+  const auto gate = [&](auto v) HWY_ATTR { return hn::Min(high, hn::Max(low, hn::MulAdd(slope, v, offset))); };
+  if (t.gate->multiplies)
+    return rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
+      const auto v = real(sum);
+      return hn::Mul(gate(v), v);
+    });
+  rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR { return hn::Mul(gate(real(sum)), factor); });
 }
 
 #if !MINNOW_SMALL
@@ -736,6 +799,7 @@ const IntegerKernels kIntegerKernels{
     dequantize,
     maximum,
     requantize,
+    activate,
     lookup,
     sum,
     blend,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/unary.h"
 #include "base/share.h"
 
 namespace minnow::cpu {
@@ -40,6 +41,17 @@ inline constexpr size_t groups_of(IntegerForm form, size_t channels) {
   return pieces * ((groups + pieces - 1) / pieces);
 }
 
+/// An activation g(x) x, or g(x) alone, where g(x) = min(max(slope x + offset, low), high).
+struct GatedActivation {
+  float slope = 0, offset = 0, low = 0, high = 0;
+  bool multiplies = true;
+};
+
+struct IntegerTile;
+/// `rows` vectors of sums of the tile's vector n, next to each other, become bytes `stride` apart. x is overwritten, `bias` is added to it.
+using ActivateFunction = void (*)(int32_t* x, size_t rows, const IntegerTile& tile, size_t n, const int32_t* bias, uint8_t* y,
+                                  ptrdiff_t stride);
+
 /// s[row][n] = bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n], n over two vectors of lanes, and
 /// y[row][n] = zero_point + clamp(round((s[row][n] + addend[n]) multiplier[n])), or s[row][n] itself, or in f32 clamp((s[row][n] +
 /// addend[n]) multiplier[n]). A tile of `rows` rows is two runs, the first of (rows + 1) / 2. Distances are in bytes.
@@ -57,8 +69,14 @@ struct IntegerTile {
   float low = 0, high = 0;        // bounds of the result less the zero point
   int32_t zero_point = 0;
   bool is_signed = false;  // y is i8
-  bool raw = false;        // y is the sums, i32, or made of them in f32 if there is a multiplier
-  size_t vectors = 2;      // that are written
+  // An activation f in f32 before bytes are made: y = zero_point + clamp(round(f((s + addend) multiplier) factor)), where a function is
+  // given. A gate is applied in steps of y: its `multiplier` contains the factor, its `slope` is divided by it.
+  ActivateFunction activate = nullptr;  // null: none
+  UnaryFunction function = nullptr;
+  const GatedActivation* gate = nullptr;
+  const float *factor = nullptr, *slope = nullptr;
+  bool raw = false;    // y is the sums, i32, or made of them in f32 if there is a multiplier
+  size_t vectors = 2;  // that are written
   size_t rows = 0;
   mutable uint32_t registers = 0;  // amx: what the tile registers are configured for, which tiles of one loop share
   uint8_t* y[2];
@@ -116,6 +134,8 @@ struct IntegerKernels {
   /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x, or as in a raw tile: `count` vectors; each lane
   /// has its own bias, addend and multiplier. Uses the fields of `to` that describe the result.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
+  /// For IntegerTile::activate.
+  ActivateFunction activate;
   /// y = table[x], a table of 256 bytes; y may be x. Null: there is none.
   void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);
   /// `count` bytes; y may be a or b.

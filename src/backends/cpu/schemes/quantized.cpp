@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/share.h"
-#include "graph/activation.h"
 
 namespace minnow::cpu {
 namespace {
@@ -27,15 +26,17 @@ int32_t byte_at(const Tensor& tensor, size_t i) {
 bool has_real_result(const NodeView& node) { return node.output(0).dtype == DType::f32; }
 
 /// One element, or one for each channel.
-template <class T>
-T of_channel(const T* values, int64_t elements, size_t channel) {
-  return values[elements == 1 ? 0 : channel];
+float of_channel(const Tensor& numbers, size_t channel) { return numbers.data<float>()[numbers.elements() == 1 ? 0 : channel]; }
+
+/// Whether the activation is computed in f32, before bytes are made.
+bool activates_reals(const NodeView& node) {
+  const Activation::Kind kind = Activation::of(node).kind;
+  return !has_real_result(node) && kind != Activation::Kind::none && kind != Activation::Kind::relu;
 }
 
 float multiplier_of(const NodeView& node, size_t channel) {
-  const Tensor& w_scale = node.contents(kWScale);
-  const float of_sum = *node.contents(kXScale).data<float>() * of_channel(w_scale.data<float>(), w_scale.elements(), channel);
-  return has_real_result(node) ? of_sum : of_sum / *node.contents(kYScale).data<float>();
+  const float of_sum = of_channel(node.contents(kXScale), channel) * of_channel(node.contents(kWScale), channel);
+  return has_real_result(node) || activates_reals(node) ? of_sum : of_sum / of_channel(node.contents(kYScale), channel);
 }
 
 }  // namespace
@@ -61,8 +62,10 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
       return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
   for (size_t i = kXScale; i <= kBias; ++i)
     if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+  const bool conv = node.op() == "minnow.QuantizedConv";
   for (size_t i : {kXScale, kYScale, kYZero})
-    if (node.has_input(i) && node.input_shape(i).elements() != 1) return format("input {} is not one element", i);
+    if (node.has_input(i) && node.input_shape(i).elements() != 1 && !(conv && i != kYZero && is_per_channel(i)))
+      return format("input {} is not one element", i);
   if (!is_per_channel(kWScale)) return "the scales of w are not one for each channel";
   if (node.has_input(kBias) && node.input_dtype(kBias) == DType::i32) {
     const Tensor& bias = node.contents(kBias);
@@ -112,16 +115,67 @@ Requantization::Requantization(const NodeView& node, size_t outputs, size_t grou
       else if (node.has_input(kBias))
         bias[g * padded + o] = node.contents(kBias).data<int32_t>()[channel];
     }
+  if (!activates_reals(node)) return;
+  factor.assign(groups * padded, 1);
+  for (size_t g = 0, channel = 0; g < groups; ++g)
+    for (size_t o = 0; o < outputs / groups; ++o, ++channel) factor[g * padded + o] = 1 / of_channel(node.contents(kYScale), channel);
+  take_activation(activation, kernels);
 }
 
 void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums) const noexcept {
   tile.bias = (sums ? sums : bias.data()) + group * padded + vector * lanes;
   tile.multiplier = multiplier.empty() ? nullptr : multiplier.data() + group * padded + vector * lanes;
   tile.addend = addend.empty() ? nullptr : addend.data() + group * padded + vector * lanes;
+  if (activate_) {
+    tile.activate = activate_, tile.gate = &gate_, tile.function = function_;
+    tile.factor = factor.data() + group * padded + vector * lanes;
+    tile.slope = slope.empty() ? nullptr : slope.data() + group * padded + vector * lanes;
+  }
   tile.low = low, tile.high = high;
   tile.zero_point = zero_point;
   tile.is_signed = is_signed;
   tile.raw = raw;
+}
+
+void Requantization::take_activation(const Activation& activation, const Kernels& kernels) {
+  constexpr float kSteep = 1e30F;  // from one bound to the other within a step that no sum has
+  const float alpha = activation.alpha, beta = activation.beta;
+  switch (activation.kind) {
+    case Activation::Kind::none:
+    case Activation::Kind::relu:
+      return;
+    case Activation::Kind::clip:
+      gate_ = {1, 0, alpha, beta, false};
+      break;
+    case Activation::Kind::leaky_relu:
+      gate_ = {alpha > 1 ? -kSteep : kSteep, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F)};
+      break;
+    case Activation::Kind::hard_sigmoid:
+      gate_ = {alpha, beta, 0, 1, false};
+      break;
+    case Activation::Kind::hard_swish:
+      gate_ = {1.0F / 6, 0.5F, 0, 1};
+      break;
+    case Activation::Kind::sigmoid:
+      function_ = (*kernels.unary)[Unary::sigmoid];
+      break;
+    case Activation::Kind::tanh:
+      function_ = (*kernels.unary)[Unary::tanh];
+      break;
+    case Activation::Kind::swish:
+      function_ = (*kernels.unary)[Unary::swish];
+      break;
+    case Activation::Kind::gelu:
+      function_ = (*kernels.unary)[Unary::gelu];
+      break;
+  }
+  activate_ = kernels.integer->activate;
+  if (function_) return;
+  slope.resize(factor.size());
+  for (size_t i = 0; i < factor.size(); ++i) {
+    multiplier[i] *= factor[i];
+    slope[i] = gate_.slope / factor[i];
+  }
 }
 
 IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_device.h"
+#include "graph/activation.h"
 
 namespace minnow::cpu {
 
@@ -28,12 +29,19 @@ struct Requantization {
 
   size_t padded;  // channels of a group in whole tiles
   std::vector<int32_t> bias;
-  std::vector<float> multiplier;  // empty: results are the sums
-  std::vector<float> addend;      // of a bias in f32; else empty
+  std::vector<float> multiplier;     // empty: results are the sums
+  std::vector<float> addend;         // of a bias in f32; else empty
+  std::vector<float> factor, slope;  // of an activation before bytes are made (IntegerTile); else empty
   float low, high;
   int32_t zero_point;
   bool is_signed, raw;  // raw: results have 32 bits
   size_t lanes;
+
+ private:
+  void take_activation(const Activation& activation, const Kernels& kernels);
+  ActivateFunction activate_ = nullptr;
+  GatedActivation gate_;
+  UnaryFunction function_ = nullptr;  // in place of the gate
 };
 
 /// Weights of one group as tiles read them: [pair of vectors][tap][group of channels][vector][lane][channel].

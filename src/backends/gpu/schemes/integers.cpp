@@ -97,6 +97,10 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
   bool fits = is_along(node, places.a_zero, rows) && is_along(node, places.b_zero, columns);
   if (places.rescales) {
     if (!node.has_input(6)) return declined("the result is {}", node.output(0).dtype);
+    if (node.op() == "minnow.QuantizedConv" && node.input_shape(1).elements() != 1)
+      return declined("channels of x have scales of their own");
+    if (const Activation::Kind kind = Activation::of(node).kind; kind != Activation::Kind::none && kind != Activation::Kind::relu)
+      return declined("the activation is {}", Activation::of(node).name());
     if (node.has_input(8) && node.input_dtype(8) != DType::i32) return declined("the bias is {}", node.input_dtype(8));
     for (const size_t i : {size_t{1}, size_t{4}, size_t{6}})
       if (node.input_dtype(i) != DType::f32) return declined("the dtype of input {} is {}", i, node.input_dtype(i));
