@@ -67,7 +67,7 @@ void expect_sums_of_plain_loops(const Kernels& kernels, IntegerForm form, int ro
   t.pixel_stride = static_cast<ptrdiff_t>(outputs * sizeof(int32_t)), t.vector_stride = static_cast<ptrdiff_t>(lanes * sizeof(int32_t));
   t.y[0] = reinterpret_cast<uint8_t*>(y.data()), t.y[1] = reinterpret_cast<uint8_t*>(y.data() + half * outputs);
   t.rows = size;
-  const IntegerTiles tiles(k, form);
+  const IntegerTiles tiles(k, lanes, form);
   tiles.run(t);
   t.multiplier = multiplier.data(), t.addend = addend.data(), t.low = -3, t.high = 5000;
   t.y[0] = reinterpret_cast<uint8_t*>(reals.data()), t.y[1] = reinterpret_cast<uint8_t*>(reals.data() + half * outputs);

@@ -72,12 +72,12 @@ template <int kPieces, int kStride, int N>
 MINNOW_DOT HWY_NOINLINE void tiles(const ByteDepthwiseRow& r) {
   const V bias = hn::LoadU(D(), r.to->bias);
   uint8_t* y = r.to->y[0];
-  size_t x = 0;
-  for (; x + N <= r.out_w; x += N) tile<kPieces, kStride, N>(r, bias, x, y + x * kLanes);
-  if (x == r.out_w) return;
   uint8_t last[N * kLanes];
-  tile<kPieces, kStride, N>(r, bias, x, last);
-  std::memcpy(y + x * kLanes, last, (r.out_w - x) * kLanes);
+  for (size_t x = 0; x < r.out_w; x += N) {
+    const bool whole = x + N <= r.out_w;
+    tile<kPieces, kStride, N>(r, bias, x, whole ? y + x * kLanes : last);
+    if (!whole) std::memcpy(y + x * kLanes, last, (r.out_w - x) * kLanes);
+  }
 }
 
 template <int kPieces, int kStride>

@@ -81,14 +81,6 @@ template <int R>
 HWY_INLINE void finish(V (&sums)[R], const IntegerTile& t, size_t n) {
   constexpr int kHalf = (R + 1) / 2;
   uint8_t *first = t.y[0] + static_cast<ptrdiff_t>(n) * t.vector_stride, *second = t.y[1] + static_cast<ptrdiff_t>(n) * t.vector_stride;
-  if (t.activate) {
-    alignas(64) int32_t x[R * kLanes];
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(sums[r], D(), x + r * kLanes);
-    const bool together = second == first + kHalf * t.pixel_stride;
-    t.activate(x, together ? R : kHalf, t, n, nullptr, first, t.pixel_stride);
-    if (!together) t.activate(x + kHalf * kLanes, R - kHalf, t, n, nullptr, second, t.pixel_stride);
-    return;
-  }
   if (t.raw) {
     MINNOW_UNROLL for (int r = 0; r < R; ++r) hn::StoreU(
         sums[r], D(), reinterpret_cast<int32_t*>(r < kHalf ? first + r * t.pixel_stride : second + (r - kHalf) * t.pixel_stride));
@@ -556,16 +548,6 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   uint8_t* y = t.y[0];
   const auto of = [&](const float* from) HWY_ATTR { return requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), from)), bias), t, 0); };
   size_t i = 0;
-  if (t.activate) {
-    constexpr size_t kRows = 64;
-    alignas(64) int32_t sums[kRows * kLanes];
-    for (; i < count; i += kRows, y += kRows * kLanes) {
-      const size_t rows = HWY_MIN(kRows, count - i);
-      for (size_t r = 0; r < rows; ++r) hn::StoreU(hn::NearestInt(hn::LoadU(DF(), x + (i + r) * kLanes)), d, sums + r * kLanes);
-      t.activate(sums, rows, t, 0, t.bias, y, kLanes);
-    }
-    return;
-  }
   if (t.raw) {
     for (; i < count; ++i, y += kVector)
       hn::StoreU(hn::Add(hn::NearestInt(hn::LoadU(DF(), x + i * kLanes)), bias), d, reinterpret_cast<int32_t*>(y));
@@ -600,29 +582,25 @@ HWY_INLINE void rows_of_bytes(const int32_t* from, size_t rows, const IntegerTil
   }
   for (; r < rows; ++r, from += kLanes, y += stride) store(result.one(of(from)), t.is_signed, y);
 }
-void activate(int32_t* x, size_t rows, const IntegerTile& tile, size_t n, const int32_t* bias, uint8_t* y, ptrdiff_t stride) {
-  const IntegerTile t = tile;  // stays in registers: no result can lie in it
+void activate(int32_t* x, size_t rows, const IntegerTile& t, size_t n, const int32_t* bias, uint8_t* y, ptrdiff_t stride) {
   const D d;
   const DF df;
   const V first = bias ? hn::LoadU(d, bias) : hn::Zero(d);
   const auto factor = hn::LoadU(df, t.factor + n * kLanes), addend = t.addend ? hn::LoadU(df, t.addend + n * kLanes) : hn::Zero(df);
   const auto multiplier = hn::LoadU(df, t.multiplier + n * kLanes);
   const auto real = [&](V sum) HWY_ATTR { return hn::Mul(hn::Add(hn::ConvertTo(df, hn::Add(sum, first)), addend), multiplier); };
-  if (t.function) {
+  const ByteActivation& f = *t.activation;
+  if (f.function) {
     float* const reals = reinterpret_cast<float*>(x);
     for (size_t r = 0; r < rows; ++r) hn::StoreU(real(hn::LoadU(d, x + r * kLanes)), df, reals + r * kLanes);
-    t.function(reals, reals, rows * kLanes, 1, 0);
+    f.function(reals, reals, rows * kLanes, f.a, f.b);
     return rows_of_bytes(x, rows, t, y, stride, [&](V v) HWY_ATTR { return hn::Mul(hn::BitCast(df, v), factor); });
   }
-  const auto slope = hn::LoadU(df, t.slope + n * kLanes), offset = hn::Set(df, t.gate->offset), low = hn::Set(df, t.gate->low),
-             high = hn::Set(df, t.gate->high);
-  const auto gate = [&](auto v) HWY_ATTR { return hn::Min(high, hn::Max(low, hn::MulAdd(slope, v, offset))); };
-  if (t.gate->multiplies)
-    return rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
-      const auto v = real(sum);
-      return hn::Mul(gate(v), v);
-    });
-  rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR { return hn::Mul(gate(real(sum)), factor); });
+  const auto a = hn::Set(df, f.a), low = hn::Set(df, f.b), high = hn::Set(df, f.high);
+  rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
+    const auto v = real(sum);
+    return hn::Mul(hn::Min(high, hn::Max(low, hn::MulAdd(factor, v, a))), v);
+  });
 }
 
 #if !MINNOW_SMALL
@@ -823,6 +801,23 @@ bool runs(const IntegerKernels& kernels, IntegerForm form) {
 #else
   return form == IntegerForm::bytes ? os::arm_features().dot : os::arm_features().i8mm;
 #endif
+}
+
+void IntegerTiles::run_activated(const IntegerTile& tile) const {
+  constexpr size_t kMostLanes = 16, kMostVectors = 2;
+  alignas(64) int32_t sums[kMostVectors * kMostIntegerRows * kMostLanes];
+  const size_t half = (tile.rows + 1) / 2, plane = tile.rows * lanes_;
+  IntegerTile raw = tile;
+  raw.raw = true, raw.multiplier = nullptr;
+  raw.y[0] = reinterpret_cast<uint8_t*>(sums), raw.y[1] = reinterpret_cast<uint8_t*>(sums + half * lanes_);
+  raw.pixel_stride = static_cast<ptrdiff_t>(lanes_ * sizeof(int32_t)), raw.vector_stride = static_cast<ptrdiff_t>(plane * sizeof(int32_t));
+  functions_[tile.rows](raw);
+  for (size_t n = 0; n < tile.vectors; ++n) {
+    const ptrdiff_t to = static_cast<ptrdiff_t>(n) * tile.vector_stride;
+    const bool together = tile.y[1] == tile.y[0] + static_cast<ptrdiff_t>(half) * tile.pixel_stride;
+    tile.activate(sums + n * plane, together ? tile.rows : half, tile, n, nullptr, tile.y[0] + to, tile.pixel_stride);
+    if (!together) tile.activate(sums + n * plane + half * lanes_, tile.rows - half, tile, n, nullptr, tile.y[1] + to, tile.pixel_stride);
+  }
 }
 
 IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes, size_t channels) {

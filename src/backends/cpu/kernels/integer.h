@@ -41,10 +41,10 @@ inline constexpr size_t groups_of(IntegerForm form, size_t channels) {
   return pieces * ((groups + pieces - 1) / pieces);
 }
 
-/// An activation g(x) x, or g(x) alone, where g(x) = min(max(slope x + offset, low), high).
-struct GatedActivation {
-  float slope = 0, offset = 0, low = 0, high = 0;
-  bool multiplies = true;
+/// An activation in f32 before bytes are made: a function of (x, a, b), or if it is null x min(max(slope x + a, b), high).
+struct ByteActivation {
+  UnaryFunction function = nullptr;
+  float a = 0, b = 0, high = 0;
 };
 
 struct IntegerTile;
@@ -69,12 +69,11 @@ struct IntegerTile {
   float low = 0, high = 0;        // bounds of the result less the zero point
   int32_t zero_point = 0;
   bool is_signed = false;  // y is i8
-  // An activation f in f32 before bytes are made: y = zero_point + clamp(round(f((s + addend) multiplier) factor)), where a function is
-  // given. A gate is applied in steps of y: its `multiplier` contains the factor, its `slope` is divided by it.
-  ActivateFunction activate = nullptr;  // null: none
-  UnaryFunction function = nullptr;
-  const GatedActivation* gate = nullptr;
-  const float *factor = nullptr, *slope = nullptr;
+  // y = zero_point + clamp(round(f((s + addend) multiplier) factor)) for a function f. The other activation is computed in steps of y:
+  // `multiplier` contains the factor, and `factor` is the slope divided by it.
+  ActivateFunction activate = nullptr;  // null: there is no activation
+  const ByteActivation* activation = nullptr;
+  const float* factor = nullptr;
   bool raw = false;    // y is the sums, i32, or made of them in f32 if there is a multiplier
   size_t vectors = 2;  // that are written
   size_t rows = 0;
@@ -162,17 +161,25 @@ IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes, siz
 /// A loop over tiles of one form.
 class IntegerTiles {
  public:
-  IntegerTiles(const IntegerKernels& kernels, IntegerForm form)
-      : functions_(kernels.tiles[static_cast<size_t>(form)]), release_(kHasAmx && form == IntegerForm::amx ? kernels.release : nullptr) {}
+  IntegerTiles(const IntegerKernels& kernels, size_t lanes, IntegerForm form)
+      : functions_(kernels.tiles[static_cast<size_t>(form)]),
+        release_(kHasAmx && form == IntegerForm::amx ? kernels.release : nullptr),
+        lanes_(lanes) {}
   IntegerTiles(const IntegerTiles&) = delete;
   ~IntegerTiles() {
     if (kHasAmx && release_) release_();
   }
-  void run(const IntegerTile& tile) const { functions_[tile.rows](tile); }
+  void run(const IntegerTile& tile) const {
+    // In the form amx tiles activate their sums themselves.
+    if (tile.activate && !(kHasAmx && release_)) return run_activated(tile);
+    functions_[tile.rows](tile);
+  }
 
  private:
+  void run_activated(const IntegerTile& tile) const;
   const IntegerTileFunction* functions_;
   void (*release_)();
+  size_t lanes_;
 };
 
 /// The rows of `tiles` tiles that cover `count` rows. In the form amx all have the same height, so that the tile registers are configured

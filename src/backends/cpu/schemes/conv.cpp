@@ -49,43 +49,24 @@ std::optional<ConvShape> conv_shape_of(const NodeView& node) {
   return s;
 }
 
+ActivationCall call_of(const Activation& activation, const Kernels& kernels) {
+  // By Activation::Kind.
+  constexpr Unary kFunctions[] = {Unary::copy,       Unary::relu,    Unary::clip, Unary::leaky_relu, Unary::hard_sigmoid,
+                                  Unary::hard_swish, Unary::sigmoid, Unary::tanh, Unary::swish,      Unary::gelu};
+  const bool swish = activation.kind == Activation::Kind::swish;
+  return {(*kernels.unary)[kFunctions[static_cast<size_t>(activation.kind)]], swish ? 1 : activation.alpha, activation.beta};
+}
+
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
   Epilogue epilogue;
   const Activation activation = Activation::of(node);
-  const auto after = [&](Unary kind, float a = 0, float b = 0) {
-    epilogue.after = (*kernels.unary)[kind];
-    epilogue.a = a, epilogue.b = b;
-  };
-  switch (activation.kind) {
-    case Activation::Kind::none:
-      break;
-    case Activation::Kind::relu:
-      epilogue.low = 0;
-      break;
-    case Activation::Kind::clip:
-      epilogue.low = activation.alpha, epilogue.high = activation.beta;
-      break;
-    case Activation::Kind::leaky_relu:
-      after(Unary::leaky_relu, activation.alpha);
-      break;
-    case Activation::Kind::hard_sigmoid:
-      after(Unary::hard_sigmoid, activation.alpha, activation.beta);
-      break;
-    case Activation::Kind::hard_swish:
-      after(Unary::hard_swish);
-      break;
-    case Activation::Kind::sigmoid:
-      after(Unary::sigmoid);
-      break;
-    case Activation::Kind::tanh:
-      after(Unary::tanh);
-      break;
-    case Activation::Kind::swish:
-      after(Unary::swish, 1);
-      break;
-    case Activation::Kind::gelu:
-      after(Unary::gelu);
-      break;
+  if (activation.kind == Activation::Kind::relu) {
+    epilogue.low = 0;
+  } else if (activation.kind == Activation::Kind::clip) {
+    epilogue.low = activation.alpha, epilogue.high = activation.beta;
+  } else if (activation.kind != Activation::Kind::none) {
+    const ActivationCall call = call_of(activation, kernels);
+    epilogue.after = call.function, epilogue.a = call.a, epilogue.b = call.b;
   }
 #if !MINNOW_SMALL
   if (node.has_input(kScale)) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/schemes/conv.h"
 #include "base/share.h"
 
 namespace minnow::cpu {
@@ -127,9 +128,8 @@ void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const
   tile.multiplier = multiplier.empty() ? nullptr : multiplier.data() + group * padded + vector * lanes;
   tile.addend = addend.empty() ? nullptr : addend.data() + group * padded + vector * lanes;
   if (activate_) {
-    tile.activate = activate_, tile.gate = &gate_, tile.function = function_;
+    tile.activate = activate_, tile.activation = &activation_;
     tile.factor = factor.data() + group * padded + vector * lanes;
-    tile.slope = slope.empty() ? nullptr : slope.data() + group * padded + vector * lanes;
   }
   tile.low = low, tile.high = high;
   tile.zero_point = zero_point;
@@ -138,43 +138,22 @@ void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const
 }
 
 void Requantization::take_activation(const Activation& activation, const Kernels& kernels) {
-  constexpr float kSteep = 1e30F;  // from one bound to the other within a step that no sum has
-  const float alpha = activation.alpha, beta = activation.beta;
-  switch (activation.kind) {
-    case Activation::Kind::none:
-    case Activation::Kind::relu:
-      return;
-    case Activation::Kind::clip:
-      gate_ = {1, 0, alpha, beta, false};
-      break;
-    case Activation::Kind::leaky_relu:
-      gate_ = {alpha > 1 ? -kSteep : kSteep, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F)};
-      break;
-    case Activation::Kind::hard_sigmoid:
-      gate_ = {alpha, beta, 0, 1, false};
-      break;
-    case Activation::Kind::hard_swish:
-      gate_ = {1.0F / 6, 0.5F, 0, 1};
-      break;
-    case Activation::Kind::sigmoid:
-      function_ = (*kernels.unary)[Unary::sigmoid];
-      break;
-    case Activation::Kind::tanh:
-      function_ = (*kernels.unary)[Unary::tanh];
-      break;
-    case Activation::Kind::swish:
-      function_ = (*kernels.unary)[Unary::swish];
-      break;
-    case Activation::Kind::gelu:
-      function_ = (*kernels.unary)[Unary::gelu];
-      break;
-  }
   activate_ = kernels.integer->activate;
-  if (function_) return;
-  slope.resize(factor.size());
+  float slope = 0;
+  if (activation.kind == Activation::Kind::hard_swish) {
+    activation_ = {nullptr, 0.5F, 0, 1}, slope = 1.0F / 6;
+  } else if (activation.kind == Activation::Kind::leaky_relu) {
+    const float alpha = activation.alpha;
+    constexpr float kSteep = 1e30F;  // from one bound to the other within a step that no sum has
+    activation_ = {nullptr, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F)}, slope = alpha > 1 ? -kSteep : kSteep;
+  } else {
+    const ActivationCall call = call_of(activation, kernels);
+    activation_ = {call.function, call.a, call.b, 0};
+    return;
+  }
   for (size_t i = 0; i < factor.size(); ++i) {
     multiplier[i] *= factor[i];
-    slope[i] = gate_.slope / factor[i];
+    factor[i] = slope / factor[i];
   }
 }
 

@@ -29,9 +29,9 @@ struct Requantization {
 
   size_t padded;  // channels of a group in whole tiles
   std::vector<int32_t> bias;
-  std::vector<float> multiplier;     // empty: results are the sums
-  std::vector<float> addend;         // of a bias in f32; else empty
-  std::vector<float> factor, slope;  // of an activation before bytes are made (IntegerTile); else empty
+  std::vector<float> multiplier;  // empty: results are the sums
+  std::vector<float> addend;      // of a bias in f32; else empty
+  std::vector<float> factor;      // of an activation before bytes are made (IntegerTile); else empty
   float low, high;
   int32_t zero_point;
   bool is_signed, raw;  // raw: results have 32 bits
@@ -40,8 +40,7 @@ struct Requantization {
  private:
   void take_activation(const Activation& activation, const Kernels& kernels);
   ActivateFunction activate_ = nullptr;
-  GatedActivation gate_;
-  UnaryFunction function_ = nullptr;  // in place of the gate
+  ByteActivation activation_;
 };
 
 /// Weights of one group as tiles read them: [pair of vectors][tap][group of channels][vector][lane][channel].

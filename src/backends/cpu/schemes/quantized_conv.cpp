@@ -214,7 +214,7 @@ class QuantizedConvKernel final : public Kernel {
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), in_row = step_h_ * row_,
                  in_pixel = step_w_ / phases_ * pixel_;
-    const IntegerTiles integer_tiles(*kernels_.integer, weights_.form());
+    const IntegerTiles integer_tiles(*kernels_.integer, lanes_, weights_.form());
     IntegerTile t{};
     t.taps = taps_.data();
     t.tap_count = taps_.size();

@@ -98,8 +98,12 @@ class QuantizedDepthwiseKernel final : public Kernel {
       for (size_t i = all ? 0 : first; i < (all ? conv_.units() : first + rows); ++i) conv_.run(i, arguments, rest);
       IntegerTile t{};
       requantization_.apply(t, 0, plane % vectors_);
-      t.y[0] = context.out<uint8_t>(0) + (plane * s_.out_h + first) * out_row_ * (requantization_.raw ? sizeof(float) : 1);
-      kernels_.integer->requantize(y, rows * s_.out_w, t);
+      uint8_t* const to = context.out<uint8_t>(0) + (plane * s_.out_h + first) * out_row_ * (requantization_.raw ? sizeof(float) : 1);
+      IntegerTile sums = t;
+      if (t.activate) sums.raw = true, sums.multiplier = nullptr;
+      sums.y[0] = t.activate ? reinterpret_cast<uint8_t*>(y) : to;
+      kernels_.integer->requantize(y, rows * s_.out_w, sums);
+      if (t.activate) t.activate(reinterpret_cast<int32_t*>(y), rows * s_.out_w, t, 0, nullptr, to, static_cast<ptrdiff_t>(kernels_.lanes));
     });
   }
 

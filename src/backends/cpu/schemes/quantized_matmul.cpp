@@ -86,7 +86,7 @@ class QuantizedMatMulKernel final : public Kernel {
       kernels_.integer->arrange(form, source, lanes, 1, to + whole / pieces * stride + whole % pieces * piece, stride);
     }
     constexpr ptrdiff_t kNoTaps = 0;
-    const IntegerTiles integer_tiles(*kernels_.integer, form);
+    const IntegerTiles integer_tiles(*kernels_.integer, lanes, form);
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, form)), tiles = ceil_div(count, most);
     uint8_t edge[kMostIntegerRows * kPair * kMostLanes * sizeof(int32_t)];
     IntegerTile t{};
