@@ -49,7 +49,7 @@ struct QuantizeOptions {
   std::string rounding = "nearest";    // one of roundings()
   double percentile = 99.99;           // method percentile: percent of the numbers below the upper end, and above the lower one
   int weight_bits = 0;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
-  bool per_channel = true;             // false: one scale for each weight
+  bool per_channel = true;             // false: one scale for each weight and activation
   bool equalize = false;               // cross-layer equalization before anything else
   bool correct_bias = true;            // the mean error of each channel goes into its bias
   double smooth = 0;                   // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1

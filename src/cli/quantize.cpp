@@ -340,7 +340,7 @@ void add_quantize(CLI::App& app) {
       ->take_all();
   add("block_size", "--block-size", "weights that share a scale, with --weights-only: 16, 32, 64 (default), 128, 256", "N");
   add("symmetric", "--symmetric", "true: blocks have no zero points", "BOOL");
-  add("per_channel", "--per-channel", "false: one scale for each weight instead of one for each channel", "BOOL");
+  add("per_channel", "--per-channel", "false: one scale for each tensor instead of one for each channel", "BOOL");
   add("correct_bias", "--correct-bias", "false: biases keep the mean error of their channel", "BOOL");
   add("skip", "--skip", "a node, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
   add("evaluate", "--evaluate", "samples for the report (default: 16)", "N");

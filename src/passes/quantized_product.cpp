@@ -100,7 +100,7 @@ bool take_bias(Graph& graph, QuantizedProduct& found) {
   return true;
 }
 
-/// Of activations, whose channels share it.
+/// The zero point that all channels of an activation share.
 Value& one_zero_point(Graph& graph, const Quantization& of) {
   if (of.is_per_tensor()) return of.zero_point_value(graph);
   Tensor zero(of.dtype, {});

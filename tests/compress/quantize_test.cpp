@@ -89,6 +89,37 @@ TEST(Quantize, weights_of_16_bits_become_integers) {
   EXPECT_EQ(operators_of(quantized.model)["minnow.QuantizedConv"], 2) << to_text(quantized.model.graph());
 }
 
+TEST(Quantize, channels_that_depthwise_convolutions_read_have_scales_of_their_own) {
+  const Model model = model_of(R"(graph {
+    input x: f32[1, 4, 10, 10]
+    const random_w = f32[6, 4, 1, 1] random 1
+    const sizes = f32[6, 1, 1, 1] [0.01, 0.1, 1, 10, 0.02, 0.5]
+    const depthwise_w = f32[6, 1, 3, 3] random 2
+    const even = f32[6, 1, 1, 1] [100, 10, 1, 0.1, 50, 2]
+    const last_w = f32[3, 6, 1, 1] random 3
+    w = Mul(random_w, sizes)
+    c = Conv(x, w)
+    h = HardSwish(c)
+    v = Mul(depthwise_w, even)
+    d = Conv(h, v) {pads = [1, 1, 1, 1], group = 6}
+    y = Conv(d, last_w)
+    output y
+  })");
+  double sqnr[2];
+  for (const bool per_channel : {false, true}) {
+    QuantizeOptions options;
+    options.per_channel = per_channel;
+    const Quantized quantized = quantize(model, random_samples({1, 4, 10, 10}), options);
+    std::vector<int64_t> scales;  // of the values that are quantized: x, h, d
+    for (const Node& node : quantized.plain.graph().nodes())
+      if (node.op() == "QuantizeLinear") scales.push_back(node.input(1)->constant()->elements());
+    EXPECT_THAT(scales, testing::ElementsAre(1, per_channel ? 6 : 1, 1)) << to_text(quantized.plain.graph());
+    EXPECT_EQ(operators_of(quantized.model)["minnow.QuantizedConv"], 3) << to_text(quantized.model.graph());
+    sqnr[per_channel] = quantized.report.outputs[0].fidelity.sqnr;
+  }
+  EXPECT_GT(sqnr[1], sqnr[0] + 10);
+}
+
 TEST(Quantize, a_file_of_16_bits_does_not_compute_in_them_afterwards) {
   const std::unique_ptr<Graph> graph = parse_graph(R"(graph {
     input x: f32[4, 128]

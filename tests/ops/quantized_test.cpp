@@ -244,8 +244,10 @@ TEST(QLinearConv, wrong_shapes) {
   EXPECT_THAT(error_of("QLinearConv", {x, two, zero, x, one, zero, one, zero}), HasSubstr("should hold one element"));
   EXPECT_THAT(error_of("QLinearConv", {x, one, zero, x, two, zero, one, zero}), HasSubstr("should have shape [] or [1]"));
   EXPECT_THAT(error_of("QLinearConv", {x, one, tensor(DType::i8, {}, {0}), x, one, zero, one, zero}), HasSubstr("it should be u8 as"));
-  EXPECT_THAT(error_of("minnow.QuantizedConv", {x, one, zero, x, one, zero, one, zero}, {{"activation", std::string("Tanh")}}),
-              HasSubstr("Relu"));
+  EXPECT_THAT(error_of("minnow.QuantizedConv", {x, one, zero, x, one, zero}, {{"activation", std::string("Tanh")}}), HasSubstr("Clip"));
+  EXPECT_THAT(error_of("minnow.QuantizedConv", {x, two, zero, x, one, zero, one, zero}),
+              HasSubstr("input 1 (\"in1\") should have shape [] or [1]"));
+  EXPECT_THAT(error_of("QLinearConv", {x, one, zero, x, one, zero, two, zero}), HasSubstr("input 6 (\"in6\") should hold one element"));
 }
 
 }  // namespace
