@@ -118,6 +118,15 @@ void multiply(const NBitsPanel& panel, const float* a, const float* sums, size_t
   hn::StoreU(total, d, y);
 }
 
+/// The highest bits of the numbers in a word of the stream: with them inverted, numbers count from the lowest of their range.
+template <int kBits>
+constexpr uint32_t highest_bits(size_t word) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < 32; ++i)
+    if ((word * 32 + i) % kBits == kBits - 1) bits |= uint32_t{1} << i;
+  return bits;
+}
+
 #if HWY_TARGET == HWY_AVX2
 /// 2^-shift of the numbers that masked() leaves where they are.
 template <int kBits>
@@ -134,15 +143,6 @@ struct Factors {
 };
 template <int kBits>
 constexpr Factors<kBits> kFactors;
-
-/// The highest bits of the numbers in a word of the stream: with them inverted, numbers count from the lowest of their range.
-template <int kBits>
-constexpr uint32_t highest_bits(size_t word) {
-  uint32_t bits = 0;
-  for (size_t i = 0; i < 32; ++i)
-    if ((word * 32 + i) % kBits == kBits - 1) bits |= uint32_t{1} << i;
-  return bits;
-}
 
 /// Number i of a group times 1 / kFactors[i]: a mask and a conversion for most.
 template <int kBits, size_t i>
@@ -213,10 +213,14 @@ void multiply_two(const NBitsPanel& first, const NBitsPanel& second, const float
   hn::StoreU(total[0], d, y), hn::StoreU(total[1], d, y + kLanes);
 }
 
+#endif
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 // Products in whole numbers. A number of the left factor is rounded to steps of its unit, 256^2 d2 + 256 d1 + d0 of them, where each digit
 // is a signed byte: that loses at most half of the last place that f32 has for the unit's largest number. Sums of digits times numbers of 2
 // or 4 bits are exact: 16 bits of a lane take 16 products, each at most 15 * 128. With 4 bits, three digits read 1.5 times as many weights
-// a second from L2 as multiply_two did, one digit reads 3.5 times as many (Zen 3, 2026-11-28).
+// a second from L2 as multiply_two did, one digit reads 3.5 times as many (Zen 3, 2026-11-28). AVX-512 adds them in 32 bits, where the
+// machine multiplies and adds bytes (VNNI).
 constexpr float kMostSteps = 127 * 65536 + 127 * 256 + 126;  // rounding may add one
 constexpr size_t kPlaces = 4;                                // of the digits of four numbers; there are no fourth digits
 constexpr size_t kAhead = 512;                               // words that are fetched early
@@ -227,10 +231,12 @@ constexpr size_t kFields = 8 / kBits;
 
 template <int kBits>
 bool split(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to) {
-  static_assert(kLanes == 8 && (kBits == 2 || kBits == 4));
-  const D d;
-  const DI di;
-  const hn::Repartition<uint8_t, D> d8;
+  static_assert(kBits == 2 || kBits == 4);
+  constexpr size_t kLanes = 8;
+  const hn::FixedTag<float, kLanes> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Repartition<uint8_t, decltype(d)> d8;
+  using V = hn::Vec<decltype(d)>;
   // Two fields at a time, the four bytes of each together.
   alignas(32) int32_t order[kLanes];
   for (size_t i = 0; i < kLanes; ++i) order[i] = static_cast<int32_t>(i % 4 * kFields<kBits> + i / 4);
@@ -272,16 +278,33 @@ bool split(const float* a, size_t groups, size_t unit, bool one_byte, const NBit
   return representable && hn::AllTrue(d, hn::Eq(finite, hn::Zero(d)));
 }
 
+#if HWY_TARGET == HWY_AVX3
+#define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
+constexpr bool kNeedsBytes = true;
+/// Sums of four products of bytes.
+MINNOW_DOT HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> numbers, int32_t digits) {
+  return hn::Vec<DI>{_mm512_dpbusd_epi32(sums.raw, numbers.raw, _mm512_set1_epi32(digits))};
+}
+HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) { return sums; }
+#else
+#define MINNOW_DOT
+constexpr bool kNeedsBytes = false;
+/// Sums of two products of bytes, in 16 bits.
+HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> numbers, int32_t digits) {
+  return hn::Vec<DI>{_mm256_add_epi16(sums.raw, _mm256_maddubs_epi16(numbers.raw, _mm256_set1_epi32(digits)))};
+}
+HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) { return hn::Vec<DI>{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))}; }
+#endif
+
 /// kUnit: 16 or kNBitsGroup.
 template <int kBits, size_t kDigits, size_t kUnit>
-void multiply_units(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) {
+MINNOW_DOT void multiply_units(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) {
   const D d;
   const DI di;
   const DU du;
   const bool has_zeros = panel.zeros || panel.bytes;
   const V middle = hn::Set(d, static_cast<float>(1 << (kBits - 1)));
   const auto mask = hn::Set(du, ((1U << kBits) - 1) * 0x01010101U), turned = hn::Set(du, highest_bits<kBits>(0));
-  const __m256i ones = _mm256_set1_epi16(1);
   constexpr size_t kWords = kUnit * kBits / 32, kLine = 64 / sizeof(uint32_t);
   const size_t units = groups * (kNBitsGroup / kUnit), each = panel.block / kUnit;
   const uint32_t* words = panel.words;
@@ -290,22 +313,20 @@ void multiply_units(const NBitsPanel& panel, const NBitsDigits& a, size_t groups
   size_t block = 0, left = each;
   for (size_t unit = 0; unit < units; ++unit, words += kWords * kLanes) {
     MINNOW_UNROLL for (size_t i = 0; i < kWords * kLanes; i += kLine) __builtin_prefetch(words + kAhead + i);
-    __m256i sums[kDigits];
-    MINNOW_UNROLL for (size_t i = 0; i < kDigits; ++i) sums[i] = _mm256_setzero_si256();
+    hn::Vec<DI> sums[kDigits];
+    MINNOW_UNROLL for (size_t i = 0; i < kDigits; ++i) sums[i] = hn::Zero(di);
     MINNOW_UNROLL for (size_t word = 0; word < kWords; ++word) {
       auto stored = hn::Xor(hn::LoadU(du, words + word * kLanes), turned);
       MINNOW_UNROLL for (size_t field = 0; field < kFields<kBits>; ++field, digits += kPlaces) {
-        const __m256i numbers = hn::And(stored, mask).raw;
-        MINNOW_UNROLL for (size_t i = 0; i < kDigits; ++i) sums[i] =
-            _mm256_add_epi16(sums[i], _mm256_maddubs_epi16(numbers, hn::Set(di, digits[i]).raw));
+        const auto numbers = hn::And(stored, mask);
+        MINNOW_UNROLL for (size_t i = 0; i < kDigits; ++i) sums[i] = add_products(sums[i], numbers, digits[i]);
         stored = hn::ShiftRight<kBits>(stored);
       }
     }
-    const auto sum = [&](size_t i) HWY_ATTR { return hn::Vec<DI>{_mm256_madd_epi16(sums[i], ones)}; };
-    auto low = sum(0);
-    if constexpr (kDigits == 3) low = hn::Add(low, hn::ShiftLeft<8>(sum(1)));
+    auto low = whole(sums[0]);
+    if constexpr (kDigits == 3) low = hn::Add(low, hn::ShiftLeft<8>(whole(sums[1])));
     V value = hn::ConvertTo(d, low);
-    if constexpr (kDigits == 3) value = hn::MulAdd(hn::ConvertTo(d, sum(2)), hn::Set(d, 65536.0F), value);
+    if constexpr (kDigits == 3) value = hn::MulAdd(hn::ConvertTo(d, whole(sums[2])), hn::Set(d, 65536.0F), value);
     const V step = hn::Set(d, a.steps[unit]), sum_of_a = hn::Set(d, a.sums[unit]);
     const V from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
     total = hn::MulAdd(hn::NegMulAdd(from, sum_of_a, value), hn::Mul(scale_of(panel, block), step), total);
@@ -345,22 +366,29 @@ void unpack(const NBitsPanel& panel, size_t begin, size_t count, float* to, size
 extern const NBitsKernels kNBitsKernels;
 #if HWY_TARGET == HWY_SSE4
 const NBitsKernels kNBitsKernels{};
-#elif HWY_TARGET == HWY_AVX2
-const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
-                                 {nullptr, multiply_two<3>, nullptr, multiply_two<5>},
-                                 {nullptr, kFactors<3>.values, nullptr, kFactors<5>.values},
-                                 {split<2>, nullptr, split<4>},
-                                 {multiply_digits<2, 3>, nullptr, multiply_digits<4, 3>},
-                                 {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>},
-                                 {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+const NBitsKernels kNBitsKernels {
+  .multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
+#if HWY_TARGET == HWY_AVX2
+  .multiply_two = {nullptr, multiply_two<3>, nullptr, multiply_two<5>},
+  .factors = {nullptr, kFactors<3>.values, nullptr, kFactors<5>.values},
+#endif
+  .needs_bytes = kNeedsBytes, .split = {split<2>, nullptr, split<4>},
+  .multiply_digits = {multiply_digits<2, 3>, nullptr, multiply_digits<4, 3>},
+  .multiply_bytes = {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>}, .unpack = {
+    unpack<2>,
+    unpack<3>,
+    unpack<4>,
+    unpack<5>,
+    unpack<6>,
+    nullptr,
+    unpack<8>
+  }
+};
+#undef MINNOW_DOT
 #else
-const NBitsKernels kNBitsKernels{{multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {},
-                                 {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
+const NBitsKernels kNBitsKernels{.multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
+                                 .unpack = {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
 #endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE

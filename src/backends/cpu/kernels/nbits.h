@@ -38,6 +38,7 @@ struct NBitsKernels {
   void (*multiply_two[kMostBits - kLeastBits + 1])(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums,
                                                    size_t groups, float* y);
   const float* factors[kMostBits - kLeastBits + 1];
+  bool needs_bytes;  // for the three below the machine has to run IntegerForm::bytes
   /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too
   /// small.
   bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to);

@@ -123,7 +123,9 @@ class NBitsKernel final : public Kernel {
   size_t form_index() const noexcept { return static_cast<size_t>(form_.bits - kLeastBits); }
   size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
   bool copies() const noexcept { return factors_ || k_ % kNBitsGroup != 0; }
-  bool splits() const noexcept { return kernels_.nbits->split[form_index()]; }
+  bool splits() const noexcept {
+    return kernels_.nbits->split[form_index()] && (!kernels_.nbits->needs_bytes || runs(*kernels_.integer, IntegerForm::bytes));
+  }
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
   size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
