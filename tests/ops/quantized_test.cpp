@@ -195,6 +195,28 @@ TEST(QuantizedConv, without_a_scale_the_result_is_f32) {
   EXPECT_THAT(error_of("minnow.QuantizedConv", half), HasSubstr("give y_scale and y_zero_point both"));
 }
 
+TEST(QuantizedConv, activations_and_scales_of_channels) {
+  // By hand: sums 2 * (3 - 1) = 4 and -3 * (9 - 1) = -24, which are 4 * 0.5 * 0.5 = 1 and -24 * 0.25 * 0.5 = -3.
+  const std::vector<Tensor> inputs = {tensor(DType::u8, {1, 2, 1, 1}, {3, 9}),
+                                      tensor(DType::f32, {2}, {0.5, 0.25}),
+                                      tensor(DType::u8, {}, {1}),
+                                      tensor(DType::i8, {2, 1, 1, 1}, {2, -3}),
+                                      Tensor::scalar_f32(0.5),
+                                      tensor(DType::i8, {}, {0}),
+                                      tensor(DType::f32, {2}, {0.25, 0.5}),
+                                      tensor(DType::u8, {}, {100})};
+  const auto check = [&](Attributes attributes, const std::vector<double>& expected) {
+    attributes.set("group", int64_t{2});
+    EXPECT_TRUE(near(run_operator("minnow.QuantizedConv", inputs, attributes)[0], {1, 2, 1, 1}, expected));
+    EXPECT_TRUE(near(run_decomposition("minnow.QuantizedConv", inputs, attributes)[0], {1, 2, 1, 1}, expected));
+  };
+  check({}, {104, 94});
+  check({{"activation", std::string("Relu")}}, {104, 100});
+  check({{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}}, {104, 97});
+  check({{"activation", std::string("HardSwish")}}, {103, 100});
+  check({{"activation", std::string("Clip")}, {"activation_alpha", -1.0f}, {"activation_beta", 0.5f}}, {102, 98});
+}
+
 TEST(QuantizedMatMul, without_a_scale_the_result_is_f32) {
   // By hand: (1 * 2 + 2 * 3 + 0.5) * 0.5 * 0.25 and (3 * 2 + 4 * 3 + 0.5) * 2 * 0.25, rows having scales of their own; then one for all.
   std::vector<Tensor> inputs = {tensor(DType::i8, {2, 2}, {1, 2, 3, 4}),
