@@ -32,21 +32,21 @@ struct NBitsKernels {
   // Null where there are none: for 7 bits, and for SSE4.
   /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
   /// each block, where there are zero points.
-  void (*multiply[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const float* a, const float* sums, size_t groups, float* y);
+  void (*multiply[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const float* a, const float* sums, size_t groups, float* y) = {};
   /// The same for two panels, y[2 * lanes], where that is faster (else null): numbers are masked where they lie in their words and not
   /// shifted, so that a[k] has to be multiplied by factors[k % kNBitsGroup] before. `sums` are those of the a without factors.
   void (*multiply_two[kMostBits - kLeastBits + 1])(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums,
-                                                   size_t groups, float* y);
-  const float* factors[kMostBits - kLeastBits + 1];
-  bool needs_bytes;  // for the three below the machine has to run IntegerForm::bytes
+                                                   size_t groups, float* y) = {};
+  const float* factors[kMostBits - kLeastBits + 1] = {};
+  bool needs_bytes = false;  // for the three below the machine has to run IntegerForm::bytes
   /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too
   /// small.
-  bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to);
+  bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to) = {};
   /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
-  void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y);
-  void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y);
+  void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
+  void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
   /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
-  void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride);
+  void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) = {};
 };
 
 }  // namespace minnow::cpu
