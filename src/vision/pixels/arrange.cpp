@@ -18,7 +18,7 @@ void transpose_into(const ImageView& from, const MutableImageView& to, bool from
   const auto* const in = from.row<std::byte>(from_last ? from.height() - 1 : 0);
   auto* const out = to.row<std::byte>(to_last ? to.height() - 1 : 0);
   constexpr int64_t kRows = 64;
-  for_rows((from.height() + kRows - 1) / kRows, kRows * from.width() * from.channels() * 4, [&](int64_t first, int64_t last) {
+  for_rows((from.height() + kRows - 1) / kRows, kRows * from.width() * from.channels(), [&](int64_t first, int64_t last) {
     const int64_t y = first * kRows, rows = std::min(last * kRows, from.height()) - y;
     arrange_loops().transpose(in + y * in_stride, in_stride, rows, from.width(), bytes, out + y * bytes, out_stride);
   });

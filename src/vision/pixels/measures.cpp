@@ -547,17 +547,23 @@ Tensor histogram(const std::vector<ImageView>& images, const std::vector<int>& c
       if (const int bin = dimensions[0].table[v]; bin >= 0) found[static_cast<size_t>(bin)] += of_values[v];
   } else {
     std::vector<int32_t> bins(width);
-    std::vector<uint32_t> counted(total + 1);  // the first counts pixels without a bin
+    // Neighbours, which often have the same bin, count in tables of their own. The first place of each counts pixels without a bin.
+    const size_t tables = total <= 4096 ? 4 : 1, table = total + 1;
+    std::vector<uint32_t> counted(tables * table);
     for (int64_t y = 0; y < image.height(); ++y) {
       bins_of_row(dimensions, y, bins);
       uint32_t* of_bins = counted.data() + 1;
       if (mask) {
         for (size_t x = 0; x < width; ++x) of_bins[bins[x]] += mask.row<uint8_t>(y)[x] != 0;
       } else {
-        for (size_t x = 0; x < width; ++x) ++of_bins[bins[x]];
+        size_t x = 0;
+        for (; tables == 4 && x + 4 <= width; x += 4)
+          ++of_bins[bins[x]], ++of_bins[table + bins[x + 1]], ++of_bins[2 * table + bins[x + 2]], ++of_bins[3 * table + bins[x + 3]];
+        for (; x < width; ++x) ++of_bins[bins[x]];
       }
     }
-    std::copy(counted.begin() + 1, counted.end(), found.begin());
+    for (size_t i = 0; i < tables; ++i)
+      for (size_t bin = 0; bin < total; ++bin) found[bin] += counted[i * table + bin + 1];
   }
   for (size_t i = 0; i < total; ++i) counts[i] += static_cast<float>(found[i]);
   return result;
