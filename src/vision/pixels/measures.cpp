@@ -252,17 +252,19 @@ Extremes extremes(std::string_view kName, const ImageView& image, const ImageVie
   result.least = found.least, result.most = found.most;
   if (!places) return result;
   const auto place = [&](int64_t first, double value) {
-    std::vector<double> row(static_cast<size_t>(image.width()));
-    const std::vector<float> values(row.size(), static_cast<float>(value));
-    std::vector<uint8_t> marks(row.size());
+    const size_t width = static_cast<size_t>(image.width());
+    const bool compares = index == kF32 && !mask;
+    const std::vector<float> values(compares ? width : 0, static_cast<float>(value));
+    std::vector<uint8_t> marks(values.size());
+    std::vector<double> row(compares || (index == 0 && !mask) ? 0 : width);
     for (int64_t y = first; y < std::min(image.height(), first + together); ++y) {
       if (index == 0 && !mask) {
         const auto* bytes = image.row<uint8_t>(y);
-        if (const void* at = std::memchr(bytes, static_cast<int>(value), row.size()))
+        if (const void* at = std::memchr(bytes, static_cast<int>(value), width))
           return Point{static_cast<int>(static_cast<const uint8_t*>(at) - bytes), static_cast<int>(y)};
         continue;
       }
-      if (index == kF32 && !mask) {
+      if (compares) {
         arithmetic_loops().compare_f32(Comparison::equal, image.row<float>(y), values.data(), marks.data(), marks.size());
         if (const void* at = std::memchr(marks.data(), 255, marks.size()))
           return Point{static_cast<int>(static_cast<const uint8_t*>(at) - marks.data()), static_cast<int>(y)};
