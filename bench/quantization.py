@@ -136,7 +136,7 @@ def measure(name, arguments, folder):
             continue
         options = method.split("+")
         extra = [part for option in options[1:] for part in (f"--{option.partition('=')[0]}", option.partition("=")[2] or "true")]
-        done = subprocess.run([arguments.minnow, "quantize", source, out, "--calibration", folder / "calibration.npz", "--json", "--evaluate", "1", "--method",
+        done = subprocess.run([arguments.minnow, "quantize", source, out, "--calibration", folder / "calibration.npz", "--portable", "false", "--json", "--evaluate", "1", "--method",
                                options[0], *extra], check=True, capture_output=True, text=True)
         seconds = time.monotonic() - start
         results[f"Minnow {method}"] = (*quality(wanted, answers(session(out), x.name, evaluation)), seconds, json.loads(done.stdout)["file_bytes"])

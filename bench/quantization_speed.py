@@ -4,8 +4,8 @@
 
   python3 bench/quantization_speed.py [NAME...] [--minnow build/release/bin/minnow] [--peers PYTHON] [--rounds N] [--threads N] [--page FILE]
 
-Models are those of bench/quantization.py and of bench/networks.py. `minnow quantize --data-free` makes the int8 form, as QuantizeLinear and
-DequantizeLinear in ONNX; all engines read that file. Speed does not depend on the ranges. PYTHON is one that has openvino and onnxruntime;
+Models are those of bench/quantization.py and of bench/networks.py. `minnow quantize --data-free` makes the int8 form: a .minnow file for Minnow, and the
+same with QuantizeLinear and DequantizeLinear in ONNX, in the form that others know, for the others. Speed does not depend on the ranges. PYTHON is one that has openvino and onnxruntime;
 without it Minnow is timed alone. Engines take turns within each round; the table has minima, and ratios of minima.
 """
 import argparse
@@ -84,10 +84,11 @@ def measure(name, arguments, folder):
         entry, size = OPEN[name]
         np.savez(folder / f"{name}.npz", **{entry: np.random.default_rng(1).random((2, 3, size, size), np.float32)})
         calibration, shape = ["--calibration", folder / f"{name}.npz"], ["--shape", f"1x3x{size}x{size}"]
-    call(arguments.minnow, "quantize", f32, int8, *calibration, "--method", "minmax", "--weights", "minmax", "--evaluate", 1)
+    for out in (int8, int8.with_suffix(".minnow")):
+        call(arguments.minnow, "quantize", f32, out, *calibration, "--method", "minmax", "--weights", "minmax", "--evaluate", 1)
+    call(arguments.minnow, "convert", f32, f32.with_suffix(".minnow"))
     runs = {}
     for form, path in (("Minnow f32", f32), ("Minnow int8", int8)):
-        call(arguments.minnow, "convert", path, path.with_suffix(".minnow"))
         runs[form] = lambda path=path.with_suffix(".minnow"): json.loads(
             call(arguments.minnow, "bench", path, "-t", arguments.threads, "-n", arguments.seconds, "--json", *shape))["min_ms"]
     for engine, title in (("openvino", "OpenVINO int8"), ("onnxruntime", "ONNX Runtime int8")) if arguments.peers else ():

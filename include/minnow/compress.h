@@ -46,10 +46,13 @@ struct QuantizeOptions {
   std::string weights = "mse";  // one of weight_methods()
   // u8: from the lowest to the highest number; i8: symmetric around 0, and with weights_only kernels may round activations to 8 bits
   std::string activations = "u8";
-  std::string rounding = "nearest";    // one of roundings()
-  double percentile = 99.99;           // method percentile: percent of the numbers below the upper end, and above the lower one
-  int weight_bits = 0;                 // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
-  bool per_channel = true;             // false: one scale for each weight and activation
+  std::string rounding = "nearest";  // one of roundings()
+  double percentile = 99.99;         // method percentile: percent of the numbers below the upper end, and above the lower one
+  int weight_bits = 0;               // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
+  bool per_channel = true;           // false: one scale for each weight and activation
+  // QuantizeLinear and DequantizeLinear only in the form that integer kernels of other engines know: activations have one scale, and each
+  // layer's own result is quantized, before functions other than Relu and Clip.
+  bool portable = false;
   bool equalize = false;               // cross-layer equalization before anything else
   bool correct_bias = true;            // the mean error of each channel goes into its bias
   double smooth = 0;                   // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1

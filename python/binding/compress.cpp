@@ -137,8 +137,9 @@ void define_compress(nb::module_& m) {
   m.def(
       "quantize",
       [](const Model& model, nb::handle calibration, nb::handle evaluation, nb::handle options, nb::handle title, nb::object progress,
-         nb::handle recipe, nb::handle aims, nb::handle searches) {
+         nb::handle recipe, nb::handle aims, nb::handle searches, bool portable) {
         compress::QuantizeOptions chosen;
+        chosen.portable = portable;
         cli::Recipe file;
         if (!recipe.is_none()) {
           file = cli::read_recipe(argument<std::string>(recipe, "recipe", "a path"));
@@ -193,7 +194,7 @@ void define_compress(nb::module_& m) {
         return tuple_of(result, page) + nb::make_tuple(rows_of(tried, best), reached);
       },
       nb::arg("model"), nb::arg("calibration").none(), nb::arg("evaluation").none(), nb::arg("options"), nb::arg("title"),
-      nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("aims"), nb::arg("search"));
+      nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("aims"), nb::arg("search"), nb::arg("portable"));
   define_training(m);
 }
 

@@ -108,7 +108,8 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
     report with plots. recipe: a TOML file of options, or a JSON file of MNN's tools; arguments come first. search: leaves layers in float32, or
     gives them more bits, as few as max_drop (percent of samples whose best class changes; 1 without other aims), min_sqnr (decibels) and
     max_size ("2MB", or bytes of all weights) allow; max_drop and max_size search by themselves. compress: stores tensors of .minnow files as entropy codes where that saves at least 5 %. progress: called with the finished
-    part. options: weights, activations, percentile, weight_bits, per_channel, correct_bias, evaluate, seed, as in recipes.
+    part. options: weights, activations, percentile, weight_bits, per_channel, portable, correct_bias, evaluate, seed, as in recipes.
+    portable: write only the form that other engines' integer kernels know; True by default for .onnx files.
     weights_only="rtn", "hqq", "gptq" or "awq" leaves activations in float32 and stores weights in weight_bits (4), in blocks of block_size (64), with
     zero points unless symmetric=True; calibration may be None for "rtn" and "hqq".
 

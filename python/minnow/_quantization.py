@@ -119,7 +119,7 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
         others = None if evaluation is None else _samples(evaluation, names)
         aims = (max_drop, min_sqnr, None if max_size is None else str(max_size))
         fast, plain, layers, outputs, *counts, page, candidates, reached = _minnow.quantize(
-            model, given, others, texts, name, line.tell, None if recipe is None else path_of(recipe), aims, search)
+            model, given, others, texts, name, line.tell, None if recipe is None else path_of(recipe), aims, search, path.endswith(".onnx"))
         _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, "f32", compress)
     if html is not None:
         with new_file(html, "w", encoding="utf-8") as file:

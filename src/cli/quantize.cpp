@@ -141,6 +141,7 @@ void quantize_command(QuantizeArguments& arguments) {
   if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
     throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
   compress::QuantizeOptions options;
+  options.portable = arguments.output.ends_with(".onnx");
   compress::Steps steps;  // before quantization
   if (!arguments.recipe.empty()) {
     const Recipe recipe = read_recipe(arguments.recipe);
@@ -341,6 +342,9 @@ void add_quantize(CLI::App& app) {
   add("block_size", "--block-size", "weights that share a scale, with --weights-only: 16, 32, 64 (default), 128, 256", "N");
   add("symmetric", "--symmetric", "true: blocks have no zero points", "BOOL");
   add("per_channel", "--per-channel", "false: one scale for each tensor instead of one for each channel", "BOOL");
+  add("portable", "--portable",
+      "true: only the form that other engines' integer kernels know (default for OUT.onnx); false: nearer to f32 (default for OUT.minnow)",
+      "BOOL");
   add("correct_bias", "--correct-bias", "false: biases keep the mean error of their channel", "BOOL");
   add("skip", "--skip", "a node, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
   add("evaluate", "--evaluate", "samples for the report (default: 16)", "N");

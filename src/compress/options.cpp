@@ -69,6 +69,7 @@ constexpr Key kKeys[] = {
     {"weight_bits",
      [](Options& o, Text& value, Text& where) { o.weight_bits = static_cast<int>(std::min<int64_t>(whole_number(value, where), 99)); }},
     {"per_channel", [](Options& o, Text& value, Text& where) { o.per_channel = truth(value, where); }},
+    {"portable", [](Options& o, Text& value, Text& where) { o.portable = truth(value, where); }},
     {"equalize", [](Options& o, Text& value, Text& where) { o.equalize = truth(value, where); }},
     {"correct_bias", [](Options& o, Text& value, Text& where) { o.correct_bias = truth(value, where); }},
     {"smooth", [](Options& o, Text& value, Text& where) { o.smooth = number(value, where); }},

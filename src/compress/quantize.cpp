@@ -30,7 +30,7 @@ size_t bytes_of_constants(const Graph& graph) {
 
 Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool per_channel_values)
     : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
-  selection_ = select(*graph_, options.skip);
+  selection_ = select(*graph_, options.skip, {}, options.portable);
   if (!per_channel_values || !options.per_channel)
     for (Group& group : selection_.groups) group.channels = 0;
   if (!selection_.layers.empty()) return;
@@ -62,7 +62,7 @@ void Quantization::prepare(double more_runs) {
 
 Model Quantization::plain(const std::vector<bool>& excluded) const {
   const std::unique_ptr<Graph> graph = graph_->clone();
-  const Selection selection = select(*graph, options_.skip, excluded);
+  const Selection selection = select(*graph, options_.skip, excluded, options_.portable);
   // Values that share a quantizer still do: with fewer layers groups fall apart and never join.
   std::vector<Quantizer> quantizers;
   for (const Group& group : selection.groups) quantizers.push_back(quantizer_of(group.values[0]));

@@ -33,8 +33,8 @@ bool is_f32(const Value* value) { return value && value->type.kind == ValueType:
 
 class Selector {
  public:
-  Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded)
-      : graph_(graph), skip_(skip.begin(), skip.end()), excluded_(excluded) {
+  Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable)
+      : graph_(graph), skip_(skip.begin(), skip.end()), excluded_(excluded), portable_(portable) {
     check_skip(graph, skip);
   }
 
@@ -108,9 +108,10 @@ class Selector {
   }
 
   /// The value behind the activation that fuse_quantized joins to a layer with this output.
-  static Value* end_of(Value& output) {
+  Value* end_of(Value& output) const {
     Node* user = sole_user(output);
-    const bool joins = user && user->input(0) == &output && activation_of(*user) && (user->op() != "Clip" || is_scalar(user->input(1), 0));
+    if (!user || user->input(0) != &output || !activation_of(*user)) return &output;
+    const bool joins = user->op() == "Relu" || (user->op() == "Clip" ? is_scalar(user->input(1), 0) : !portable_);
     return joins ? user->output(0) : &output;
   }
 
@@ -226,7 +227,8 @@ class Selector {
     std::unordered_set<const Value*> results;
     for (const Layer& layer : result_.layers) results.insert(layer.result);
     for (Group& group : result_.groups)
-      if (group.values.size() == 1 && results.contains(group.values[0])) group.channels = depthwise_channels(*group.values[0]);
+      if (!portable_ && group.values.size() == 1 && results.contains(group.values[0]))
+        group.channels = depthwise_channels(*group.values[0]);
   }
 
   /// The channels of a value that depthwise convolutions alone read; 0 for others.
@@ -246,6 +248,7 @@ class Selector {
   Graph& graph_;
   std::unordered_set<std::string> skip_;
   const std::vector<bool>& excluded_;
+  bool portable_;
   size_t layers_ = 0;  // found so far, excluded ones among them
   std::unordered_map<const Node*, Role> roles_;
   std::unordered_set<Value*> wanted_, read_by_layer_, quantized_;
@@ -309,8 +312,8 @@ void check_skip(const Graph& graph, const std::vector<std::string>& skip) {
                             nearest(name, std::vector<std::string>(known.begin(), known.end())));
 }
 
-Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded) {
-  return Selector(graph, skip, excluded).run();
+Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable) {
+  return Selector(graph, skip, excluded, portable).run();
 }
 
 }  // namespace minnow::compress

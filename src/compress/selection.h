@@ -40,7 +40,7 @@ std::unique_ptr<Graph> simplified_for_training(const Model& model);
 void check_skip(const Graph& graph, const std::vector<std::string>& skip);
 
 /// Looks at the outermost graph alone. `skip`: names of nodes, or operators, that stay f32. Throws InvalidArgument for a name that is
-/// neither. `excluded`: which of the layers that a selection without it has stay f32, too.
-Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {});
+/// neither. `excluded`: which of the layers that a selection without it has stay f32, too. `portable`: as in QuantizeOptions.
+Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {}, bool portable = false);
 
 }  // namespace minnow::compress

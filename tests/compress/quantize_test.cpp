@@ -118,6 +118,14 @@ TEST(Quantize, channels_that_depthwise_convolutions_read_have_scales_of_their_ow
     sqnr[per_channel] = quantized.report.outputs[0].fidelity.sqnr;
   }
   EXPECT_GT(sqnr[1], sqnr[0] + 10);
+  // Other engines' kernels know neither scales of channels nor functions before a result is rounded.
+  QuantizeOptions portable;
+  portable.portable = true;
+  std::vector<int64_t> scales;
+  const Quantized for_others = quantize(model, random_samples({1, 4, 10, 10}), portable);
+  for (const Node& node : for_others.plain.graph().nodes())
+    if (node.op() == "QuantizeLinear") scales.push_back(node.input(1)->constant()->elements());
+  EXPECT_THAT(scales, testing::ElementsAre(1, 1, 1, 1));  // x, c, h, d
 }
 
 TEST(Quantize, a_file_of_16_bits_does_not_compute_in_them_afterwards) {
