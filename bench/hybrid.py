@@ -6,7 +6,8 @@ usage: bench/hybrid.py write FOLDER           makes the models, with minnow.expr
        bench/hybrid.py time FOLDER MINNOW [--device cuda] [--threads N] [--rounds 3]
 
 The branches read inputs of their own: four convolutions of 256 channels (56x56, 3x3), which a device is good at, and an LSTM of 100 steps (one
-sequence, 512 units), which takes a device many short kernels. MINNOW is the command; `auto` lets the plan divide the network, by estimates or by the times of `minnow tune`. Least milliseconds.
+sequence, 512 units), which takes a device many short kernels. MINNOW is the command; `auto` lets the plan divide the network, by estimates or by
+the times of `minnow tune`. Least milliseconds.
 """
 import argparse
 import json

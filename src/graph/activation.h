@@ -36,6 +36,8 @@ struct Activation {
   /// The activation of that name with its two numbers, if there is one.
   static std::optional<Activation> named(std::string_view name, float alpha = 0, float beta = 0) noexcept;
   std::string_view name() const noexcept;
+  /// None or Relu: integer products compute these together with the one rounding to bytes. Others are computed in f32 before it.
+  bool joins_rounding() const noexcept { return kind == Kind::none || kind == Kind::relu; }
   /// Writes the three attributes; none where the kind is none.
   void write(Attributes& attributes) const;
 

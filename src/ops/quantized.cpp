@@ -66,9 +66,8 @@ namespace {
 void check_result(const NodeView& node) {
   if (node.has_input(kResultScale) != node.has_input(kResultZero))
     node.fail("give y_scale and y_zero_point both, or neither for a result in f32");
-  const Activation::Kind kind = Activation::of(node).kind;
-  if (kind == Activation::Kind::none || kind == Activation::Kind::relu) return;
-  if (has_real_result(node) && kind != Activation::Kind::clip)
+  const Activation activation = Activation::of(node);
+  if (has_real_result(node) && !activation.joins_rounding() && activation.kind != Activation::Kind::clip)
     node.fail("the activation of a result in f32 should be Relu, Clip or nothing");
 }
 

@@ -64,9 +64,7 @@ Expr fused(GraphBuilder& builder, const Exprs& inputs, F body_of) {
 // y_scale the result is f32 and stays as it is.
 
 /// Whether bytes are made behind an activation that products do not round together with.
-bool rounds_later(const NodeView& node, const Activation& activation) {
-  return !has_real_result(node) && activation.kind != Activation::Kind::none && activation.kind != Activation::Kind::relu;
-}
+bool rounds_later(const NodeView& node, const Activation& activation) { return !has_real_result(node) && !activation.joins_rounding(); }
 size_t channel_axis(const NodeView& node) { return node.op() == "minnow.QuantizedMatMul" ? node.input_shape(3).rank() - 1 : 0; }
 /// The factors of sums, one for each output channel.
 Tensor multipliers(const NodeView& node) {

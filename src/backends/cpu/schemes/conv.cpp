@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv and minnow.FusedConv: as implicit products on the packed layout or from a plain image of few channels, and lane by lane.
 #include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/functions.h"
 
 #include <cmath>
 
@@ -49,14 +50,6 @@ std::optional<ConvShape> conv_shape_of(const NodeView& node) {
   return s;
 }
 
-ActivationCall call_of(const Activation& activation, const Kernels& kernels) {
-  // By Activation::Kind.
-  constexpr Unary kFunctions[] = {Unary::copy,       Unary::relu,    Unary::clip, Unary::leaky_relu, Unary::hard_sigmoid,
-                                  Unary::hard_swish, Unary::sigmoid, Unary::tanh, Unary::swish,      Unary::gelu};
-  const bool swish = activation.kind == Activation::Kind::swish;
-  return {(*kernels.unary)[kFunctions[static_cast<size_t>(activation.kind)]], swish ? 1 : activation.alpha, activation.beta};
-}
-
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
   Epilogue epilogue;
   const Activation activation = Activation::of(node);
@@ -65,8 +58,8 @@ Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
   } else if (activation.kind == Activation::Kind::clip) {
     epilogue.low = activation.alpha, epilogue.high = activation.beta;
   } else if (activation.kind != Activation::Kind::none) {
-    const ActivationCall call = call_of(activation, kernels);
-    epilogue.after = call.function, epilogue.a = call.a, epilogue.b = call.b;
+    const Function function = function_of(activation);
+    epilogue.after = (*kernels.unary)[function.kind], epilogue.a = function.a, epilogue.b = function.b;
   }
 #if !MINNOW_SMALL
   if (node.has_input(kScale)) {

@@ -27,12 +27,6 @@ double rounding_seconds(const NodeView& node, const Device& device);
 
 /// The operation applied to each sum: none for Conv, the activation for the fused operators.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
-/// The function of an activation, with its numbers.
-struct ActivationCall {
-  UnaryFunction function;
-  float a, b;
-};
-ActivationCall call_of(const Activation& activation, const Kernels& kernels);
 
 /// Cases that a scheme accepts beyond constant weights, images with channels first and sums that are not rounded; or 3-D convolutions.
 struct ConvAccepts {

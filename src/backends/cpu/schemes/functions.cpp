@@ -40,6 +40,14 @@ std::optional<Function> function_of(const NodeView& node) {
   return std::nullopt;
 }
 
+Function function_of(const Activation& activation) noexcept {
+  // By Activation::Kind.
+  constexpr Unary kFunctions[] = {Unary::copy,       Unary::relu,    Unary::clip, Unary::leaky_relu, Unary::hard_sigmoid,
+                                  Unary::hard_swish, Unary::sigmoid, Unary::tanh, Unary::swish,      Unary::gelu};
+  const float a = activation.kind == Activation::Kind::swish ? 1 : activation.alpha;
+  return {kFunctions[static_cast<size_t>(activation.kind)], a, activation.beta};
+}
+
 double cost_of(Unary kind) {
   switch (kind) {
     case Unary::copy:

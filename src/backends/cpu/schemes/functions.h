@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/unary.h"
-#include "graph/node_view.h"
+#include "graph/activation.h"
 
 namespace minnow::cpu {
 
@@ -15,6 +15,8 @@ struct Function {
 
 /// Nothing for another operator, and for a Clip whose bounds are not constant.
 std::optional<Function> function_of(const NodeView& node);
+/// The function that an activation is.
+Function function_of(const Activation& activation) noexcept;
 /// Operations for one element: transcendental functions take some tens of instructions.
 double cost_of(Unary kind);
 

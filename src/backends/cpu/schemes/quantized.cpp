@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/functions.h"
 #include "base/share.h"
 
 namespace minnow::cpu {
@@ -30,10 +30,7 @@ bool has_real_result(const NodeView& node) { return node.output(0).dtype == DTyp
 float of_channel(const Tensor& numbers, size_t channel) { return numbers.data<float>()[numbers.elements() == 1 ? 0 : channel]; }
 
 /// Whether the activation is computed in f32, before bytes are made.
-bool activates_reals(const NodeView& node) {
-  const Activation::Kind kind = Activation::of(node).kind;
-  return !has_real_result(node) && kind != Activation::Kind::none && kind != Activation::Kind::relu;
-}
+bool activates_reals(const NodeView& node) { return !has_real_result(node) && !Activation::of(node).joins_rounding(); }
 
 float multiplier_of(const NodeView& node, size_t channel) {
   const float of_sum = of_channel(node.contents(kXScale), channel) * of_channel(node.contents(kWScale), channel);
@@ -147,8 +144,8 @@ void Requantization::take_activation(const Activation& activation, const Kernels
     constexpr float kSteep = 1e30F;  // from one bound to the other within a step that no sum has
     activation_ = {nullptr, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F)}, slope = alpha > 1 ? -kSteep : kSteep;
   } else {
-    const ActivationCall call = call_of(activation, kernels);
-    activation_ = {call.function, call.a, call.b, 0};
+    const Function function = function_of(activation);
+    activation_ = {(*kernels.unary)[function.kind], function.a, function.b, 0};
     return;
   }
   for (size_t i = 0; i < factor.size(); ++i) {

@@ -99,8 +99,8 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
     if (!node.has_input(6)) return declined("the result is {}", node.output(0).dtype);
     if (node.op() == "minnow.QuantizedConv" && node.input_shape(1).elements() != 1)
       return declined("channels of x have scales of their own");
-    if (const Activation::Kind kind = Activation::of(node).kind; kind != Activation::Kind::none && kind != Activation::Kind::relu)
-      return declined("the activation is {}", Activation::of(node).name());
+    if (const Activation activation = Activation::of(node); !activation.joins_rounding())
+      return declined("the activation is {}", activation.name());
     if (node.has_input(8) && node.input_dtype(8) != DType::i32) return declined("the bias is {}", node.input_dtype(8));
     for (const size_t i : {size_t{1}, size_t{4}, size_t{6}})
       if (node.input_dtype(i) != DType::f32) return declined("the dtype of input {} is {}", i, node.input_dtype(i));
