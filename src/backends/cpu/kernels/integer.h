@@ -41,10 +41,12 @@ inline constexpr size_t groups_of(IntegerForm form, size_t channels) {
   return pieces * ((groups + pieces - 1) / pieces);
 }
 
-/// An activation in f32 before bytes are made: a function of (x, a, b), or if it is null x min(max(slope x + a, b), high).
+/// An activation in f32 before bytes are made: a function of (x, a, b); or if it is null, of z = slope x, x min(max(z + a, b), high), or
+/// where it is smooth x / (1 + 2^(z (1 + a z^2))) to four digits, more than bytes need.
 struct ByteActivation {
   UnaryFunction function = nullptr;
   float a = 0, b = 0, high = 0;
+  bool smooth = false;
 };
 
 struct IntegerTile;

@@ -138,14 +138,20 @@ void Requantization::take_activation(const Activation& activation, const Kernels
   activate_ = kernels.integer->activate;
   float slope = 0;
   if (activation.kind == Activation::Kind::hard_swish) {
-    activation_ = {nullptr, 0.5F, 0, 1}, slope = 1.0F / 6;
+    activation_ = {nullptr, 0.5F, 0, 1, false}, slope = 1.0F / 6;
   } else if (activation.kind == Activation::Kind::leaky_relu) {
     const float alpha = activation.alpha;
     constexpr float kSteep = 1e30F;  // from one bound to the other within a step that no sum has
-    activation_ = {nullptr, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F)}, slope = alpha > 1 ? -kSteep : kSteep;
+    activation_ = {nullptr, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F), false}, slope = alpha > 1 ? -kSteep : kSteep;
+  } else if (activation.kind == Activation::Kind::swish || activation.kind == Activation::Kind::gelu) {
+    // x / (1 + e^-x), and the same of c x + d x^3 instead of x: with these c and d it is nearest to GELU, within 0.0003.
+    constexpr float kLog2E = 1.44269504F, kC = 1.60028599F, kD = 0.06941461F;
+    const bool gelu = activation.kind == Activation::Kind::gelu;
+    slope = gelu ? -kLog2E * kC : -kLog2E;
+    activation_ = {nullptr, gelu ? kD / kC / (slope * slope) : 0, 0, 0, true};
   } else {
     const Function function = function_of(activation);
-    activation_ = {(*kernels.unary)[function.kind], function.a, function.b, 0};
+    activation_ = {(*kernels.unary)[function.kind], function.a, function.b};
     return;
   }
   for (size_t i = 0; i < factor.size(); ++i) {
