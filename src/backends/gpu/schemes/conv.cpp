@@ -33,21 +33,24 @@ void add_epilogue(Gemm& gemm, const NodeView& node) {
   add_terms(gemm, node, std::span(terms).first(is_fused(node) ? 2 : 1));
 }
 
-std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry& conv) {
-  const NodeView& node = context.node();
+}  // namespace
+
+Gemm conv_gemm(const NodeView& node, const ConvGeometry& conv, const Operand& image, const Operand& filters) {
   const Window3 window(conv.window);
-  const std::string_view x = dialect_name(node.input_dtype(0)), w = dialect_name(node.input_dtype(1));
+  const std::string_view x = dialect_name(node.input_dtype(image.input)), w = dialect_name(node.input_dtype(filters.input));
   Gemm gemm;
   gemm.m = conv.out_channels_per_group();
   gemm.n = conv.batch * conv.window.output_positions();
   gemm.k = conv.in_channels_per_group() * conv.window.taps();
   gemm.batches = conv.groups;
   gemm.parameters = format("READ(MEM({}), w), READ(MEM({}), x), const int C, ", w, x) + std::string(Window3::kParameters) + ", ";
-  gemm.given = {Given::input(1), Given::input(0), conv.in_channels_per_group()};
+  gemm.given = {Given::input(filters.input), Given::input(image.input), conv.in_channels_per_group()};
   window.append(gemm.given);
   gemm.pointers = format("  USE_READ(MEM({}), w);\n  USE_READ(MEM({}), x);\n", w, x);
-  gemm.definitions = window.definitions() +
-                     format("#define LOAD_X(i) LOAD({}, x, i)\n#define A_AT(m, k) LOAD({}, w, (batch * M + (m)) * K + (k))\n", x, w);
+  gemm.definitions =
+      window.definitions() +
+      format("#define LOAD_X(i) {}\n#define LOAD_W(i, c) {}\n#define A_AT(m, k) LOAD_W((batch * M + (m)) * K + (k), batch * M + (m))\n",
+             image.load, filters.load);
   // An item reads one column of B: its place in the image is found once.
   gemm.start =
       "const int my_n = n0 + item % TILE, my_b = my_n / (OD * OH * OW), my_p = my_n - my_b * (OD * OH * OW); \\\n"
@@ -65,6 +68,14 @@ std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry
   }
   const int64_t positions = conv.window.output_positions();
   gemm.result_at = format("((n / {}) * {} + batch * M + m) * {} + n % {}", positions, conv.out_channels, positions, positions);
+  return gemm;
+}
+
+namespace {
+
+std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry& conv) {
+  const NodeView& node = context.node();
+  Gemm gemm = conv_gemm(node, conv, float_operand(node, 0, "x"), float_operand(node, 1, "w"));
   add_epilogue(gemm, node);
   auto kernel = std::make_unique<Launches>(context);
   add_gemm(*kernel, context, gemm);

@@ -35,6 +35,10 @@ constexpr std::string_view kSource = R"(
   const int row = item / 16 * 4, column = item % 16 * 4;
   START
   float sums[PER][PER], next_a[PER], next_b[PER];
+#if INTEGERS
+  int totals[PER][PER];
+  UNROLL for (int i = 0; i < PER; ++i) UNROLL for (int j = 0; j < PER; ++j) totals[i][j] = 0;
+#endif
   UNROLL for (int i = 0; i < PER; ++i) UNROLL for (int j = 0; j < PER; ++j) sums[i][j] = 0;
   FETCH(k_begin)
   for (int k0 = k_begin; k0 < k_end; k0 += 16) {
@@ -55,6 +59,9 @@ constexpr std::string_view kSource = R"(
       }
       UNROLL for (int i = 0; i < PER; ++i) UNROLL for (int j = 0; j < PER; ++j) sums[i][j] = FMA(a[i], b[j], sums[i][j]);
     }
+#if INTEGERS
+    UNROLL for (int i = 0; i < PER; ++i) UNROLL for (int j = 0; j < PER; ++j) totals[i][j] += (int)sums[i][j], sums[i][j] = 0;
+#endif
     BARRIER();
   }
   UNROLL for (int r = 0; r < PER; ++r) UNROLL for (int c = 0; c < PER; ++c) {
@@ -63,6 +70,10 @@ constexpr std::string_view kSource = R"(
 )";
 
 }  // namespace
+
+Operand float_operand(const NodeView& node, size_t input, std::string_view name) {
+  return {input, format("LOAD({}, {}, i)", dialect_name(node.input_dtype(input)), name)};
+}
 
 void add_terms(Gemm& gemm, const NodeView& node, std::span<const Term> terms) {
   for (const Term& term : terms) {
@@ -96,10 +107,15 @@ void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   int64_t splits = tiles * 2 > kBusy ? 1 : std::clamp<int64_t>(kBusy / tiles, 1, std::max<int64_t>(1, blocks_k / 8));
   const int64_t k_each = (blocks_k + splits - 1) / splits * kTileK;
   splits = std::max<int64_t>(1, (gemm.k + k_each - 1) / k_each);
-  const std::string definitions = gemm.definitions + format("#define TILE {}\n#define A_COLUMNS {}\n#define B_ROWS {}\n#define START {}\n",
-                                                            tile, gemm.a_columns ? 1 : 0, gemm.b_rows ? 1 : 0, gemm.start);
-  const std::string ends = format("      float v = {} * sum;\n{}      STORE({}, y, i, {});\n", literal(gemm.alpha), gemm.terms, dtype,
-                                  expression_of(gemm.activation, "v"));
+  const std::string definitions =
+      gemm.definitions + format(
+                             "#define TILE {}\n#define A_COLUMNS {}\n#define B_ROWS {}\n#define START {}\n"
+                             "#define INTEGERS {}\n",
+                             tile, gemm.a_columns ? 1 : 0, gemm.b_rows ? 1 : 0, gemm.start, gemm.integers ? 1 : 0);
+  const std::string_view number = gemm.integers ? "int" : "float", sums = gemm.integers ? "totals" : "sums";
+  const std::string ends = gemm.integers ? gemm.finish
+                                         : format("      float v = {} * sum;\n{}      STORE({}, y, i, {});\n", literal(gemm.alpha),
+                                                  gemm.terms, dtype, expression_of(gemm.activation, "v"));
   const Extent groups = {tiles_n, tiles_m, static_cast<uint32_t>(gemm.batches * splits)}, group = {256, 1, 1};
   const std::string head = gemm.parameters + "const int M, const int N, const int K, const int k_each, const int splits";
   std::vector<Given> given = gemm.given;
@@ -108,27 +124,28 @@ void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
     given.push_back(Given::output(0));
     given.insert(given.end(), gemm.term_given.begin(), gemm.term_given.end());
     const std::string source = format(
-        "{}KERNEL(gemm)({}, WRITE(MEM({}), y){}) {{\n{}  USE_WRITE(MEM({}), y);\n{}      const float sum = sums[r][c];\n"
+        "{}KERNEL(gemm)({}, WRITE(MEM({}), y){}) {{\n{}  USE_WRITE(MEM({}), y);\n{}      const {} sum = {}[r][c];\n"
         "      const int i = {};\n{}    }}\n  }}\n}}\n",
-        definitions, head, dtype, gemm.term_parameters, gemm.pointers, dtype, kSource, gemm.result_at, ends);
+        definitions, head, dtype, gemm.term_parameters, gemm.pointers, dtype, kSource, number, sums, gemm.result_at, ends);
     kernel.add(source, "gemm", groups, group, std::move(given));
     return;
   }
   const int64_t elements = gemm.m * gemm.n * gemm.batches;
   const size_t scratch = context.reserve_scratch(static_cast<size_t>(elements * splits) * sizeof(float));
+  static_assert(sizeof(float) == sizeof(int32_t));
   given.push_back(Given::scratch(scratch));
-  kernel.add(format("{}KERNEL(gemm_part)({}, WRITE(float, parts)) {{\n{}  USE_WRITE(float, parts);\n{}"
-                    "      parts[((split * (GROUPS(2) / splits) + batch) * M + m) * N + n] = sums[r][c];\n    }}\n  }}\n}}\n",
-                    definitions, head, gemm.pointers, kSource),
+  kernel.add(format("{}KERNEL(gemm_part)({}, WRITE({}, parts)) {{\n{}  USE_WRITE({}, parts);\n{}"
+                    "      parts[((split * (GROUPS(2) / splits) + batch) * M + m) * N + n] = {}[r][c];\n    }}\n  }}\n}}\n",
+                    definitions, head, number, gemm.pointers, number, kSource, sums),
              "gemm_part", groups, group, std::move(given));
   std::vector<Given> end = {Given::scratch(scratch), elements, gemm.m, gemm.n, splits, Given::output(0)};
   end.insert(end.end(), gemm.term_given.begin(), gemm.term_given.end());
   kernel.add_1d(
-      format("{}KERNEL(gemm_end)(READ(float, parts), const int count, const int M, const int N, const int splits, WRITE(MEM({}), y){}) {{\n"
-             "  USE_READ(float, parts);\n  USE_WRITE(MEM({}), y);\n  const int at = GROUP(0) * ITEMS(0) + ITEM(0);\n"
-             "  if (at < count) {{\n    const int n = at % N, m = at / N % M, batch = at / (M * N);\n    float sum = 0;\n"
+      format("{}KERNEL(gemm_end)(READ({}, parts), const int count, const int M, const int N, const int splits, WRITE(MEM({}), y){}) {{\n"
+             "  USE_READ({}, parts);\n  USE_WRITE(MEM({}), y);\n  const int at = GROUP(0) * ITEMS(0) + ITEM(0);\n"
+             "  if (at < count) {{\n    const int n = at % N, m = at / N % M, batch = at / (M * N);\n    {} sum = 0;\n"
              "    for (int s = 0; s < splits; ++s) sum += parts[s * count + at];\n    const int i = {};\n{}  }}\n}}\n",
-             gemm.definitions, dtype, gemm.term_parameters, dtype, gemm.result_at, ends),
+             gemm.definitions, number, dtype, gemm.term_parameters, number, dtype, number, gemm.result_at, ends),
       "gemm_end", elements, std::move(end));
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 #include "backends/gpu/schemes/schemes.h"
 #include "graph/activation.h"
+#include "graph/matmul.h"
+#include "graph/window.h"
 
 namespace minnow::gpu {
 
@@ -23,7 +25,23 @@ struct Gemm {
   /// Further terms, as statements that add to `v` at index `i` of the output, with (m, n) at hand; their parameters and arguments.
   std::string terms, term_parameters;
   std::vector<Given> term_given;
+  /// A and B are integers of at most 9 bits, and so are the sums, of 32 bits: exact, from sums of floats over a step of 16.
+  bool integers = false;
+  std::string finish;  // integers: statements that store the int `sum` at index `i`, with (m, n) at hand
 };
+
+/// Where operands are read: an expression of the element at index (i), in row or column (c) of the result where that matters.
+struct Operand {
+  size_t input;
+  std::string load;
+};
+/// A convolution, but for its end: A has the filters, B the image. Depends on the expression of the filters' (i) and (c), the output
+/// channel.
+Gemm conv_gemm(const NodeView& node, const ConvGeometry& conv, const Operand& x, const Operand& w);
+/// A product of matrices, but for its end; may add tables to the kernel.
+Gemm matmul_gemm(Launches& kernel, const MatMulGeometry& product, const NodeView& node, const Operand& a, const Operand& b);
+/// An operand of floats.
+Operand float_operand(const NodeView& node, size_t input, std::string_view name);
 
 /// Appends the launches. Reserves scratch where the sums are split.
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm);

@@ -2,10 +2,10 @@
 // Quantized tensors: to and from real numbers, and products and convolutions of bytes, whose sums are integers as on the processor.
 #include <algorithm>
 
+#include "backends/gpu/schemes/gemm.h"
+#include "backends/gpu/schemes/integers.h"
 #include "backends/gpu/schemes/kernel_text.h"
 #include "backends/gpu/schemes/window3.h"
-#include "graph/activation.h"
-#include "graph/matmul.h"
 
 namespace minnow::gpu {
 namespace {
@@ -73,15 +73,8 @@ std::unique_ptr<Kernel> prepare_scaled(PrepareContext& context) {
   return kernel;
 }
 
-// Products and convolutions. Inputs: a, its scale and zero point, b, its scale and zero point, the result's, a bias; or a, b and zero
-// points.
-struct Places {
-  size_t a_zero = 2, b = 3, b_zero = 5;
-  bool rescales = true;
-  explicit Places(const NodeView& node) {
-    if (node.op() == "MatMulInteger" || node.op() == "ConvInteger") a_zero = 2, b = 1, b_zero = 3, rescales = false;
-  }
-};
+// Products and convolutions.
+using Places = IntegerInputs;
 
 // A scale or a zero point: one, or one for each of `count`.
 bool is_along(const NodeView& node, size_t i, int64_t count) {
@@ -95,8 +88,8 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
       return declined("the dtype of input {} is {}", i, node.input_dtype(i));
   if (terms > 32768) return declined("sums of {} products may not fit 32 bits", terms);
   bool fits = is_along(node, places.a_zero, rows) && is_along(node, places.b_zero, columns);
-  if (places.rescales) {
-    if (!node.has_input(6)) return declined("the result is {}", node.output(0).dtype);
+  if (const std::string reason = IntegerEnds::refusal(node, columns); places.rescales && !reason.empty()) {
+    if (!node.has_input(6)) return declined("{}", reason);
     if (node.op() == "minnow.QuantizedConv" && node.input_shape(1).elements() != 1)
       return declined("channels of x have scales of their own");
     if (const Activation activation = Activation::of(node); !activation.joins_rounding())
@@ -112,7 +105,7 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
 }
 
 // The inputs, and what the sum of element `at`, of row `row` and column `column`, is stored by: FINISH(at, row, column).
-void add_inputs(KernelText& text, const NodeView& node) {
+void add_inputs(KernelText& text, const NodeView& node, int64_t columns) {
   const Places places(node);
   text.input(0, "a");
   text.input(places.b, "b");
@@ -125,6 +118,11 @@ void add_inputs(KernelText& text, const NodeView& node) {
   along("A_ZERO_AT(row)", places.a_zero, "(row)");
   along("B_ZERO_AT(column)", places.b_zero, "(column)");
   if (!places.rescales) return text.define("FINISH(at, row, column)", "PUT(y, at, sum)");
+  if (IntegerEnds::refusal(node, columns).empty()) {
+    text.table(IntegerEnds::table(node, columns), "ends");
+    text.define("FINISH(at, row, column)", "{ " + IntegerEnds::statements(node, "column") + "PUT(y, at, result); }");
+    return;
+  }
   text.input(1, "a_scale");
   text.input(4, "b_scale");
   text.input(6, "y_scale");
@@ -164,7 +162,7 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context) {
   }
   auto kernel = std::make_unique<Launches>(context);
   KernelText text(*kernel, node);
-  add_inputs(text, node);
+  add_inputs(text, node, p.n);
   text.table(matrices, "matrices");
   text.number("M", p.m);
   text.number("N", p.n);
@@ -209,7 +207,7 @@ std::unique_ptr<Kernel> prepare_conv(PrepareContext& context) {
   const Window3 window(conv.window);
   auto kernel = std::make_unique<Launches>(context);
   KernelText text(*kernel, node);
-  add_inputs(text, node);
+  add_inputs(text, node, conv.out_channels);
   constexpr std::string_view kAxes = "DHW";
   for (size_t k = 0; k < 3; ++k) {
     const auto number = [&](char what, int64_t value) { text.number(format("{}{}", what, kAxes[k]), value); };
@@ -244,14 +242,108 @@ std::unique_ptr<Kernel> prepare_conv(PrepareContext& context) {
   return kernel;
 }
 
-constexpr Scheme kSchemes[] = {{"ConvInteger", "gpu.integer_conv", estimate_conv, prepare_conv},
-                               {"DequantizeLinear", "gpu.scaled", estimate_scaled, prepare_scaled},
-                               {"MatMulInteger", "gpu.integer_product", estimate_matmul, prepare_matmul},
-                               {"QLinearConv", "gpu.integer_conv", estimate_conv, prepare_conv},
-                               {"QLinearMatMul", "gpu.integer_product", estimate_matmul, prepare_matmul},
-                               {"QuantizeLinear", "gpu.scaled", estimate_scaled, prepare_scaled},
-                               {"minnow.QuantizedConv", "gpu.integer_conv", estimate_conv, prepare_conv},
-                               {"minnow.QuantizedMatMul", "gpu.integer_product", estimate_matmul, prepare_matmul}};
+// ---- In tiles, where zero points are constant.
+
+// Bytes less their zero point, as floats; a table if channels have zero points of their own.
+Operand operand_of(const NodeView& node, size_t input, size_t zero, std::string_view name) {
+  const std::string_view dtype = dialect_name(node.input_dtype(input));
+  std::string less;
+  if (node.has_input(zero)) {
+    const Ints zeros = node.ints(zero);
+    if (std::all_of(zeros.begin(), zeros.end(), [&](int64_t z) { return z == zeros[0]; }))
+      less = zeros[0] ? format(" - ({})", zeros[0]) : "";
+    else
+      less = format(" - {}_zeros[c]", name);
+  }
+  return {input, format("(float)(LOAD({}, {}, i){})", dtype, name, less)};
+}
+void add_zeros(Launches& kernel, Gemm& gemm, const NodeView& node, size_t zero, const Operand& operand, std::string_view name) {
+  if (!operand.load.ends_with("[c])")) return;
+  const Ints zeros = node.ints(zero);
+  const std::vector<int32_t> table(zeros.begin(), zeros.end());
+  gemm.parameters += format("READ(i32, {}_zeros), ", name);
+  gemm.pointers += format("  USE_READ(i32, {}_zeros);\n", name);
+  gemm.given.push_back(kernel.constant(kernel.add_table(table.data(), table.size() * sizeof(int32_t))));
+}
+// `channel`: the expression of the output channel.
+void finish(Launches& kernel, Gemm& gemm, const NodeView& node, std::string_view channel, int64_t channels) {
+  gemm.integers = true;
+  const std::string_view dtype = dialect_name(node.output(0).dtype);
+  if (!IntegerInputs(node).rescales) {
+    gemm.finish = format("      STORE({}, y, i, sum);\n", dtype);
+    return;
+  }
+  const std::vector<int32_t> ends = IntegerEnds::table(node, channels);
+  gemm.term_parameters = ", READ(i32, ends)";
+  gemm.term_given.push_back(kernel.constant(kernel.add_table(ends.data(), ends.size() * sizeof(int32_t))));
+  gemm.finish = format("      USE_READ(i32, ends);\n      {}STORE({}, y, i, result);\n", IntegerEnds::statements(node, channel), dtype);
+}
+
+// Why tiles do not serve; empty: they do.
+std::string refusal_of_tiles(const NodeView& node, int64_t columns) {
+  const IntegerInputs inputs(node);
+  for (const size_t i : {inputs.a_zero, inputs.b_zero})
+    if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+  if (node.has_input(inputs.a_zero) && node.input_shape(inputs.a_zero).elements() != 1) return "rows have zero points of their own";
+  return inputs.rescales ? IntegerEnds::refusal(node, columns) : std::string();
+}
+
+Estimate estimate_tiled_matmul(const NodeView& node, const Device& device) {
+  Estimate other = estimate_matmul(node, device);
+  if (!other.declined.empty()) return other;
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (std::string reason = refusal_of_tiles(node, p.n); !reason.empty()) return declined("{}", reason);
+  if (p.batches() > 200) return declined("there are {} matrices", p.batches());
+  return estimate_of(node, device, 2 * p.multiply_adds(), 0.25);
+}
+
+std::unique_ptr<Kernel> prepare_tiled_matmul(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const IntegerInputs inputs(node);
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  auto kernel = std::make_unique<Launches>(context);
+  const Operand a = operand_of(node, 0, inputs.a_zero, "a"), b = operand_of(node, inputs.b, inputs.b_zero, "b");
+  Gemm gemm = matmul_gemm(*kernel, p, node, a, b);
+  add_zeros(*kernel, gemm, node, inputs.b_zero, b, "b");
+  finish(*kernel, gemm, node, "n", p.n);
+  add_gemm(*kernel, context, gemm);
+  return kernel;
+}
+
+Estimate estimate_tiled_conv(const NodeView& node, const Device& device) {
+  Estimate other = estimate_conv(node, device);
+  if (!other.declined.empty()) return other;
+  const ConvGeometry conv = ConvGeometry::of(node);
+  if (std::string reason = refusal_of_tiles(node, conv.out_channels); !reason.empty()) return declined("{}", reason);
+  if (conv.groups > 1 && (conv.out_channels_per_group() < 16 || conv.groups > 200)) return declined("there are {} groups", conv.groups);
+  return estimate_of(node, device, 2 * conv.multiply_adds(), 0.25);
+}
+
+std::unique_ptr<Kernel> prepare_tiled_conv(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const IntegerInputs inputs(node);
+  const ConvGeometry conv = ConvGeometry::of(node);
+  auto kernel = std::make_unique<Launches>(context);
+  const Operand x = operand_of(node, 0, inputs.a_zero, "x"), w = operand_of(node, inputs.b, inputs.b_zero, "w");
+  Gemm gemm = conv_gemm(node, conv, x, w);
+  add_zeros(*kernel, gemm, node, inputs.b_zero, w, "w");
+  finish(*kernel, gemm, node, "(batch * M + m)", conv.out_channels);
+  add_gemm(*kernel, context, gemm);
+  return kernel;
+}
+
+#define MINNOW_CONV(op) \
+  {op, "gpu.integer_conv.tiled", estimate_tiled_conv, prepare_tiled_conv}, { op, "gpu.integer_conv", estimate_conv, prepare_conv }
+#define MINNOW_PRODUCT(op)                                                          \
+  {op, "gpu.integer_product.tiled", estimate_tiled_matmul, prepare_tiled_matmul}, { \
+    op, "gpu.integer_product", estimate_matmul, prepare_matmul                      \
+  }
+constexpr Scheme kSchemes[] = {MINNOW_CONV("ConvInteger"),          {"DequantizeLinear", "gpu.scaled", estimate_scaled, prepare_scaled},
+                               MINNOW_PRODUCT("MatMulInteger"),     MINNOW_CONV("QLinearConv"),
+                               MINNOW_PRODUCT("QLinearMatMul"),     {"QuantizeLinear", "gpu.scaled", estimate_scaled, prepare_scaled},
+                               MINNOW_CONV("minnow.QuantizedConv"), MINNOW_PRODUCT("minnow.QuantizedMatMul")};
+#undef MINNOW_CONV
+#undef MINNOW_PRODUCT
 
 }  // namespace
 

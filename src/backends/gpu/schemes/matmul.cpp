@@ -42,31 +42,41 @@ struct Matrices {
   }
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  const NodeView& node = context.node();
-  const MatMulGeometry p = MatMulGeometry::of(node);
-  auto kernel = std::make_unique<Launches>(context);
+}  // namespace
+
+Gemm matmul_gemm(Launches& kernel, const MatMulGeometry& p, const NodeView& node, const Operand& left, const Operand& right) {
   Gemm gemm;
   const bool joined = p.shares_b() && !p.transpose_a;  // the batch is part of m
   gemm.m = joined ? p.m * p.batches() : p.m;
   gemm.n = p.n;
   gemm.k = p.k;
   gemm.batches = joined ? 1 : p.batches();
-  const std::string_view a = dialect_name(node.input_dtype(0)), b = dialect_name(node.input_dtype(1));
+  const std::string_view a = dialect_name(node.input_dtype(left.input)), b = dialect_name(node.input_dtype(right.input));
   gemm.parameters = format("READ(MEM({}), a), READ(MEM({}), b), ", a, b);
-  gemm.given = {Given::input(0), Given::input(1)};
+  gemm.given = {Given::input(left.input), Given::input(right.input)};
   gemm.pointers = format("  USE_READ(MEM({}), a);\n  USE_READ(MEM({}), b);\n", a, b);
   std::string a_matrix = "0", b_matrix = "0";
   if (gemm.batches > 1) {
-    a_matrix = Matrices(gemm.batches, [&](int64_t i) { return p.a_matrix(i); }).add(*kernel, gemm, "a");
-    b_matrix = Matrices(gemm.batches, [&](int64_t i) { return p.b_matrix(i); }).add(*kernel, gemm, "b");
+    a_matrix = Matrices(gemm.batches, [&](int64_t i) { return p.a_matrix(i); }).add(kernel, gemm, "a");
+    b_matrix = Matrices(gemm.batches, [&](int64_t i) { return p.b_matrix(i); }).add(kernel, gemm, "b");
   }
   gemm.start = format("const int a_at = {} * (M * K), b_at = {} * (K * N);", a_matrix, b_matrix);
-  gemm.definitions = format("#define A_AT(m, k) LOAD({}, a, a_at + {})\n#define B_AT(k, n) LOAD({}, b, b_at + {})\n", a,
-                            p.transpose_a ? "(k) * M + (m)" : "(m) * K + (k)", b, p.transpose_b ? "(n) * K + (k)" : "(k) * N + (n)");
+  gemm.definitions = format(
+      "#define LOAD_A(i) {}\n#define LOAD_B(i, c) {}\n#define A_AT(m, k) LOAD_A(a_at + {})\n"
+      "#define B_AT(k, n) LOAD_B(b_at + {}, n)\n",
+      left.load, right.load, p.transpose_a ? "(k) * M + (m)" : "(m) * K + (k)", p.transpose_b ? "(n) * K + (k)" : "(k) * N + (n)");
   gemm.a_columns = p.transpose_a;
   gemm.b_rows = !p.transpose_b;
   gemm.result_at = "(batch * M + m) * N + n";
+  return gemm;
+}
+
+namespace {
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const NodeView& node = context.node();
+  auto kernel = std::make_unique<Launches>(context);
+  Gemm gemm = matmul_gemm(*kernel, MatMulGeometry::of(node), node, float_operand(node, 0, "a"), float_operand(node, 1, "b"));
   const bool is_gemm = node.op() == "Gemm";
   if (node.op() != "MatMul") gemm.alpha = node.attribute(Attribute<float>{"alpha", 1});
   if (is_gemm) {
