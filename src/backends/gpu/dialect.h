@@ -121,6 +121,11 @@ INLINE u16 f32_to_bf16(float x) {
 }
 // A float between 0 and 1, and as an integer as references round it; NaN stays, or is 0.
 INLINE float BOUNDED(float x) { return x < 0 ? 0.0f : x > 1 ? 1.0f : x; }
+// A rounded quotient with its zero point, cut to a range; NaN becomes the zero point.
+INLINE float QUANTIZED(float q, float zero, float low, float high) {
+  const float v = q + zero;
+  return q != q ? zero : v < low ? low : v > high ? high : v;
+}
 INLINE i64 I64_OF(float x) {
   return x != x ? 0 : x >= 18446744073709551616.0f ? 0x7fffffffffffffff : x >= 9223372036854775808.0f ? (i64)(u64)x
          : x <= -9223372036854775808.0f ? -0x7fffffffffffffff - 1 : (i64)x;

@@ -154,6 +154,16 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
     const bool positive = node.attribute(Attribute<bool>{"detect_positive", true});
     return format("(isinf({}) && ({} < 0 ? {} : {}))", operands[0], operands[0], negative ? 1 : 0, positive ? 1 : 0);
   }
+  if (op == "DequantizeLinear")
+    return format("(((float){} - (float){}) * {})", operands[0], operands.size() > 2 && !operands[2].empty() ? operands[2] : "0",
+                  operands[1]);
+  if (op == "QuantizeLinear") {
+    const DType to = node.output(0).dtype;
+    if (to != DType::u8 && to != DType::i8) return std::nullopt;
+    return format("QUANTIZED(rint(QUOTIENT({}, {})), (float){}, {}, {})", operands[0], operands[1],
+                  operands.size() > 2 && !operands[2].empty() ? operands[2] : "0", to == DType::i8 ? "-128.0f" : "0.0f",
+                  to == DType::i8 ? "127.0f" : "255.0f");
+  }
   if (op == "Gelu") {
     const bool tanh = node.attribute(Attribute<std::string_view>{"approximate", "none"}) == "tanh";
     // (1 + tanh u) / 2 = 1 / (1 + e^-2u)
@@ -228,7 +238,10 @@ struct Body {
 std::string scalar_text(const Tensor& tensor) {
   if (tensor.dtype() == DType::f32) return literal(tensor.data<float>()[0]);
   if (tensor.dtype() == DType::boolean) return tensor.data<uint8_t>()[0] ? "1" : "0";
+  if (tensor.elements() != 1) return {};
   if (tensor.dtype() == DType::i32) return format("({})", tensor.data<int32_t>()[0]);
+  if (tensor.dtype() == DType::u8) return format("({})", tensor.data<uint8_t>()[0]);
+  if (tensor.dtype() == DType::i8) return format("({})", tensor.data<int8_t>()[0]);
   return {};
 }
 
@@ -275,9 +288,10 @@ std::optional<Body> body_of(const NodeView& node, std::span<const std::string> o
       infos.push_back(input ? &known.at(input).info : nullptr);
       names.push_back(input ? known.at(input).name : std::string());
     }
-    // Only f32 and booleans are fused.
+    // Only f32, booleans and quantized bytes are fused.
     ValueInfo result;
     result.dtype = gives_boolean(inner, infos) ? DType::boolean : DType::f32;
+    if (inner.op() == "QuantizeLinear") result.dtype = infos.size() > 2 && infos[2] ? infos[2]->dtype : DType::u8;
     if (inner.op() == "Cast") return std::nullopt;
     const ValueInfo* outputs[] = {&result};
     const auto text = expression_of(NodeView(inner, infos, outputs), names);
@@ -401,19 +415,27 @@ Role role_of(const NodeView& node, size_t i) {
   return axis == 0 || x[0] == 1 ? Role::channels : Role::other;
 }
 
+bool gives_bytes(const NodeView& node) { return node.output(0).dtype == DType::u8 || node.output(0).dtype == DType::i8; }
+// Beside bytes, numbers of places are read in the plain layout.
+bool is_in_chunks(const NodeView& node, Role role) { return role == Role::alike || (role == Role::places && !gives_bytes(node)); }
+
 Estimate estimate_packed(const NodeView& node, const Device& device) {
   if (device.pack != kPack) return declined("the device has no packed layout");
   Estimate result = estimate(node, device);
   if (!result.declined.empty()) return result;
-  if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
-  if (packed_name(node, device).empty()) return declined("the precision allows neither 16 bits nor TF32");
+  const bool bytes = gives_bytes(node);
+  if (!bytes) {
+    if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
+    if (packed_name(node, device).empty()) return declined("the precision allows neither 16 bits nor TF32");
+  }
   if (node.output_shape(0).rank() < 3) return declined("there are no spatial dimensions");
   result = Estimate(packed_seconds(node, device, result.seconds));
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) continue;
     const Role role = role_of(node, i);
-    if (role == Role::other || node.input_dtype(i) != node.output(0).dtype) return declined("input {} is broadcast in another way", i);
-    if (role == Role::alike || role == Role::places) result.packed_inputs |= uint64_t{1} << i;
+    const bool same = node.input_dtype(i) == node.output(0).dtype;
+    if (role == Role::other || (!same && (role == Role::alike || !bytes))) return declined("input {} is broadcast in another way", i);
+    if (is_in_chunks(node, role)) result.packed_inputs |= uint64_t{1} << i;
     if (role == Role::alike && result.overwrites < 0) result.overwrites = static_cast<int>(i);
   }
   if (result.overwrites < 0) return declined("no input is like the output");
@@ -432,25 +454,29 @@ std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) {
     const Role role = role_of(node, i);
     const std::string_view dtype = dialect_name(node.input_dtype(i));
     given.push_back(Given::input(i));
-    if (role == Role::alike || role == Role::places) {
+    if (is_in_chunks(node, role)) {
       parameters += format("UPDATE(CHUNK, x{}), ", i);
       loads += format("  float l{}[8];\n  load_chunk(l{}, x{} + {});\n", i, i, i, role == Role::alike ? "i" : "i / P");
       lanes += format("    const float v{} = l{}[e];\n", i, i);
     } else {
       parameters += format("UPDATE(MEM({}), x{}), ", dtype, i);
-      lanes += format("    const float v{} = LOAD({}, x{}, {});\n", i, dtype, i, role == Role::scalar ? "0" : "channel");
+      lanes += format("    const float v{} = LOAD({}, x{}, {});\n", i, dtype, i,
+                      role == Role::scalar     ? "0"
+                      : role == Role::channels ? "channel"
+                                               : "i / P / CB * C + channel");
     }
   }
   for (const Given& last : {Given::output(0), Given(packed.count()), Given(packed.positions), Given(packed.channels), Given(packed.chunks)})
     given.push_back(last);
-  const std::string source = chunk_definitions(packed_name(node, context.device())) +
-                             format(
-                                 "KERNEL(elementwise)({}WRITE(CHUNK, y), const int n, const int P, const int C, const int CB) {{\n"
-                                 "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n  const int first = i / P % CB * "
-                                 "8;\n{}  float result[8];\n"
-                                 "  UNROLL for (int e = 0; e < 8; ++e) {{\n    const int channel = first + e < C ? first + e : C - 1;\n{}{}"
-                                 "    result[e] = first + e < C ? {} : 0.0f;\n  }}\n  store_chunk(y + i, result);\n}}\n",
-                                 parameters, loads, lanes, body.statements, body.result);
+  const std::string source =
+      chunk_definitions(gives_bytes(node) ? dialect_name(node.output(0).dtype) : packed_name(node, context.device())) +
+      format(
+          "KERNEL(elementwise)({}WRITE(CHUNK, y), const int n, const int P, const int C, const int CB) {{\n"
+          "  const int i = GROUP(0) * ITEMS(0) + ITEM(0);\n  if (i >= n) return;\n  const int first = i / P % CB * "
+          "8;\n{}  float result[8];\n"
+          "  UNROLL for (int e = 0; e < 8; ++e) {{\n    const int channel = first + e < C ? first + e : C - 1;\n{}{}"
+          "    result[e] = first + e < C ? {} : 0.0f;\n  }}\n  store_chunk(y + i, result);\n}}\n",
+          parameters, loads, lanes, body.statements, body.result);
   auto kernel = std::make_unique<Launches>(context);
   kernel->add_1d(source, "elementwise", packed.count(), std::move(given));
   return kernel;

@@ -30,6 +30,20 @@ INLINE void store_chunk(Chunk* to, const float* lanes) {
   to->second = make_float4(to_tf32(lanes[4]), to_tf32(lanes[5]), to_tf32(lanes[6]), to_tf32(lanes[7]));
 }
 )";
+  if (packed_size(type) == 1)
+    return format("#define BYTE {}\n", type) + R"(
+#define TF32 0
+#define CHUNK uint2
+INLINE void load_chunk(float* lanes, const uint2* from) {
+  const uint2 chunk = *from;
+  UNROLL for (int i = 0; i < 8; ++i) lanes[i] = (float)(BYTE)((i < 4 ? chunk.x : chunk.y) >> (i % 4 * 8));
+}
+INLINE void store_chunk(uint2* to, const float* lanes) {
+  u32 words[2] = {0, 0};
+  UNROLL for (int i = 0; i < 8; ++i) words[i / 4] |= (u32)(u8)(int)lanes[i] << (i % 4 * 8);
+  *to = make_uint2(words[0], words[1]);
+}
+)";
   return format("#define T16 {}\n", type) + R"(
 #define TF32 0
 #define CHUNK uint4
@@ -52,7 +66,7 @@ std::string_view packed_name(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   if (device.pack != kPack) return {};
   if (dtype == DType::f32) return device.packed_f32 == DType::f16 ? "f16" : device.precision == Precision::tf32 ? "tf32" : "";
-  return dtype == DType::f16 ? "f16" : dtype == DType::bf16 ? "bf16" : "";
+  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u8 || dtype == DType::i8 ? dialect_name(dtype) : "";
 }
 
 std::string refusal_of_packed_input(const NodeView& node, const Device& device) {
@@ -155,7 +169,8 @@ std::unique_ptr<Kernel> prepare_reorder(PrepareContext& context) {
   const NodeView& node = context.node();
   const Packed packed(node.input_shape(0));
   auto kernel = std::make_unique<Launches>(context);
-  if (dialect_name(node.input_dtype(0)) == packed_name(node, context.device()) && packed.positions % 2 == 0) {
+  const std::string_view type = packed_name(node, context.device());
+  if (dialect_name(node.input_dtype(0)) == type && packed_size(type) == 2 && packed.positions % 2 == 0) {
     const int64_t pairs = packed.count() / 2;
     kernel->add_1d(std::string(kReorderPairs), to_packed(node) ? "to_packed" : "to_plain", pairs,
                    {Given::input(0), Given::output(0), pairs, packed.channels, packed.chunks, packed.positions / 2});

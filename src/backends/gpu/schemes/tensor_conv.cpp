@@ -60,21 +60,9 @@ Activation activation_of(const NodeView& node) { return node.op() == "minnow.Fus
 
 TensorGemm gemm_of(const NodeView& node, const Device& device) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  const Window3 window(conv.window);
-  TensorGemm gemm;
+  TensorGemm gemm = tensor_gemm_of(conv);
   gemm.type = packed_name(node, device);
-  gemm.images = conv.batch;
-  gemm.rows = conv.batch * conv.window.output_positions();
-  gemm.columns = conv.out_channels_per_group();
   gemm.set_depth(conv.in_channels_per_group());
-  gemm.groups = conv.groups;
-  gemm.out_channels = conv.out_channels;
-  gemm.input_height = window.input[1], gemm.input_width = window.input[2];
-  gemm.output_height = window.output[1], gemm.output_width = window.output[2];
-  gemm.taps_y = window.kernel[1], gemm.taps_x = window.kernel[2];
-  gemm.stride_y = window.stride[1], gemm.stride_x = window.stride[2];
-  gemm.dilation_y = window.dilation[1], gemm.dilation_x = window.dilation[2];
-  gemm.pad_y = window.pad[1], gemm.pad_x = window.pad[2];
   gemm.activation = activation_of(node);
   gemm.a = Given::input(kImage);
   if (has_addend(node)) gemm.residual = Given::input(kAddend);

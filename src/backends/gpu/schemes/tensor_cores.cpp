@@ -39,16 +39,46 @@ INLINE u64 described(u32 at, int rows) { return (u64)((at & 0x3ffff) >> 4) | (u6
 INLINE void load_matrices(u32* r, u32 at) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at));
 }
+#if BYTES
+INLINE void multiply(int* c, const u32* a, const u32* b) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." TYPE_TEXT ".s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+INLINE void copy_8(u32 to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(from));
+}
+// Half a unit is a chunk. There may be an odd number of them.
+INLINE void copy_unit(u32 to, const uint2* from, int step, bool first, bool second, const uint2* fill) {
+  copy_8(to, first ? from : fill);
+  copy_8(to + 8, second ? from + step : fill);
+}
+INLINE int finished(const int* __restrict__ ends, const int sum, const int channel) {
+  FINISH
+  return result;
+}
+#else
 INLINE void multiply(float* c, const u32* a, const u32* b) {
   asm volatile("mma.sync.aligned.m16n8k" DEPTH_TEXT ".row.col.f32." TYPE_TEXT "." TYPE_TEXT ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #endif
+#endif
+#if BYTES
+#define UNIT_PAIR uint2
+#define NUMBER int
+#define NUMBER4 int4
+#define MAKE_NUMBER4 make_int4
+#else
+#define UNIT_PAIR uint4
+#define NUMBER float
+#define NUMBER4 float4
+#define MAKE_NUMBER4 make_float4
+#endif
 extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
-    const uint4* __restrict__ x, const uint4* __restrict__ w, RESULT* y, const float* __restrict__ bias, const RESULT* residual, float* parts,
+    const UNIT_PAIR* __restrict__ x, const uint4* __restrict__ w, RESULT* y, const float* __restrict__ bias, const RESULT* residual, float* parts,
     int* counters, const int CB, const int XB, const int OC, const int OCB, const int M, const int Q, const int q_each, const int splits,
     const int IH, const int IW, const int OH, const int OW, const int KH, const int KW, const int SH, const int SW, const int DH, const int DW,
-    const int PH, const int PW) {
+    const int PH, const int PW, const uint2* __restrict__ fill) {
   extern __shared__ uint4 tiles[];
   const int item = threadIdx.x, lane = item % 32, warp = item / 32;
   const int m0 = blockIdx.y * BM, n0 = blockIdx.x * BN;
@@ -67,7 +97,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
 #else
 #define UNIT_AT(unit, place) ((unit) * IHW + (place))
 #endif
+#if BYTES
+  const uint2* const xa = x + (long long)(image * XB + group * 2 * CB) * IHW;
+#define HAS_SECOND(unit) (2 * (unit) + 1 < XB)
+#else
   const uint4* const xa = x + (long long)(image * XB + group * CB) * IHW;
+#endif
   const uint4* wb = w + (long long)(group * Q + q_begin + b_chunk) * OC + min(n0 + b_row, OC - 1);
 #if BLOCKED
   const int first = q_begin / CH, block = first / (KH * KW), tap = first - block * (KH * KW), tap_y = tap / KW;
@@ -87,8 +122,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   auto load_stage = [&](int stage) {
 #if BLOCKED
     const bool inside = (unsigned)ky < (unsigned)IH && (unsigned)kx < (unsigned)IW;
+#if BYTES
+    const uint2* from = xa + (2 * cb * IHW + ky * IW + kx);
+    UNROLL for (int t = 0; t < kPerA; ++t)
+      copy_unit(a_to + stage * kStage + t * kStepA * BM * 16, from + t * kStepA * 2 * IHW, IHW, inside, inside, fill);
+#else
     const uint4* from = xa + (inside ? UNIT_AT(cb, ky * IW + kx) : 0);
     UNROLL for (int t = 0; t < kPerA; ++t) copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, from + (inside ? t * kStepA * IHW : 0), inside);
+#endif
     kx += DW;
     if (kx == row_end) {
       kx = ix, ky += DH;
@@ -98,7 +139,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
 #else
     UNROLL for (int t = 0; t < kPerA; ++t) {
       const bool inside = q_load + a_chunk + t * kStepA < q_end && (unsigned)ky[t] < (unsigned)IH && (unsigned)kx[t] < (unsigned)IW;
+#if BYTES
+      copy_unit(a_to + stage * kStage + t * kStepA * BM * 16, xa + (2 * cb[t] * IHW + ky[t] * IW + kx[t]), IHW, inside,
+                inside && HAS_SECOND(cb[t]), fill);
+#else
       copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, xa + (inside ? UNIT_AT(cb[t], ky[t] * IW + kx[t]) : 0), inside);
+#endif
       cb[t] += CH;
       while (cb[t] >= CB) {
         cb[t] -= CB;
@@ -119,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     if (s < steps) load_stage(s);
     asm volatile("cp.async.commit_group;");
   }
-  float c[MT][NT][4];
+  NUMBER c[MT][NT][4];
   UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) UNROLL for (int e = 0; e < 4; ++e) c[i][j][e] = 0;
   const int wm = warp / WARPS_N * WM, wn = warp % WARPS_N * WN;
 #if !WGMMA
@@ -161,9 +207,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
 #endif
   if (splits > 1) {
     const int tile = (group * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-    float4* const mine = (float4*)parts + ((long long)tile * splits) * (BM * BN / 4) + item;
+    NUMBER4* const mine = (NUMBER4*)parts + ((long long)tile * splits) * (BM * BN / 4) + item;
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j)
-      mine[split * (BM * BN / 4) + (i * NT + j) * THREADS] = make_float4(c[i][j][0], c[i][j][1], c[i][j][2], c[i][j][3]);
+      mine[split * (BM * BN / 4) + (i * NT + j) * THREADS] = MAKE_NUMBER4(c[i][j][0], c[i][j][1], c[i][j][2], c[i][j][3]);
     __shared__ int arrived;
     __threadfence();
     __syncthreads();
@@ -175,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) UNROLL for (int e = 0; e < 4; ++e) c[i][j][e] = 0;
     _Pragma("unroll 1") for (int s = 0; s < splits; ++s)
       UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int j = 0; j < NT; ++j) {
-        const float4 part = mine[s * (BM * BN / 4) + (i * NT + j) * THREADS];
+        const NUMBER4 part = mine[s * (BM * BN / 4) + (i * NT + j) * THREADS];
         c[i][j][0] += part.x, c[i][j][1] += part.y, c[i][j][2] += part.z, c[i][j][3] += part.w;
       }
   }
@@ -193,6 +239,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   UNROLL for (int j = 0; j < NT; ++j) {
     const int n = n0 + wn + j * 8 + lane % 4 * 2;
     if (n0 + wn + j * 8 >= OC) return;
+#if BYTES
+    UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
+      if (at[i][half] < 0) continue;
+      const int channel = group * OC + n, v0 = n < OC ? finished((const int*)bias, c[i][j][half * 2], channel) : 0,
+                v1 = n + 1 < OC ? finished((const int*)bias, c[i][j][half * 2 + 1], channel + 1) : 0;
+      y[at[i][half] + j * OHW * 4] = (u16)((u8)v0 | (u32)(u8)v1 << 8);
+    }
+#else
     const float2 more = ((const float2*)bias)[(chunk + j) * 4 + lane % 4];
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
       const bool valid = at[i][half] >= 0;
@@ -227,6 +281,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
 #endif
 #endif
     }
+#endif
   }
 }
 )";
@@ -255,7 +310,7 @@ Choice choose(const TensorGemm& gemm, int capability, int64_t all_units) {
   constexpr double kMultiprocessors = 132, kBytesPerMicrosecond = 29000, kLeastStep = 0.3;
   Choice best{kTiles[0], 1, 0};
   for (const Tile& tile : kTiles) {
-    if (tile.wgmma && capability != 90) continue;
+    if (tile.wgmma && (capability != 90 || gemm.of_bytes())) continue;
     const int64_t steps = (all_units + Tile::kStepUnits - 1) / Tile::kStepUnits;
     const int64_t tiles = ((gemm.rows + tile.rows - 1) / tile.rows) * ((gemm.columns + tile.columns - 1) / tile.columns) * gemm.groups;
     for (int64_t splits = 1; splits <= 16 && splits <= steps && (splits == 1 || tiles * splits <= 600); splits *= 2) {
@@ -286,6 +341,23 @@ std::string wgmma_definition(int64_t columns, bool tf32) {
 
 }  // namespace
 
+TensorGemm tensor_gemm_of(const ConvGeometry& conv) {
+  const Window3 window(conv.window);
+  TensorGemm gemm;
+  gemm.images = conv.batch;
+  gemm.rows = conv.batch * conv.window.output_positions();
+  gemm.columns = conv.out_channels_per_group();
+  gemm.groups = conv.groups;
+  gemm.out_channels = conv.out_channels;
+  gemm.input_height = window.input[1], gemm.input_width = window.input[2];
+  gemm.output_height = window.output[1], gemm.output_width = window.output[2];
+  gemm.taps_y = window.kernel[1], gemm.taps_x = window.kernel[2];
+  gemm.stride_y = window.stride[1], gemm.stride_x = window.stride[2];
+  gemm.dilation_y = window.dilation[1], gemm.dilation_x = window.dilation[2];
+  gemm.pad_y = window.pad[1], gemm.pad_x = window.pad[2];
+  return gemm;
+}
+
 Floats::Floats(const TensorView& tensor) {
   const size_t count = static_cast<size_t>(tensor.elements());
   if (tensor.dtype() != DType::f32) {
@@ -302,6 +374,8 @@ void PackedWriter::append(float x) {
     if (std::isfinite(x)) bits += 0x1000;  // to nearest, ties away from 0, as cvt.rna does
     bits &= ~uint32_t{0x1fff};
     std::memcpy(to_, &bits, sizeof bits);
+  } else if (packed_size(type_) == 1) {
+    *to_ = static_cast<std::byte>(static_cast<int>(x));
   } else {
     const uint16_t bits = type_ == "bf16" ? bf16_from_f32(x) : f16_from_f32(x);
     std::memcpy(to_, &bits, sizeof bits);
@@ -309,7 +383,7 @@ void PackedWriter::append(float x) {
   to_ += packed_size(type_);
 }
 
-int64_t packed_key(std::string_view type) { return type == "f16" ? 0 : type == "bf16" ? 1 : 2; }
+int64_t packed_key(std::string_view type) { return type == "f16" ? 0 : type == "bf16" ? 1 : type == "tf32" ? 2 : 3; }
 
 bool is_blocked(const TensorGemm& gemm) { return gemm.units % Tile::kStepUnits == 0; }
 
@@ -338,14 +412,15 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           "#define TYPE_TEXT \"{}\"\n#define DEPTH_TEXT \"{}\"\n#define BM {}\n#define BN {}\n#define WM {}\n#define WN {}\n#define STAGES "
           "{}\n#define "
           "WGMMA {}\n",
-          gemm.type, 2 * gemm.unit_lanes(), tile.rows, tile.columns, tile.warp_rows, tile.warp_columns, tile.stages, tile.wgmma ? 1 : 0) +
+          gemm.type == "i8" ? "s8" : gemm.type, 2 * gemm.unit_lanes(), tile.rows, tile.columns, tile.warp_rows, tile.warp_columns,
+          tile.stages, tile.wgmma ? 1 : 0) +
       format(
           "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
-          "ACT(v) ({})\n",
+          "ACT(v) ({})\n#define BYTES {}\n#define FINISH {}\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,
           plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
-          expression_of(gemm.activation, "(v)")) +
+          expression_of(gemm.activation, "(v)"), gemm.of_bytes() ? 1 : 0, gemm.finish) +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read
@@ -366,7 +441,7 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
               parts,
               counters,
               gemm.units,
-              gemm.units * gemm.groups,
+              gemm.of_bytes() ? gemm.in_chunks : gemm.units * gemm.groups,
               gemm.columns,
               (gemm.out_channels + kPack - 1) / kPack,
               gemm.rows,
@@ -384,7 +459,8 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
               gemm.dilation_y,
               gemm.dilation_x,
               gemm.pad_y,
-              gemm.pad_x},
+              gemm.pad_x,
+              gemm.fill.value_or(gemm.bias)},
              tile.shared_bytes());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices of 16 bits or of TF32 on NVIDIA's tensor cores, with f32 sums, for convolutions and matrix products. Rows of A are
-// positions of a packed tensor (packed.h), columns of B are output channels.
+// Products of matrices of 16 bits or of TF32 on NVIDIA's tensor cores, with f32 sums, and of bytes, with integer sums, for convolutions and
+// matrix products. Rows of A are positions of a packed tensor (packed.h), columns of B are output channels.
 #pragma once
 #include "backends/gpu/schemes/packed.h"
 #include "backends/gpu/schemes/window3.h"
@@ -9,7 +9,7 @@
 namespace minnow::gpu {
 
 struct TensorGemm {
-  std::string_view type;                     // f16, bf16 or tf32
+  std::string_view type;                     // f16, bf16, tf32, or of bytes u8 or i8; then B is i8
   int64_t rows = 0, columns = 0, units = 0;  // of A, of B, and 16 bytes along the sums for each tap; columns and units of one group
   int64_t groups = 1, out_channels = 0, images = 1;
   // Rows are output places of windows over images.
@@ -21,10 +21,18 @@ struct TensorGemm {
   bool a_is_matrix = false;       // A lies as [rows, units of a whole row], not packed; for wgmma alone
   Activation activation;
   int64_t taps() const { return taps_y * taps_x; }
-  int64_t unit_lanes() const { return type == "tf32" ? 4 : 8; }
-  /// Sums of so many channels for each tap: whole chunks of the packed layout.
-  void set_depth(int64_t channels) { units = (channels + kPack - 1) / kPack * (kPack / unit_lanes()); }
+  // Of bytes:
+  std::string finish;              // statements that make `result` of the int `sum` of a `channel` by the table `ends`, which is the bias
+  std::optional<Given> fill = {};  // 8 bytes that stand for places outside of images
+  int64_t in_chunks = 0;           // of an image of A, of all groups
+  bool of_bytes() const { return packed_size(type) == 1; }
+  int64_t unit_lanes() const { return static_cast<int64_t>(16 / packed_size(type)); }
+  /// Sums of so many channels for each tap: whole units, and whole chunks of the packed layout.
+  void set_depth(int64_t channels) { units = of_bytes() ? (channels + 15) / 16 : (channels + kPack - 1) / kPack * (kPack / unit_lanes()); }
 };
+
+/// The sizes of a convolution with one or two spatial dimensions; all but the depth and what is read and written.
+TensorGemm tensor_gemm_of(const ConvGeometry& conv);
 
 /// A weight's elements as floats.
 class Floats {
