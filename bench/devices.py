@@ -105,13 +105,15 @@ def main():
     parser.add_argument("--precision", default="normal", choices=["normal", "tf32", "low"])
     parser.add_argument("--networks", nargs="+", default=["squeezenet1_1", "mobilenet_v2", "resnet18", "resnet50"])
     parser.add_argument("--batch", nargs="+", type=int, default=[1, 32])
+    parser.add_argument("--int8", action="store_true", help="also of the model that `minnow quantize --data-free` makes, and how far it is from the f32 one")
     arguments = parser.parse_args()
     low = arguments.precision == "low"
     torch.backends.cudnn.benchmark = True
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     ours_name = {"normal": "f32", "tf32": "TF32", "low": "f16"}[arguments.precision]
     names = ["f16", "f32"] if low else ["TF32", "f32"] if arguments.precision == "tf32" else ["f32", "TF32"]
-    print(f"| network | batch | backend | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |\n|---|---|---|---|---|---|---|---|---|")
+    print(f"| network | batch | backend | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |"
+          + (" Minnow int8 | its difference |" if arguments.int8 else "") + "\n|---|---|---|---|---|---|---|---|---|" + ("---|---|" if arguments.int8 else ""))
     for name in arguments.networks:
         network = settled(getattr(torchvision.models, name)(weights=None))
         for batch in arguments.batch:
@@ -121,6 +123,8 @@ def main():
                 torch.onnx.export(network.cpu(), (x,), str(folder / "model.onnx"), dynamo=False, input_names=["x"])
                 model = str(folder / "model.minnow")
                 subprocess.run([arguments.minnow, "convert", str(folder / "model.onnx"), model], check=True, capture_output=True)
+                if arguments.int8:
+                    subprocess.run([arguments.minnow, "quantize", model, str(folder / "int8.minnow"), "--data-free"], check=True, stdout=subprocess.DEVNULL)
                 network.cuda()
                 sides = [Graph(network, x, half=low, tf32=arguments.precision == "tf32"), Graph(network, x, tf32=arguments.precision == "normal")]
                 ours, torchs = {backend: float("inf") for backend in arguments.backend}, [float("inf")] * 2
@@ -132,8 +136,14 @@ def main():
                 for backend, seconds in ours.items():
                     found = minnow_result(arguments.minnow, model, backend, arguments.precision, x, folder)
                     difference = np.abs(found - expected).max() / np.abs(expected).max()
+                    more = ""
+                    if arguments.int8:
+                        int8 = str(folder / "int8.minnow")
+                        least = min(minnow_seconds(arguments.minnow, int8, backend, arguments.precision, x.shape, arguments.seconds) for _ in range(3))
+                        found = minnow_result(arguments.minnow, int8, backend, arguments.precision, x, folder)
+                        more = f" {least * 1e3:.3f} | {np.abs(found - expected).max() / np.abs(expected).max():.1e} |"
                     print(f"| {name} | {batch} | {backend} | {seconds * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / seconds:.2f} | "
-                          f"{sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |", flush=True)
+                          f"{sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |" + more, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,21 @@
 #include "runtime/backends.h"
 #include "support/paths.h"
 #include "support/random.h"
+#include "support/scheme_cases.h"
+#include "support/series.h"
 
 namespace minnow {
 namespace {
 
 using test::random_tensor;
+
+Tensor cast_to_f32(const Tensor& tensor) {
+  if (tensor.dtype() == DType::f32) return tensor;
+  Tensor result(DType::f32, tensor.shape());
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    result.writable().data<float>()[i] = tensor.dtype() == DType::i8 ? tensor.data<int8_t>()[i] : tensor.data<uint8_t>()[i];
+  return result;
+}
 
 // Convolutions, a pool, a join, products and a softmax of an image [n, 3, 17, 19].
 Model network() {
@@ -170,6 +180,67 @@ TEST(CudaKernels, of_large_products_and_images_compile) {
     for (const PlanRow& row : session.plan_report().rows) count += row.scheme.find(".wgmma") != std::string::npos;
     EXPECT_GT(count, 0u);
   }
+}
+
+// A quantized operator between QuantizeLinear and DequantizeLinear that change nothing, so that no layout costs more than another. Results
+// are floats.
+Model quantized_model(const cpu::SchemeCase& test) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const auto zero = [&](DType dtype) { return b.constant(Tensor(dtype, {})); };  // tensors are made of zeros
+  const Expr one = b.constant(Tensor::scalar_f32(1));
+  ValueType type = ValueType::tensor(DType::f32);
+  type.dims.emplace();
+  for (const int64_t dim : test.inputs[0].shape().dims()) type.dims->push_back(Dim{dim, ""});
+  Exprs inputs = {b.op("QuantizeLinear", {b.wrap(&graph->add_input("x", type)), one, zero(test.inputs[0].dtype())})};
+  for (size_t i = 1; i < test.inputs.size(); ++i) inputs.push_back(test.inputs[i] ? b.constant(test.inputs[i]) : Expr());
+  const Expr y = b.op(test.op, inputs, test.attributes);
+  const bool real = test.inputs.size() > 6 && !test.inputs[6];
+  graph->add_output(
+      *(real ? y : b.op("DequantizeLinear", {y, one, zero(test.op == "MaxPool" ? test.inputs[0].dtype() : test.inputs[7].dtype())}))
+           .value());
+  return Model::from_graph(std::move(graph));
+}
+
+// Large enough for tensor cores.
+cpu::SchemeCase large_quantized_product() {
+  const auto bytes = [](DType dtype, const Shape& shape, int64_t step) {
+    Tensor tensor(dtype, shape);
+    for (int64_t i = 0; i < tensor.elements(); ++i) tensor.writable().data<uint8_t>()[i] = static_cast<uint8_t>(i * step / 7);
+    return tensor;
+  };
+  const auto zero = [](DType dtype) { return Tensor(dtype, {}); };
+  return {"minnow.QuantizedMatMul",
+          {bytes(DType::u8, {2, 1500, 520}, 31), Tensor::scalar_f32(0.1f), bytes(DType::u8, {}, 1), bytes(DType::i8, {520, 1000}, 43),
+           Tensor::scalar_f32(0.1f), zero(DType::i8), Tensor::scalar_f32(300), zero(DType::i8)}};
+}
+
+TEST_P(Gpu, computes_quantized_operators_as_their_references_do) {
+  std::map<std::string, size_t> schemes;
+  size_t number = 0;
+  std::vector<cpu::SchemeCase> cases = cpu::quantized_cases();
+  cases.insert(cases.begin(), large_quantized_product());
+  for (const cpu::SchemeCase& each : cases) {
+    const std::string op = each.op;
+    const bool product = op == "minnow.QuantizedConv" || op == "QLinearConv" || op == "minnow.QuantizedMatMul" || op == "QLinearMatMul";
+    if (!product && !(op == "MaxPool" && each.inputs[0].dtype() != DType::f32)) continue;
+    if (number++ % ((GetParam() == "cuda" ? 1 : 41) * test::one_in()) != 0) continue;  // each compiles a kernel
+    SCOPED_TRACE(format("case {}: {}", number, op));
+    const Tensor x = cast_to_f32(each.inputs[0]);
+    cpu::PreparedCase prepared(each);
+    Session device(quantized_model(each), options);
+    const Tensor found = device.run(std::vector<TensorView>{x})[0], expected = cast_to_f32(prepared.expected()[0]);
+    const bool real = prepared.expected()[0].dtype() == DType::f32;
+    ASSERT_EQ(found.shape(), expected.shape());
+    for (int64_t i = 0; i < found.elements(); ++i) {
+      const double y = expected.data<float>()[i];
+      ASSERT_NEAR(found.data<float>()[i], y, real ? 1e-5 * std::max(1.0, std::abs(y)) : each.steps) << i;
+    }
+    for (const PlanRow& row : device.plan_report().rows) ++schemes[row.scheme];
+  }
+  if (GetParam() != "cuda") return;
+  for (const char* scheme : {"gpu.conv.tensor_bytes", "gpu.depthwise.packed_bytes", "gpu.matmul.tensor_bytes", "gpu.scaled.packed"})
+    EXPECT_GT(schemes[scheme], 0u) << scheme;
 }
 
 TEST_P(Gpu, transposes_in_tiles) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes in the packed layout: convolutions on tensor cores, depthwise ones with an item for each chunk of a result, and quantization from
-// and to plain real numbers.
+// Bytes in the packed layout: convolutions and matrix products on tensor cores, depthwise convolutions with an item for each chunk of a
+// result, and quantization from and to plain real numbers.
 #include <algorithm>
 #include <optional>
 
 #include "backends/gpu/schemes/elementwise.h"
 #include "backends/gpu/schemes/integers.h"
 #include "backends/gpu/schemes/tensor_cores.h"
+#include "graph/matmul.h"
 
 namespace minnow::gpu {
 namespace {
@@ -29,24 +30,30 @@ int64_t weight_of(const TensorView& w, int64_t i, int64_t zero) {
 int64_t weight_zero_of(const NodeView& node) { return zero_of(node, IntegerInputs(node).b_zero).value_or(0); }
 int64_t x_zero_of(const NodeView& node) { return zero_of(node, IntegerInputs(node).a_zero).value_or(0); }
 
-std::string refusal_of_conv(const NodeView& node, const Device& device) {
+// Of convolutions and products with that many output channels.
+std::string refusal_of_product(const NodeView& node, const Device& device, int64_t channels) {
   if (device.pack != kPack) return "the device has no packed layout";
   if (std::string reason = refusal(node); !reason.empty()) return reason;
   const IntegerInputs inputs(node);
-  if (!is_byte(node.input_dtype(0)) || !is_byte(node.input_dtype(inputs.b)) || !is_byte(node.output(0).dtype))
-    return "x, w or the result is no tensor of bytes";
+  if (!is_byte(node.input_dtype(0)) || !is_byte(node.input_dtype(inputs.b))) return "x or w is no tensor of bytes";
   if (node.is_constant(0)) return "the input is constant";
-  const size_t rank = node.input_shape(0).rank();
-  if (rank < 3 || rank > 4) return format("there are {} spatial dimensions", static_cast<int64_t>(rank) - 2);
-  if (node.input_shape(0).elements() == 0) return "the input is empty";
-  if (!node.is_constant(inputs.b)) return "the filters are not constant";
+  if (!node.is_constant(inputs.b)) return "the weights are not constant";
   if (!zero_of(node, inputs.a_zero) || !zero_of(node, inputs.b_zero)) return "a zero point is not one constant for all channels";
-  if (std::string reason = IntegerEnds::refusal(node, node.output_shape(0)[1]); !reason.empty()) return reason;
+  if (std::string reason = IntegerEnds::refusal(node, channels); !reason.empty()) return reason;
   const Tensor& w = node.contents(inputs.b);
   const int64_t zero = weight_zero_of(node);
   if (zero != (w.dtype() == DType::i8 ? 0 : 128))
     for (int64_t i = 0; i < w.elements(); ++i)
-      if (const int64_t value = weight_of(w, i, zero); value < -128 || value > 127) return "the filters less their zero point are no i8";
+      if (const int64_t value = weight_of(w, i, zero); value < -128 || value > 127) return "the weights less their zero point are no i8";
+  if (w.elements() > 32768 * channels) return "sums may not fit 32 bits";
+  return {};
+}
+std::string refusal_of_conv(const NodeView& node, const Device& device) {
+  if (std::string reason = refusal_of_product(node, device, node.output_shape(0)[1]); !reason.empty()) return reason;
+  if (!is_byte(node.output(0).dtype)) return "the result is no tensor of bytes";
+  const size_t rank = node.input_shape(0).rank();
+  if (rank < 3 || rank > 4) return format("there are {} spatial dimensions", static_cast<int64_t>(rank) - 2);
+  if (node.input_shape(0).elements() == 0) return "the input is empty";
   return {};
 }
 
@@ -61,17 +68,16 @@ Estimate estimate_tensor(const NodeView& node, const Device& device) {
   const ConvGeometry conv = ConvGeometry::of(node);
   if (conv.groups > 1 && (conv.in_channels_per_group() % 16 || conv.out_channels_per_group() % kPack))
     return declined("groups have {} and {} channels", conv.in_channels_per_group(), conv.out_channels_per_group());
-  if (conv.in_channels_per_group() * conv.window.taps() > 32768) return declined("sums may not fit 32 bits");
   return packed_estimate(tensor_seconds(conv.multiply_adds(), device));
 }
 
 // The table of ends, for whole chunks of channels. `x_zero`: sums are those of x itself, so that its zero point is taken off with the bias.
-Given ends_of(Launches& kernel, const NodeView& node, int64_t channels, int64_t x_zero) {
+Given ends_of(Launches& kernel, const NodeView& node, int64_t channels, int64_t x_zero, bool channels_last = false) {
   std::vector<int32_t> ends = IntegerEnds::table(node, channels);
   const Tensor& w = node.contents(IntegerInputs(node).b);
   const int64_t depth = w.elements() / channels, zero = weight_zero_of(node);
   for (int64_t i = 0; x_zero != 0 && i < w.elements(); ++i)
-    ends[static_cast<size_t>(i / depth * 4)] -= static_cast<int32_t>(x_zero * weight_of(w, i, zero));
+    ends[static_cast<size_t>((channels_last ? i % channels : i / depth) * 4)] -= static_cast<int32_t>(x_zero * weight_of(w, i, zero));
   ends.resize(static_cast<size_t>((channels + kPack - 1) / kPack * kPack * 4), 0);
   return kernel.constant(kernel.add_table(ends.data(), ends.size() * sizeof(int32_t)));
 }
@@ -101,6 +107,46 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
             channels, out);
       });
   add_tensor_gemm(*kernel, context, gemm, kernel->constant(filters));
+  return kernel;
+}
+
+// ---- Matrix products
+
+Estimate estimate_matmul(const NodeView& node, const Device& device) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (p.k == 0 || p.transpose_a || !p.shares_b()) return declined("there are several right sides, or nothing to sum");
+  if (std::string reason = refusal_of_product(node, device, p.n); !reason.empty()) return declined("{}", reason);
+  return Estimate(0.5 * estimate_of(node, device, 0, 1, 1).seconds + tensor_seconds(p.multiply_adds(), device));
+}
+
+std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const int64_t zero = weight_zero_of(node);
+  TensorGemm gemm;
+  gemm.type = packed_name(node, context.device());
+  gemm.rows = gemm.input_width = gemm.output_width = p.m * p.batches();
+  gemm.columns = gemm.out_channels = p.n;
+  gemm.set_depth(p.k);
+  gemm.in_chunks = (p.k + kPack - 1) / kPack;
+  gemm.plain_result = dialect_name(node.output(0).dtype);
+  gemm.finish = IntegerEnds::statements(node, "channel");
+  auto kernel = std::make_unique<Launches>(context);
+  gemm.a = add_rows_in_chunks(*kernel, context, 0, gemm.type, gemm.rows, p.k);
+  gemm.bias = ends_of(*kernel, node, p.n, x_zero_of(node), !p.transpose_b);
+  const std::vector<uint8_t> fill(kPack, 0);  // nothing lies outside but what meets weights of 0
+  gemm.fill = kernel->constant(kernel->add_table(fill.data(), fill.size()));
+  const size_t columns =
+      kernel->add_packed(IntegerInputs(node).b, "gpu tensor byte matrix", {{"transposed", p.transpose_b}, {"zero", zero}},
+                         packed_bytes(gemm), [&](const TensorView& weight, void* out) {
+                           pack_columns(
+                               gemm,
+                               [&](int64_t, int64_t, int64_t k, int64_t n) {
+                                 return static_cast<float>(weight_of(weight, p.transpose_b ? n * p.k + k : k * p.n + n, zero));
+                               },
+                               p.k, out);
+                         });
+  add_tensor_gemm(*kernel, context, gemm, kernel->constant(columns));
   return kernel;
 }
 
@@ -243,6 +289,8 @@ std::unique_ptr<Kernel> prepare_scaled(PrepareContext& context) {
   }
 constexpr Scheme kSchemes[] = {MINNOW_CONV("QLinearConv"),
                                MINNOW_CONV("minnow.QuantizedConv"),
+                               {"QLinearMatMul", "gpu.matmul.tensor_bytes", estimate_matmul, prepare_matmul},
+                               {"minnow.QuantizedMatMul", "gpu.matmul.tensor_bytes", estimate_matmul, prepare_matmul},
                                {"QuantizeLinear", "gpu.scaled.packed", estimate_scaled, prepare_scaled},
                                {"DequantizeLinear", "gpu.scaled.packed", estimate_scaled, prepare_scaled}};
 #undef MINNOW_CONV

@@ -52,7 +52,7 @@ INLINE void copy_unit(u32 to, const uint2* from, int step, bool first, bool seco
   copy_8(to, first ? from : fill);
   copy_8(to + 8, second ? from + step : fill);
 }
-INLINE int finished(const int* __restrict__ ends, const int sum, const int channel) {
+INLINE FINISHED finished(const int* __restrict__ ends, const int sum, const int channel) {
   FINISH
   return result;
 }
@@ -242,9 +242,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
 #if BYTES
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
       if (at[i][half] < 0) continue;
-      const int channel = group * OC + n, v0 = n < OC ? finished((const int*)bias, c[i][j][half * 2], channel) : 0,
-                v1 = n + 1 < OC ? finished((const int*)bias, c[i][j][half * 2 + 1], channel + 1) : 0;
+      const int channel = group * OC + n;
+      const FINISHED v0 = n < OC ? finished((const int*)bias, c[i][j][half * 2], channel) : 0,
+                     v1 = n + 1 < OC ? finished((const int*)bias, c[i][j][half * 2 + 1], channel + 1) : 0;
+#if PLAIN
+      if (n < OC) STORE(PLAIN_TYPE, y, at[i][half] + j * 8, v0);
+      if (n + 1 < OC) STORE(PLAIN_TYPE, y, at[i][half] + j * 8 + 1, v1);
+#else
       y[at[i][half] + j * OHW * 4] = (u16)((u8)v0 | (u32)(u8)v1 << 8);
+#endif
     }
 #else
     const float2 more = ((const float2*)bias)[(chunk + j) * 4 + lane % 4];
@@ -401,6 +407,47 @@ void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t, int64_t, in
               to.append(channel < channels ? element(group, tap, channel, column) : 0);
 }
 
+namespace {
+
+constexpr std::string_view kRows = R"(
+KERNEL(to_chunks)(READ(MEM(T), x), WRITE(CHUNK, y), const int M, const int K) {
+  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
+  if (i >= (K + 7) / 8 * M) return;
+  const int m = i % M, k = i / M * 8;
+  float lanes[8];
+  UNROLL for (int e = 0; e < 8; ++e) lanes[e] = k + e < K ? LOAD(T, x, m * K + k + e) : 0.0f;
+  store_chunk(y + i, lanes);
+}
+)";
+
+// The same where rows are whole units of 16 bits. A group brings 32 rows of 8 units through shared memory, so that neighbouring
+// items read neighbouring units and write neighbouring rows.
+constexpr std::string_view kUnits = R"(
+KERNEL(to_chunks)(READ(uint4, x), WRITE(uint4, y), const int M, const int units) {
+  __shared__ uint4 tile[8][33];
+  const int m = GROUP(0) * 32, unit = GROUP(1) * 8, item = ITEM(0);
+  if (m + item / 8 < M && unit + item % 8 < units) tile[item % 8][item / 8] = x[(m + item / 8) * units + unit + item % 8];
+  BARRIER();
+  if (m + item % 32 < M && unit + item / 32 < units) y[(unit + item / 32) * M + m + item % 32] = tile[item / 32][item % 32];
+}
+)";
+
+}  // namespace
+
+Given add_rows_in_chunks(Launches& kernel, PrepareContext& context, size_t input, std::string_view type, int64_t rows, int64_t depth) {
+  const int64_t count = rows * ((depth + kPack - 1) / kPack);
+  const Given chunks = Given::scratch(context.reserve_scratch(static_cast<size_t>(count * kPack) * packed_size(type)));
+  const std::string_view dtype = dialect_name(context.node().input_dtype(input));
+  if (dtype == type && packed_size(type) == 2 && depth % kPack == 0)
+    kernel.add(std::string(kUnits), "to_chunks",
+               {static_cast<uint32_t>((rows + 31) / 32), static_cast<uint32_t>((depth / kPack + 7) / 8), 1}, {256, 1, 1},
+               {Given::input(input), chunks, rows, depth / kPack});
+  else
+    kernel.add_1d(format("#define T {}\n{}{}", dtype, chunk_definitions(type), kRows), "to_chunks", count,
+                  {Given::input(input), chunks, rows, depth});
+  return chunks;
+}
+
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b) {
   const int64_t all_units = gemm.units * gemm.taps();
   const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_units);
@@ -416,11 +463,11 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           tile.stages, tile.wgmma ? 1 : 0) +
       format(
           "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
-          "ACT(v) ({})\n#define BYTES {}\n#define FINISH {}\n",
+          "ACT(v) ({})\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,
           plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
-          expression_of(gemm.activation, "(v)"), gemm.of_bytes() ? 1 : 0, gemm.finish) +
+          expression_of(gemm.activation, "(v)"), gemm.of_bytes() ? 1 : 0, gemm.finish, gemm.plain_result == "f32" ? "float" : "int") +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read

@@ -65,6 +65,9 @@ size_t packed_bytes(const TensorGemm& gemm);
 void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t group, int64_t tap, int64_t channel, int64_t column)> element,
                   int64_t channels, void* out);
 
+/// Appends a launch that brings a plain matrix into chunks, as a packed tensor of `rows` places with `depth` channels, in scratch.
+Given add_rows_in_chunks(Launches& kernel, PrepareContext& context, size_t input, std::string_view type, int64_t rows, int64_t depth);
+
 /// Appends the launch; `b` is what pack_columns made. Reserves scratch where sums are split.
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b);
 

@@ -32,29 +32,6 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return Estimate(0.5 * estimate_of(node, device, 0, 1, 1).seconds + tensor_seconds(p.multiply_adds(), device));
 }
 
-constexpr std::string_view kRows = R"(
-KERNEL(to_chunks)(READ(MEM(T), x), WRITE(CHUNK, y), const int M, const int K) {
-  const int i = GROUP(0) * ITEMS(0) + ITEM(0);
-  if (i >= (K + 7) / 8 * M) return;
-  const int m = i % M, k = i / M * 8;
-  float lanes[8];
-  UNROLL for (int e = 0; e < 8; ++e) lanes[e] = k + e < K ? LOAD(T, x, m * K + k + e) : 0.0f;
-  store_chunk(y + i, lanes);
-}
-)";
-
-// The same where rows are whole units of the packed type. A group brings 32 rows of 8 units through shared memory, so that neighbouring
-// items read neighbouring units and write neighbouring rows.
-constexpr std::string_view kUnits = R"(
-KERNEL(to_chunks)(READ(uint4, x), WRITE(uint4, y), const int M, const int units) {
-  __shared__ uint4 tile[8][33];
-  const int m = GROUP(0) * 32, unit = GROUP(1) * 8, item = ITEM(0);
-  if (m + item / 8 < M && unit + item % 8 < units) tile[item % 8][item / 8] = x[(m + item / 8) * units + unit + item % 8];
-  BARRIER();
-  if (m + item % 32 < M && unit + item / 32 < units) y[(unit + item / 32) * M + m + item % 32] = tile[item / 32][item % 32];
-}
-)";
-
 // All but the operands.
 TensorGemm gemm_of(const NodeView& node, const Device& device) {
   const MatMulGeometry p = MatMulGeometry::of(node);
@@ -94,17 +71,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const float alpha = alpha_of(node);
   TensorGemm gemm = gemm_of(node, context.device());
   auto kernel = std::make_unique<Launches>(context);
-  const int64_t count = gemm.rows * ((p.k + kPack - 1) / kPack);
-  const size_t rows = context.reserve_scratch(static_cast<size_t>(count * kPack) * packed_size(gemm.type));
-  const std::string_view left = dialect_name(node.input_dtype(kLeft));
-  if (left == gemm.type && p.k % kPack == 0)
-    kernel->add(std::string(kUnits), "to_chunks",
-                {static_cast<uint32_t>((gemm.rows + 31) / 32), static_cast<uint32_t>((p.k / kPack + 7) / 8), 1}, {256, 1, 1},
-                {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k / kPack});
-  else
-    kernel->add_1d(format("#define T {}\n{}{}", left, chunk_definitions(gemm.type), kRows), "to_chunks", count,
-                   {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
-  gemm.a = Given::scratch(rows);
+  gemm.a = add_rows_in_chunks(*kernel, context, kLeft, gemm.type, gemm.rows, p.k);
   gemm.bias = bias_of(*kernel, node, p.n);
   const size_t columns = kernel->add_packed(
       kRight, "gpu tensor matrix", {{"type", packed_key(gemm.type)}, {"alpha", alpha}, {"transposed", p.transpose_b}}, packed_bytes(gemm),
