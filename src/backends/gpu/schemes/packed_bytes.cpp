@@ -30,7 +30,7 @@ int64_t weight_of(const TensorView& w, int64_t i, int64_t zero) {
 int64_t weight_zero_of(const NodeView& node) { return zero_of(node, IntegerInputs(node).b_zero).value_or(0); }
 int64_t x_zero_of(const NodeView& node) { return zero_of(node, IntegerInputs(node).a_zero).value_or(0); }
 
-// Of convolutions and products with that many output channels.
+// Why convolutions and products with that many output channels are declined; empty: they are not.
 std::string refusal_of_product(const NodeView& node, const Device& device, int64_t channels) {
   if (device.pack != kPack) return "the device has no packed layout";
   if (std::string reason = refusal(node); !reason.empty()) return reason;
@@ -50,16 +50,16 @@ std::string refusal_of_product(const NodeView& node, const Device& device, int64
 }
 std::string refusal_of_conv(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_product(node, device, node.output_shape(0)[1]); !reason.empty()) return reason;
-  if (!is_byte(node.output(0).dtype)) return "the result is no tensor of bytes";
   const size_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 4) return format("there are {} spatial dimensions", static_cast<int64_t>(rank) - 2);
   if (node.input_shape(0).elements() == 0) return "the input is empty";
   return {};
 }
 
-Estimate packed_estimate(double seconds) {
+Estimate packed_estimate(const NodeView& node, double seconds) {
   Estimate estimate(seconds);
-  estimate.packed_inputs = estimate.packed_outputs = 1;
+  estimate.packed_inputs = 1;
+  estimate.packed_outputs = is_byte(node.output(0).dtype) ? 1 : 0;  // real numbers in the plain layout
   return estimate;
 }
 
@@ -68,7 +68,8 @@ Estimate estimate_tensor(const NodeView& node, const Device& device) {
   const ConvGeometry conv = ConvGeometry::of(node);
   if (conv.groups > 1 && (conv.in_channels_per_group() % 16 || conv.out_channels_per_group() % kPack))
     return declined("groups have {} and {} channels", conv.in_channels_per_group(), conv.out_channels_per_group());
-  return packed_estimate(tensor_seconds(conv.multiply_adds(), device));
+  if (!is_byte(node.output(0).dtype) && conv.groups > 1) return declined("the result is {}", node.output(0).dtype);
+  return packed_estimate(node, tensor_seconds(conv.multiply_adds(), device));
 }
 
 // The table of ends, for whole chunks of channels. `x_zero`: sums are those of x itself, so that its zero point is taken off with the bias.
@@ -91,13 +92,15 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
   gemm.type = packed_name(node, context.device());
   gemm.set_depth(channels);
   gemm.in_chunks = (conv.in_channels + kPack - 1) / kPack;
+  gemm.pairs = gemm.in_chunks == 1;
+  if (!is_byte(node.output(0).dtype)) gemm.plain_result = dialect_name(node.output(0).dtype), gemm.plain_images = true;
   gemm.finish = IntegerEnds::statements(node, "channel");
   auto kernel = std::make_unique<Launches>(context);
   gemm.bias = ends_of(*kernel, node, conv.out_channels, x_zero_of(node));
   const std::vector<uint8_t> fill(kPack, static_cast<uint8_t>(x_zero_of(node)));
   gemm.fill = kernel->constant(kernel->add_table(fill.data(), fill.size()));
   const size_t filters = kernel->add_packed(
-      IntegerInputs(node).b, "gpu tensor bytes", {{"groups", gemm.groups}, {"zero", zero}}, packed_bytes(gemm),
+      IntegerInputs(node).b, "gpu tensor bytes", {{"groups", gemm.groups}, {"zero", zero}, {"pairs", gemm.pairs}}, packed_bytes(gemm),
       [&](const TensorView& weight, void* out) {
         pack_columns(
             gemm,
@@ -158,11 +161,12 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   if (!conv.is_depthwise() || conv.out_channels != conv.in_channels)
     return declined("it is not depthwise with one filter for each channel");
   if (conv.window.taps() > 256) return declined("sums of {} taps are not exact in f32", conv.window.taps());
-  return packed_estimate(0.5 * (3e-6 + estimate_of(node, device, 2 * conv.multiply_adds(), 0.25).seconds));
+  if (!is_byte(node.output(0).dtype)) return declined("the result is {}", node.output(0).dtype);
+  return packed_estimate(node, 0.5 * (3e-6 + estimate_of(node, device, 2 * conv.multiply_adds(), 0.25).seconds));
 }
 
 constexpr std::string_view kDepthwise = R"(
-KERNEL(depthwise)(READ(CHUNK, x), READ(i8, w), READ(i32, ends), WRITE(CHUNK, y), const int n, const int C, const int CB,
+KERNEL(depthwise)(READ(CHUNK, x), READ(uint2, w), READ(i32, ends), WRITE(CHUNK, y), const int n, const int C, const int CB,
                   WINDOW_PARAMETERS) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= n) return;
@@ -174,7 +178,8 @@ KERNEL(depthwise)(READ(CHUNK, x), READ(i8, w), READ(i32, ends), WRITE(CHUNK, y),
     if ((unsigned)yy < (unsigned)IH && (unsigned)xx < (unsigned)IW) {
       float v[8];
       load_chunk(v, x + (plane * IH + yy) * IW + xx);
-      UNROLL for (int e = 0; e < 8; ++e) sums[e] = FMA(v[e] - X_ZERO, (float)w[((ky * KW + kx) * CB + chunk) * 8 + e], sums[e]);
+      const uint2 f = w[(ky * KW + kx) * CB + chunk];
+      UNROLL for (int e = 0; e < 8; ++e) sums[e] = FMA(v[e] - X_ZERO, (float)(i8)((e < 4 ? f.x : f.y) >> (e % 4 * 8)), sums[e]);
     }
   }
   UNROLL for (int e = 0; e < 8; ++e) {

@@ -52,7 +52,8 @@ INLINE void copy_unit(u32 to, const uint2* from, int step, bool first, bool seco
   copy_8(to, first ? from : fill);
   copy_8(to + 8, second ? from + step : fill);
 }
-INLINE FINISHED finished(const int* __restrict__ ends, const int sum, const int channel) {
+INLINE FINISHED finished(const int4 end_of, const int sum) {
+  const int ends[4] = {end_of.x, end_of.y, end_of.z, end_of.w}, channel = 0;
   FINISH
   return result;
 }
@@ -137,6 +138,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     }
     if (loads_b) UNROLL for (int t = 0; t < kPerB; ++t) copy_16(b_to + stage * kStage + t * kStepB * BN * 16, wb + t * kStepB * OC, true);
 #else
+#if PAIRS
+    UNROLL for (int t = 0; t < kPerA; ++t) {
+      const int q = q_load + a_chunk + t * kStepA, y0 = 2 * q / KW, x0 = 2 * q - y0 * KW;
+      const int y1 = x0 + 1 < KW ? y0 : y0 + 1, x1 = x0 + 1 < KW ? x0 + 1 : 0;
+      const int at_y0 = y0 * DH + iy, at_x0 = x0 * DW + ix, at_y1 = y1 * DH + iy, at_x1 = x1 * DW + ix;
+      const bool first = q < q_end && (unsigned)at_y0 < (unsigned)IH && (unsigned)at_x0 < (unsigned)IW;
+      const bool second = q < q_end && y1 < KH && (unsigned)at_y1 < (unsigned)IH && (unsigned)at_x1 < (unsigned)IW;
+      const u32 to = a_to + stage * kStage + t * kStepA * BM * 16;
+      copy_8(to, first ? xa + (at_y0 * IW + at_x0) : fill);
+      copy_8(to + 8, second ? xa + (at_y1 * IW + at_x1) : fill);
+    }
+#else
     UNROLL for (int t = 0; t < kPerA; ++t) {
       const bool inside = q_load + a_chunk + t * kStepA < q_end && (unsigned)ky[t] < (unsigned)IH && (unsigned)kx[t] < (unsigned)IW;
 #if BYTES
@@ -152,6 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
         if (kx[t] == row_end) kx[t] = ix, ky[t] += DH;
       }
     }
+#endif
     if (loads_b) UNROLL for (int t = 0; t < kPerB; ++t) {
       const bool inside = q_load + b_chunk + t * kStepB < q_end;
       copy_16(b_to + stage * kStage + t * kStepB * BN * 16, inside ? wb + t * kStepB * OC : w, inside);
@@ -230,7 +244,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   const int chunk = (group * OC + n0 + wn) / 8;
   UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
     const int m = m0 + wm + i * 16 + half * 8 + lane / 4, b = m / OHW;
-#if PLAIN
+#if PLAIN_IMAGES
+    at[i][half] = m < M ? b * (OC - 1) * OHW + m : -1;
+#elif PLAIN
     at[i][half] = m < M ? m * OC + n0 + wn + lane % 4 * 2 : -1;
 #else
     at[i][half] = m < M ? (b * (OCB - 1) * OHW + m + chunk * OHW) * 4 + lane % 4 : -1;
@@ -240,12 +256,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     const int n = n0 + wn + j * 8 + lane % 4 * 2;
     if (n0 + wn + j * 8 >= OC) return;
 #if BYTES
+    const int4* const ends = (const int4*)bias + group * OC + n;
+    const int4 end0 = ends[0], end1 = ends[1];
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
       if (at[i][half] < 0) continue;
-      const int channel = group * OC + n;
-      const FINISHED v0 = n < OC ? finished((const int*)bias, c[i][j][half * 2], channel) : 0,
-                     v1 = n + 1 < OC ? finished((const int*)bias, c[i][j][half * 2 + 1], channel + 1) : 0;
-#if PLAIN
+      const FINISHED v0 = n < OC ? finished(end0, c[i][j][half * 2]) : 0, v1 = n + 1 < OC ? finished(end1, c[i][j][half * 2 + 1]) : 0;
+#if PLAIN_IMAGES
+      if (n < OC) STORE(PLAIN_TYPE, y, at[i][half] + n * OHW, v0);
+      if (n + 1 < OC) STORE(PLAIN_TYPE, y, at[i][half] + (n + 1) * OHW, v1);
+#elif PLAIN
       if (n < OC) STORE(PLAIN_TYPE, y, at[i][half] + j * 8, v0);
       if (n + 1 < OC) STORE(PLAIN_TYPE, y, at[i][half] + j * 8 + 1, v1);
 #else
@@ -393,10 +412,16 @@ int64_t packed_key(std::string_view type) { return type == "f16" ? 0 : type == "
 
 bool is_blocked(const TensorGemm& gemm) { return gemm.units % Tile::kStepUnits == 0; }
 
-size_t packed_bytes(const TensorGemm& gemm) { return static_cast<size_t>(gemm.groups * gemm.taps() * gemm.units * gemm.columns) * 16; }
+size_t packed_bytes(const TensorGemm& gemm) { return static_cast<size_t>(gemm.groups * gemm.all_units() * gemm.columns) * 16; }
 
 void pack_columns(const TensorGemm& gemm, FunctionRef<float(int64_t, int64_t, int64_t, int64_t)> element, int64_t channels, void* out) {
   PackedWriter to(gemm.type, out);
+  for (int64_t unit = 0; gemm.pairs && unit < gemm.all_units(); ++unit)
+    for (int64_t column = 0; column < gemm.columns; ++column)
+      for (int64_t tap = 2 * unit; tap < 2 * unit + 2; ++tap)
+        for (int64_t channel = 0; channel < kPack; ++channel)
+          to.append(channel < channels && tap < gemm.taps() ? element(0, tap, channel, column) : 0);
+  if (gemm.pairs) return;
   const int64_t block = is_blocked(gemm) ? Tile::kStepUnits : gemm.units, lanes = gemm.unit_lanes();
   for (int64_t group = 0; group < gemm.groups; ++group)
     for (int64_t first = 0; first < gemm.units; first += block)
@@ -449,7 +474,7 @@ Given add_rows_in_chunks(Launches& kernel, PrepareContext& context, size_t input
 }
 
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b) {
-  const int64_t all_units = gemm.units * gemm.taps();
+  const int64_t all_units = gemm.all_units();
   const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_units);
   const Tile& tile = choice.tile;
   const int64_t tiles_m = (gemm.rows + tile.rows - 1) / tile.rows, tiles_n = (gemm.columns + tile.columns - 1) / tile.columns;
@@ -463,11 +488,12 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           tile.stages, tile.wgmma ? 1 : 0) +
       format(
           "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
-          "ACT(v) ({})\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n",
+          "ACT(v) ({})\n#define PAIRS {}\n#define PLAIN_IMAGES {}\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,
           plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
-          expression_of(gemm.activation, "(v)"), gemm.of_bytes() ? 1 : 0, gemm.finish, gemm.plain_result == "f32" ? "float" : "int") +
+          expression_of(gemm.activation, "(v)"), gemm.pairs ? 1 : 0, gemm.plain_images ? 1 : 0, gemm.of_bytes() ? 1 : 0, gemm.finish,
+          gemm.plain_result == "f32" ? "float" : "int") +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read
@@ -511,9 +537,7 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
              tile.shared_bytes());
 }
 
-double tensor_microseconds(const TensorGemm& gemm, int capability) {
-  return choose(gemm, capability, gemm.units * gemm.taps()).microseconds;
-}
+double tensor_microseconds(const TensorGemm& gemm, int capability) { return choose(gemm, capability, gemm.all_units()).microseconds; }
 
 double tensor_seconds(double multiply_adds, const Device& device) { return 3e-6 + device.flop_time(2 * multiply_adds, 4); }
 
