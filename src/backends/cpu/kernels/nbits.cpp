@@ -335,6 +335,48 @@ MINNOW_DOT void multiply_units(const NBitsPanel& panel, const NBitsDigits& a, si
   hn::StoreU(total, d, y);
 }
 
+// Several rows share the numbers that are taken out of their words.
+template <int kBits>
+MINNOW_DOT void multiply_rows(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) {
+  const D d;
+  const DI di;
+  const DU du;
+  constexpr size_t kRows = HWY_TARGET == HWY_AVX3 ? kMostNBitsRows : kMostNBitsRows / 2;  // as registers allow
+  const bool has_zeros = panel.zeros || panel.bytes;
+  const V middle = hn::Set(d, static_cast<float>(1 << (kBits - 1)));
+  const auto mask = hn::Set(du, ((1U << kBits) - 1) * 0x01010101U), turned = hn::Set(du, highest_bits<kBits>(0));
+  for (size_t first = 0; first < rows.count; first += kRows) {
+    const auto row = [&](size_t r) HWY_ATTR { return HWY_MIN(first + r, rows.count - 1); };
+    V total[kRows];
+    const int32_t* digits[kRows];
+    MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) total[r] = hn::Zero(d), digits[r] = rows.digits[row(r)];
+    const uint32_t* words = panel.words;
+    size_t block = 0, left = panel.block;
+    for (size_t group = 0; group < groups; ++group, words += kBits * kLanes) {
+      hn::Vec<DI> sums[kRows];
+      MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(di);
+      MINNOW_UNROLL for (size_t word = 0; word < kBits; ++word) {
+        auto stored = hn::Xor(hn::LoadU(du, words + word * kLanes), turned);
+        MINNOW_UNROLL for (size_t field = 0; field < kFields<kBits>; ++field) {
+          const auto numbers = hn::And(stored, mask);
+          MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] =
+              add_products(sums[r], numbers, digits[r][word * kFields<kBits> + field]);
+          stored = hn::ShiftRight<kBits>(stored);
+        }
+      }
+      const V scale = scale_of(panel, block), from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
+      MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) {
+        const V value = hn::NegMulAdd(from, hn::Set(d, rows.sums[row(r)][group]), hn::ConvertTo(d, whole(sums[r])));
+        total[r] = hn::MulAdd(value, hn::Mul(scale, hn::Set(d, rows.steps[row(r)][group])), total[r]);
+        digits[r] += kBits * kFields<kBits>;
+      }
+      if ((left -= kNBitsGroup) == 0) ++block, left = panel.block;
+    }
+    MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) if (first + r < rows.count)
+        hn::StoreU(total[r], d, rows.y + (first + r) * rows.stride);
+  }
+}
+
 template <int kBits, size_t kDigits>
 void multiply_digits(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) {
   (panel.block < kNBitsGroup ? multiply_units<kBits, kDigits, 16> : multiply_units<kBits, kDigits, kNBitsGroup>)(panel, a, groups, y);
@@ -375,7 +417,8 @@ const NBitsKernels kNBitsKernels {
 #endif
   .needs_bytes = kNeedsBytes, .split = {split<2>, nullptr, split<4>},
   .multiply_digits = {multiply_digits<2, 3>, nullptr, multiply_digits<4, 3>},
-  .multiply_bytes = {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>}, .unpack = {
+  .multiply_bytes = {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>}, .multiply_rows = {multiply_rows<2>, nullptr, multiply_rows<4>},
+  .unpack = {
     unpack<2>,
     unpack<3>,
     unpack<4>,

@@ -8,6 +8,7 @@ namespace minnow::cpu {
 
 inline constexpr size_t kNBitsGroup = 32;  // numbers of a column that fill whole words: as many words as a number has bits
 inline constexpr int kLeastBits = 2, kMostBits = 8;
+inline constexpr size_t kMostNBitsRows = 8;  // that are multiplied together
 
 /// A panel: as many columns as a vector has lanes, each number less the middle of its range.
 struct NBitsPanel {
@@ -28,6 +29,16 @@ struct NBitsDigits {
   float* sums;      // of each unit, in steps
 };
 
+/// Rows of the left factor in steps of one byte, for products with many of them.
+struct NBitsRows {
+  const int32_t* digits[kMostNBitsRows];  // four bytes each, in the order of NBitsDigits
+  const float* steps[kMostNBitsRows];     // of each group
+  const float* sums[kMostNBitsRows];
+  size_t count;  // of rows, 1 or more; beyond it the last one is repeated
+  float* y;
+  size_t stride;  // of y
+};
+
 struct NBitsKernels {
   // Null where there are none: for 7 bits, and for SSE4.
   /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
@@ -38,13 +49,15 @@ struct NBitsKernels {
   void (*multiply_two[kMostBits - kLeastBits + 1])(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums,
                                                    size_t groups, float* y) = {};
   const float* factors[kMostBits - kLeastBits + 1] = {};
-  bool needs_bytes = false;  // for the three below the machine has to run IntegerForm::bytes
+  bool needs_bytes = false;  // for the four below the machine has to run IntegerForm::bytes
   /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too
   /// small.
   bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to) = {};
   /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
   void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
   void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
+  /// multiply_bytes for several rows at once, in units of kNBitsGroup.
+  void (*multiply_rows[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) = {};
   /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
   void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) = {};
 };

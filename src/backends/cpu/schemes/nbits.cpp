@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // minnow.MatMulNBits from the packed weights. A few rows are multiplied as the weights come from memory, in f32 or in whole numbers of 24
-// bits; for more, a panel of weights is unpacked for each block of rows, and the product goes through the tiles of matrix products.
+// bits; for more, a panel of weights is unpacked for each block of rows, and the product goes through the tiles of matrix products. Where
+// the left factor may be rounded to bytes, so are many rows, and multiplied in whole numbers.
 #if !MINNOW_SMALL
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -84,25 +86,29 @@ class NBitsKernel final : public Kernel {
       zeros_ = context.packed(kZeros, "nbits zero points", parameters, product_of({places, zero_bytes_}),
                               [&](const TensorView& zeros, void* out) { pack_zeros(zeros, out); });
     }
-    if (m_ > kFewRows) {
+    const int64_t* level = node.find<int64_t>("accuracy_level");
+    one_byte_ = splits() && level && *level == kBytes;
+    many_ = m_ > kFewRows && one_byte_ && panel_.block >= kNBitsGroup;
+    if (m_ > kFewRows && !many_) {
       units_.reserve(context, matmul_.units(), matmul_.scratch_floats());
       if (node.has_input(kBias)) bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));
       return;
     }
     factors_ = kernels_.nbits->factors[form_index()];
-    if (splits()) {
-      const int64_t* level = node.find<int64_t>("accuracy_level");
-      one_byte_ = level && *level == kBytes;
-      digits_offset_ = context.reserve_scratch(product_of({m_, row_of_digits(), sizeof(float)}));
-    }
     tasks_ = std::min(ceil_div(panels_, factors_ ? 2 : 1), static_cast<size_t>(context.device().threads) * 4);
+    if (many_) {
+      tasks_ = std::max(tasks_, std::min(m_, static_cast<size_t>(context.device().threads) * 4));
+      bytes_offset_ = context.reserve_scratch(product_of({m_, row_of_bytes(), sizeof(float)}));
+    }
+    if (splits()) digits_offset_ = context.reserve_scratch(product_of({many_ ? tasks_ : m_, row_of_digits(), sizeof(float)}));
     if (copies()) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
     if (zero_bytes_ || factors_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
   }
 
   void run(RunContext& context) noexcept override {
     const float *a = context.in<float>(kA), *bias = context.has_input(kBias) ? context.in<float>(kBias) : nullptr;
-    if (m_ <= kFewRows) return multiply_rows(context, a, bias);
+    if (many_ && multiply_many(context, a, bias)) return;
+    if (m_ <= kFewRows || many_) return multiply_rows(context, a, bias);
     float* y = context.out<float>(0);
     if (bias) {
       float* packed = context.scratch_at<float>(bias_offset_);
@@ -129,6 +135,8 @@ class NBitsKernel final : public Kernel {
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
   size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
+  /// Of a row of bytes: a fourth as many words as numbers, a step and a sum for each group.
+  size_t row_of_bytes() const noexcept { return groups_ * (kNBitsGroup / 4 + 2); }
   size_t scale_bytes() const noexcept { return panel_.half_scales ? 2 : sizeof(float); }
 
   void pack_numbers(const uint8_t* b, uint32_t* out) const {
@@ -207,11 +215,65 @@ class NBitsKernel final : public Kernel {
 
   /// The rows in whole numbers; null if they have to be multiplied as they are.
   float* split_rows(RunContext& context, const float* a, size_t stride) const noexcept {
-    if (!splits()) return nullptr;
+    if (!splits() || many_) return nullptr;
     float* rows = context.scratch_at<float>(digits_offset_);
     for (size_t row = 0; row < m_; ++row)
       if (!kernels_.nbits->split[form_index()](a + row * stride, groups_, unit(), one_byte_, digits_of(rows, row))) return nullptr;
     return rows;
+  }
+
+  /// Rows of bytes. False, and nothing is done, if one has to be multiplied as it is.
+  bool multiply_many(RunContext& context, const float* a, const float* bias) const noexcept {
+    float *const rows = context.scratch_at<float>(bytes_offset_), *const digits = context.scratch_at<float>(digits_offset_);
+    float* const padded = copies() ? context.scratch_at<float>(a_offset_) : nullptr;
+    const size_t words = groups_ * kNBitsGroup / 4;
+    std::atomic<bool> whole = true;
+    context.parallel_for(tasks_, [&](size_t task) {
+      const NBitsDigits made = digits_of(digits, task);
+      for (size_t row = share(m_, tasks_, task), last = share(m_, tasks_, task + 1); row < last; ++row) {
+        const float* from = a + row * k_;
+        if (padded) {
+          float* const to = padded + row * groups_ * kNBitsGroup;
+          std::copy_n(from, k_, to);
+          std::fill(to + k_, to + groups_ * kNBitsGroup, 0.0F);
+          from = to;
+        }
+        if (!kernels_.nbits->split[form_index()](from, groups_, kNBitsGroup, true, made)) whole.store(false, std::memory_order_relaxed);
+        float* const to = rows + row * row_of_bytes();
+        for (size_t i = 0; i < words; ++i) std::memcpy(to + i, made.digits + 4 * i, sizeof(int32_t));
+        std::copy_n(made.steps, 2 * groups_, to + words);  // and the sums, which follow
+      }
+    });
+    if (!whole.load(std::memory_order_relaxed)) return false;
+    float* const y = context.out<float>(0);
+    const size_t lanes = kernels_.lanes;
+    context.parallel_for(tasks_, [&](size_t task) {
+      Stop stop;
+      for (size_t i = share(panels_, tasks_, task), last = share(panels_, tasks_, task + 1); i < last; ++i) {
+        if (stop.after(m_ * k_)) return;
+        const NBitsPanel columns = panel(i);
+        const size_t first = i * lanes, count = std::min(lanes, n_ - first);
+        for (size_t row = 0; row < m_; row += kMostNBitsRows) {
+          float some[kMostNBitsRows * kMostLanes];
+          NBitsRows each{};
+          each.count = std::min(kMostNBitsRows, m_ - row);
+          for (size_t r = 0; r < each.count; ++r) {
+            const float* const of_row = rows + (row + r) * row_of_bytes();
+            each.digits[r] = reinterpret_cast<const int32_t*>(of_row), each.steps[r] = of_row + words,
+            each.sums[r] = each.steps[r] + groups_;
+          }
+          float* const to = y + row * n_ + first;
+          each.y = count == lanes ? to : some, each.stride = count == lanes ? n_ : lanes;
+          kernels_.nbits->multiply_rows[form_index()](columns, each, groups_);
+          for (size_t r = 0; r < each.count; ++r) {
+            if (count != lanes) std::copy_n(some + r * lanes, count, to + r * n_);
+            if (bias)
+              for (size_t c = 0; c < count; ++c) to[r * n_ + c] += bias[first + c];
+          }
+        }
+      }
+    });
+    return true;
   }
 
   void multiply_rows(RunContext& context, const float* a, const float* bias) const noexcept {
@@ -275,8 +337,8 @@ class NBitsKernel final : public Kernel {
   const MatMul matmul_;                                // of more rows than a few
   NBitsPanel panel_{};                                 // less the places
   const float* factors_ = nullptr;                     // of kernels for two panels
-  bool one_byte_ = false;                              // A is rounded to 8 bits
-  size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, digits_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
+  bool one_byte_ = false, many_ = false;               // A is rounded to 8 bits; more rows than a few of it
+  size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, digits_offset_ = 0, bytes_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
   std::shared_ptr<const void> words_, scales_, zeros_;
   Units units_;
 };
