@@ -345,14 +345,15 @@ MINNOW_DOT void multiply_rows(const NBitsPanel& panel, const NBitsRows& rows, si
   const bool has_zeros = panel.zeros || panel.bytes;
   const V middle = hn::Set(d, static_cast<float>(1 << (kBits - 1)));
   const auto mask = hn::Set(du, ((1U << kBits) - 1) * 0x01010101U), turned = hn::Set(du, highest_bits<kBits>(0));
+  constexpr size_t kWords = kNBitsGroup / 4;
   for (size_t first = 0; first < rows.count; first += kRows) {
-    const auto row = [&](size_t r) HWY_ATTR { return HWY_MIN(first + r, rows.count - 1); };
     V total[kRows];
-    const int32_t* digits[kRows];
-    MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) total[r] = hn::Zero(d), digits[r] = rows.digits[row(r)];
+    MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) total[r] = hn::Zero(d);
     const uint32_t* words = panel.words;
+    const int32_t* digits = rows.digits + first * kWords;
+    const float *steps = rows.steps + first, *sums_of_a = rows.sums + first;
     size_t block = 0, left = panel.block;
-    for (size_t group = 0; group < groups; ++group, words += kBits * kLanes) {
+    for (size_t group = 0; group < groups; ++group, words += kBits * kLanes, digits += kMostNBitsRows * kWords) {
       hn::Vec<DI> sums[kRows];
       MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(di);
       MINNOW_UNROLL for (size_t word = 0; word < kBits; ++word) {
@@ -360,15 +361,14 @@ MINNOW_DOT void multiply_rows(const NBitsPanel& panel, const NBitsRows& rows, si
         MINNOW_UNROLL for (size_t field = 0; field < kFields<kBits>; ++field) {
           const auto numbers = hn::And(stored, mask);
           MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] =
-              add_products(sums[r], numbers, digits[r][word * kFields<kBits> + field]);
+              add_products(sums[r], numbers, digits[r * kWords + word * kFields<kBits> + field]);
           stored = hn::ShiftRight<kBits>(stored);
         }
       }
       const V scale = scale_of(panel, block), from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
       MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) {
-        const V value = hn::NegMulAdd(from, hn::Set(d, rows.sums[row(r)][group]), hn::ConvertTo(d, whole(sums[r])));
-        total[r] = hn::MulAdd(value, hn::Mul(scale, hn::Set(d, rows.steps[row(r)][group])), total[r]);
-        digits[r] += kBits * kFields<kBits>;
+        const V value = hn::NegMulAdd(from, hn::Set(d, sums_of_a[group * kMostNBitsRows + r]), hn::ConvertTo(d, whole(sums[r])));
+        total[r] = hn::MulAdd(value, hn::Mul(scale, hn::Set(d, steps[group * kMostNBitsRows + r])), total[r]);
       }
       if ((left -= kNBitsGroup) == 0) ++block, left = panel.block;
     }

@@ -29,12 +29,13 @@ struct NBitsDigits {
   float* sums;      // of each unit, in steps
 };
 
-/// Rows of the left factor in steps of one byte, for products with many of them.
+/// kMostNBitsRows rows of the left factor in steps of one byte, of which `count` are there, for products with many of them. In each group
+/// rows follow each other.
 struct NBitsRows {
-  const int32_t* digits[kMostNBitsRows];  // four bytes each, in the order of NBitsDigits
-  const float* steps[kMostNBitsRows];     // of each group
-  const float* sums[kMostNBitsRows];
-  size_t count;  // of rows, 1 or more; beyond it the last one is repeated
+  const int32_t* digits;  // [group][row][kNBitsGroup / 4], four bytes each, in the order of NBitsDigits
+  const float* steps;     // [group][row]
+  const float* sums;
+  size_t count;
   float* y;
   size_t stride;  // of y
 };

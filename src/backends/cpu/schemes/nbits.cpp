@@ -98,7 +98,7 @@ class NBitsKernel final : public Kernel {
     tasks_ = std::min(ceil_div(panels_, factors_ ? 2 : 1), static_cast<size_t>(context.device().threads) * 4);
     if (many_) {
       tasks_ = std::max(tasks_, std::min(m_, static_cast<size_t>(context.device().threads) * 4));
-      bytes_offset_ = context.reserve_scratch(product_of({m_, row_of_bytes(), sizeof(float)}));
+      bytes_offset_ = context.reserve_scratch(product_of({ceil_div(m_, kMostNBitsRows), rows_of_bytes(), sizeof(float)}));
     }
     if (splits()) digits_offset_ = context.reserve_scratch(product_of({many_ ? tasks_ : m_, row_of_digits(), sizeof(float)}));
     if (copies()) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
@@ -135,8 +135,14 @@ class NBitsKernel final : public Kernel {
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
   size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
-  /// Of a row of bytes: a fourth as many words as numbers, a step and a sum for each group.
-  size_t row_of_bytes() const noexcept { return groups_ * (kNBitsGroup / 4 + 2); }
+  /// Of NBitsRows: for each row and group bytes in words, a step and a sum.
+  size_t rows_of_bytes() const noexcept { return groups_ * kMostNBitsRows * (kNBitsGroup / 4 + 2); }
+  NBitsRows bytes_of(float* rows, size_t row) const noexcept {
+    float* const first = rows + row / kMostNBitsRows * rows_of_bytes();
+    float* const steps = first + groups_ * kMostNBitsRows * (kNBitsGroup / 4);
+    return {reinterpret_cast<const int32_t*>(first), steps,   steps + groups_ * kMostNBitsRows,
+            std::min(kMostNBitsRows, m_ - row),      nullptr, 0};
+  }
   size_t scale_bytes() const noexcept { return panel_.half_scales ? 2 : sizeof(float); }
 
   void pack_numbers(const uint8_t* b, uint32_t* out) const {
@@ -226,7 +232,7 @@ class NBitsKernel final : public Kernel {
   bool multiply_many(RunContext& context, const float* a, const float* bias) const noexcept {
     float *const rows = context.scratch_at<float>(bytes_offset_), *const digits = context.scratch_at<float>(digits_offset_);
     float* const padded = copies() ? context.scratch_at<float>(a_offset_) : nullptr;
-    const size_t words = groups_ * kNBitsGroup / 4;
+    constexpr size_t kWords = kNBitsGroup / 4;
     std::atomic<bool> whole = true;
     context.parallel_for(tasks_, [&](size_t task) {
       const NBitsDigits made = digits_of(digits, task);
@@ -239,9 +245,14 @@ class NBitsKernel final : public Kernel {
           from = to;
         }
         if (!kernels_.nbits->split[form_index()](from, groups_, kNBitsGroup, true, made)) whole.store(false, std::memory_order_relaxed);
-        float* const to = rows + row * row_of_bytes();
-        for (size_t i = 0; i < words; ++i) std::memcpy(to + i, made.digits + 4 * i, sizeof(int32_t));
-        std::copy_n(made.steps, 2 * groups_, to + words);  // and the sums, which follow
+        const size_t place = row % kMostNBitsRows;
+        float* const to = rows + row / kMostNBitsRows * rows_of_bytes();
+        float* const steps = to + groups_ * kMostNBitsRows * kWords;
+        for (size_t group = 0; group < groups_; ++group) {
+          const size_t at = group * kMostNBitsRows + place;
+          for (size_t i = 0; i < kWords; ++i) std::memcpy(to + at * kWords + i, made.digits + (group * kWords + i) * 4, sizeof(int32_t));
+          steps[at] = made.steps[group], steps[groups_ * kMostNBitsRows + at] = made.sums[group];
+        }
       }
     });
     if (!whole.load(std::memory_order_relaxed)) return false;
@@ -255,13 +266,7 @@ class NBitsKernel final : public Kernel {
         const size_t first = i * lanes, count = std::min(lanes, n_ - first);
         for (size_t row = 0; row < m_; row += kMostNBitsRows) {
           float some[kMostNBitsRows * kMostLanes];
-          NBitsRows each{};
-          each.count = std::min(kMostNBitsRows, m_ - row);
-          for (size_t r = 0; r < each.count; ++r) {
-            const float* const of_row = rows + (row + r) * row_of_bytes();
-            each.digits[r] = reinterpret_cast<const int32_t*>(of_row), each.steps[r] = of_row + words,
-            each.sums[r] = each.steps[r] + groups_;
-          }
+          NBitsRows each = bytes_of(rows, row);
           float* const to = y + row * n_ + first;
           each.y = count == lanes ? to : some, each.stride = count == lanes ? n_ : lanes;
           kernels_.nbits->multiply_rows[form_index()](columns, each, groups_);
