@@ -71,7 +71,8 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
       if (std::abs(int64_t{bias.data<int32_t>()[i]}) >= int64_t{1} << 30) return "the bias is too large";
   }
   for (size_t i = 0; i < outputs; ++i)
-    if (!std::isfinite(multiplier_of(node, i))) return "a scale is not finite";
+    if (!std::isfinite(multiplier_of(node, i)) || (node.has_input(kYScale) && !std::isfinite(1 / of_channel(node.contents(kYScale), i))))
+      return "a scale is not finite, or 0";
   return {};
 }
 
