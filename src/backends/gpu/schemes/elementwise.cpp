@@ -4,6 +4,7 @@
 
 #include "backends/gpu/schemes/broadcast.h"
 #include "backends/gpu/schemes/elementwise.h"
+#include "backends/gpu/schemes/integers.h"
 #include "backends/gpu/schemes/packed.h"
 #include "backends/gpu/schemes/schemes.h"
 #include "ops/operator.h"
@@ -159,7 +160,7 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
                   operands[1]);
   if (op == "QuantizeLinear") {
     const DType to = node.output(0).dtype;
-    if (to != DType::u8 && to != DType::i8) return std::nullopt;
+    if (!is_byte(to)) return std::nullopt;
     return format("QUANTIZED(rint(QUOTIENT({}, {})), (float){}, {}, {})", operands[0], operands[1],
                   operands.size() > 2 && !operands[2].empty() ? operands[2] : "0", to == DType::i8 ? "-128.0f" : "0.0f",
                   to == DType::i8 ? "127.0f" : "255.0f");
@@ -415,7 +416,7 @@ Role role_of(const NodeView& node, size_t i) {
   return axis == 0 || x[0] == 1 ? Role::channels : Role::other;
 }
 
-bool gives_bytes(const NodeView& node) { return node.output(0).dtype == DType::u8 || node.output(0).dtype == DType::i8; }
+bool gives_bytes(const NodeView& node) { return is_byte(node.output(0).dtype); }
 // Beside bytes, numbers of places are read in the plain layout.
 bool is_in_chunks(const NodeView& node, Role role) { return role == Role::alike || (role == Role::places && !gives_bytes(node)); }
 

@@ -31,7 +31,7 @@ std::string IntegerEnds::refusal(const NodeView& node, int64_t channels) {
   if (node.op() != "minnow.QuantizedConv" && node.input_shape(kAScale).elements() != 1) return "rows have scales of their own";
   if (node.has_input(kYZero) && node.input_shape(kYZero).elements() != 1) return "the zero point of the result is not one";
   const DType dtype = node.output(0).dtype;
-  if (dtype != DType::u8 && dtype != DType::i8 && dtype != DType::f32) return format("the dtype of the result is {}", dtype);
+  if (!is_byte(dtype) && dtype != DType::f32) return format("the dtype of the result is {}", dtype);
   for (const size_t i : {kAScale, kBScale, kYScale})
     for (int64_t c = 0; node.has_input(i) && c < node.input_shape(i).elements(); ++c)
       if (!std::isfinite(scale_of(node, i, c)) || (i == kYScale && !std::isfinite(1 / scale_of(node, i, c))))

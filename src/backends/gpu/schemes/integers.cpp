@@ -10,8 +10,6 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr Attribute<int64_t> kAxis{"axis", 1}, kBlockSize{"block_size", 0}, kPrecision{"precision", 0};
-
 bool is_small_integer(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::u16; }
 int64_t lowest_of(DType dtype) { return dtype == DType::i8 ? -128 : dtype == DType::i16 ? -32768 : 0; }
 int64_t highest_of(DType dtype) { return dtype == DType::i8 ? 127 : dtype == DType::u8 ? 255 : dtype == DType::i16 ? 32767 : 65535; }
@@ -73,8 +71,7 @@ std::unique_ptr<Kernel> prepare_scaled(PrepareContext& context) {
   return kernel;
 }
 
-// Products and convolutions.
-using Places = IntegerInputs;
+// ---- Products and convolutions
 
 // A scale or a zero point: one, or one for each of `count`.
 bool is_along(const NodeView& node, size_t i, int64_t count) {
@@ -82,7 +79,7 @@ bool is_along(const NodeView& node, size_t i, int64_t count) {
 }
 
 Estimate estimate_sums(const NodeView& node, const Device& device, double products, int64_t rows, int64_t columns, int64_t terms) {
-  const Places places(node);
+  const IntegerInputs places(node);
   for (const size_t i : {size_t{0}, places.b, places.a_zero, places.b_zero})
     if (node.has_input(i) && node.input_dtype(i) != DType::u8 && node.input_dtype(i) != DType::i8)
       return declined("the dtype of input {} is {}", i, node.input_dtype(i));
@@ -106,7 +103,7 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
 
 // The inputs, and what the sum of element `at`, of row `row` and column `column`, is stored by: FINISH(at, row, column).
 void add_inputs(KernelText& text, const NodeView& node, int64_t columns) {
-  const Places places(node);
+  const IntegerInputs places(node);
   text.input(0, "a");
   text.input(places.b, "b");
   text.input(places.a_zero, "a_zero");

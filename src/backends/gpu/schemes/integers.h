@@ -5,6 +5,11 @@
 
 namespace minnow::gpu {
 
+inline bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+/// Attributes of QuantizeLinear and DequantizeLinear.
+inline constexpr Attribute<int64_t> kAxis{"axis", 1}, kBlockSize{"block_size", 0}, kPrecision{"precision", 0};
+
 /// Inputs: a, its scale and zero point, b, its scale and zero point, the result's scale and zero point, a bias; or a, b and zero points.
 struct IntegerInputs {
   size_t a_zero = 2, b = 3, b_zero = 5;

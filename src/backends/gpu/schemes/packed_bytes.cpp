@@ -12,10 +12,6 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr Attribute<int64_t> kAxis{"axis", 1}, kBlockSize{"block_size", 0}, kPrecision{"precision", 0};
-
-bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
-
 // A zero point that all channels share; empty: there is none, or it is not constant.
 std::optional<int64_t> zero_of(const NodeView& node, size_t input) {
   if (!node.has_input(input)) return 0;
