@@ -582,29 +582,20 @@ HWY_INLINE void rows_of_bytes(const int32_t* from, size_t rows, const IntegerTil
   }
   for (; r < rows; ++r, from += kLanes, y += stride) store(result.one(of(from)), t.is_signed, y);
 }
-// 1 / (1 + 2^t), by polynomials that are 2^f within 0.01 %.
+#if HWY_TARGET == HWY_AVX3
+constexpr bool kActivatesSmoothly = true;
+// 1 / (1 + 2^t). The polynomial is 2^f of the fraction f within 0.01 %.
 HWY_INLINE hn::Vec<DF> gate(hn::Vec<DF> t) {
   const DF d;
-#if HWY_TARGET == HWY_AVX3
   const auto f = hn::Vec<DF>{_mm512_reduce_ps(t.raw, _MM_FROUND_TO_NEG_INF)};
   auto p = hn::MulAdd(hn::Set(d, 0.07802480f), f, hn::Set(d, 0.22606716f));
   p = hn::MulAdd(hn::MulAdd(p, f, hn::Set(d, 0.69583354f)), f, hn::Set(d, 0.99992520f));
   const auto power = hn::Vec<DF>{_mm512_scalef_ps(p.raw, t.raw)};
-#else
-  t = hn::Min(hn::Set(d, 100.0f), hn::Max(hn::Set(d, -100.0f), t));
-  const auto magic = hn::Set(d, 12582912.0f + 127);  // as in sigmoid_of of math.inc
-  const auto sum = hn::Add(t, magic), f = hn::Sub(t, hn::Sub(sum, magic));
-  auto p = hn::MulAdd(hn::Set(d, 0.05516435f), f, hn::Set(d, 0.24259323f));
-  p = hn::MulAdd(hn::MulAdd(p, f, hn::Set(d, 0.69326066f)), f, hn::Set(d, 0.99992934f));
-  const auto power = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(D(), sum))));
-#endif
-  const auto whole = hn::Add(power, hn::Set(d, 1.0f)), part = hn::ApproximateReciprocal(whole);
-#if HWY_ARCH_ARM
-  return hn::Mul(part, hn::NegMulAdd(part, whole, hn::Set(d, 2.0f)));  // the estimate has eight bits
-#else
-  return part;
-#endif
+  return hn::ApproximateReciprocal(hn::Add(power, hn::Set(d, 1.0f)));
 }
+#else
+constexpr bool kActivatesSmoothly = false;
+#endif
 void activate(int32_t* x, size_t rows, const IntegerTile& t, size_t n, const int32_t* bias, uint8_t* y, ptrdiff_t stride) {
   const D d;
   const DF df;
@@ -620,11 +611,13 @@ void activate(int32_t* x, size_t rows, const IntegerTile& t, size_t n, const int
     return rows_of_bytes(x, rows, t, y, stride, [&](V v) HWY_ATTR { return hn::Mul(hn::BitCast(df, v), factor); });
   }
   const auto a = hn::Set(df, f.a), low = hn::Set(df, f.b), high = hn::Set(df, f.high);
+#if HWY_TARGET == HWY_AVX3
   if (f.smooth)
     return rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
       const auto v = real(sum), z = hn::Mul(factor, v);
       return hn::Mul(v, gate(hn::Mul(z, hn::MulAdd(hn::Mul(a, z), z, hn::Set(df, 1.0f)))));
     });
+#endif
   rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
     const auto v = real(sum);
     return hn::Mul(hn::Min(high, hn::Max(low, hn::MulAdd(factor, v, a))), v);
@@ -806,6 +799,7 @@ const IntegerKernels kIntegerKernels{
     maximum,
     requantize,
     activate,
+    kActivatesSmoothly,
     lookup,
     sum,
     blend,

@@ -356,7 +356,7 @@ MINNOW_DOT void multiply_rows(const NBitsPanel& panel, const NBitsRows& rows, si
     for (size_t group = 0; group < groups; ++group, words += kBits * kLanes, digits += kMostNBitsRows * kWords) {
       hn::Vec<DI> sums[kRows];
       MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(di);
-      MINNOW_UNROLL for (size_t word = 0; word < kBits; ++word) {
+      _Pragma("GCC unroll 1") for (size_t word = 0; word < kBits; ++word) {
         auto stored = hn::Xor(hn::LoadU(du, words + word * kLanes), turned);
         MINNOW_UNROLL for (size_t field = 0; field < kFields<kBits>; ++field) {
           const auto numbers = hn::And(stored, mask);
@@ -417,7 +417,7 @@ const NBitsKernels kNBitsKernels {
 #endif
   .needs_bytes = kNeedsBytes, .split = {split<2>, nullptr, split<4>},
   .multiply_digits = {multiply_digits<2, 3>, nullptr, multiply_digits<4, 3>},
-  .multiply_bytes = {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>}, .multiply_rows = {multiply_rows<2>, nullptr, multiply_rows<4>},
+  .multiply_bytes = {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>}, .multiply_rows = {nullptr, nullptr, multiply_rows<4>},
   .unpack = {
     unpack<2>,
     unpack<3>,

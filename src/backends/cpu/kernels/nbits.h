@@ -57,7 +57,7 @@ struct NBitsKernels {
   /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
   void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
   void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
-  /// multiply_bytes for several rows at once, in units of kNBitsGroup.
+  /// multiply_bytes for several rows at once, in units of kNBitsGroup; for the usual 4 bits alone.
   void (*multiply_rows[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) = {};
   /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
   void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) = {};

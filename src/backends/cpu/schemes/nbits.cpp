@@ -88,7 +88,7 @@ class NBitsKernel final : public Kernel {
     }
     const int64_t* level = node.find<int64_t>("accuracy_level");
     one_byte_ = splits() && level && *level == kBytes;
-    many_ = m_ > kFewRows && one_byte_ && panel_.block >= kNBitsGroup;
+    many_ = m_ > kFewRows && one_byte_ && panel_.block >= kNBitsGroup && kernels_.nbits->multiply_rows[form_index()];
     if (m_ > kFewRows && !many_) {
       units_.reserve(context, matmul_.units(), matmul_.scratch_floats());
       if (node.has_input(kBias)) bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));

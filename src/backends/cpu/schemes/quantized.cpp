@@ -144,7 +144,8 @@ void Requantization::take_activation(const Activation& activation, const Kernels
     const float alpha = activation.alpha;
     constexpr float kSteep = 1e30F;  // from one bound to the other within a step that no sum has
     activation_ = {nullptr, alpha, std::min(alpha, 1.0F), std::max(alpha, 1.0F), false}, slope = alpha > 1 ? -kSteep : kSteep;
-  } else if (activation.kind == Activation::Kind::swish || activation.kind == Activation::Kind::gelu) {
+  } else if (kernels.integer->activates_smoothly &&
+             (activation.kind == Activation::Kind::swish || activation.kind == Activation::Kind::gelu)) {
     // x / (1 + e^-x), and the same of c x + d x^3 instead of x: with these c and d it is nearest to GELU, within 0.0003.
     constexpr float kLog2E = 1.44269504F, kC = 1.60028599F, kD = 0.06941461F;
     const bool gelu = activation.kind == Activation::Kind::gelu;
