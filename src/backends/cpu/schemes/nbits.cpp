@@ -219,6 +219,15 @@ class NBitsKernel final : public Kernel {
     return {reinterpret_cast<int32_t*>(digits), steps, steps + units_of_row()};
   }
 
+  /// A row with zeros up to whole groups.
+  const float* pad_row(const float* a, size_t row, float* padded) const noexcept {
+    const size_t stride = groups_ * kNBitsGroup;
+    float* const to = padded + row * stride;
+    std::memcpy(to, a + row * k_, k_ * sizeof(float));
+    std::fill(to + k_, to + stride, 0.0F);
+    return to;
+  }
+
   /// The rows in whole numbers; null if they have to be multiplied as they are.
   float* split_rows(RunContext& context, const float* a, size_t stride) const noexcept {
     if (!splits() || many_) return nullptr;
@@ -237,13 +246,7 @@ class NBitsKernel final : public Kernel {
     context.parallel_for(tasks_, [&](size_t task) {
       const NBitsDigits made = digits_of(digits, task);
       for (size_t row = share(m_, tasks_, task), last = share(m_, tasks_, task + 1); row < last; ++row) {
-        const float* from = a + row * k_;
-        if (padded) {
-          float* const to = padded + row * groups_ * kNBitsGroup;
-          std::copy_n(from, k_, to);
-          std::fill(to + k_, to + groups_ * kNBitsGroup, 0.0F);
-          from = to;
-        }
+        const float* const from = padded ? pad_row(a, row, padded) : a + row * k_;
         if (!kernels_.nbits->split[form_index()](from, groups_, kNBitsGroup, true, made)) whole.store(false, std::memory_order_relaxed);
         const size_t place = row % kMostNBitsRows;
         float* const to = rows + row / kMostNBitsRows * rows_of_bytes();
@@ -287,10 +290,7 @@ class NBitsKernel final : public Kernel {
     if (copies()) {
       padded = context.scratch_at<float>(a_offset_);
       stride = groups_ * kNBitsGroup;
-      for (size_t row = 0; row < m_; ++row) {
-        std::memcpy(padded + row * stride, a + row * k_, k_ * sizeof(float));
-        std::fill(padded + row * stride + k_, padded + (row + 1) * stride, 0.0F);
-      }
+      for (size_t row = 0; row < m_; ++row) pad_row(a, row, padded);
       a = padded;
     }
     float* const digits = split_rows(context, a, stride);

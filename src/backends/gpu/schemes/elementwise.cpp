@@ -161,9 +161,8 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
   if (op == "QuantizeLinear") {
     const DType to = node.output(0).dtype;
     if (!is_byte(to)) return std::nullopt;
-    return format("QUANTIZED(rint(QUOTIENT({}, {})), (float){}, {}, {})", operands[0], operands[1],
-                  operands.size() > 2 && !operands[2].empty() ? operands[2] : "0", to == DType::i8 ? "-128.0f" : "0.0f",
-                  to == DType::i8 ? "127.0f" : "255.0f");
+    return format("QUANTIZED(rint(QUOTIENT({}, {})), (float){}, {}.0f, {}.0f)", operands[0], operands[1],
+                  operands.size() > 2 && !operands[2].empty() ? operands[2] : "0", lowest_of(to), highest_of(to));
   }
   if (op == "Gelu") {
     const bool tanh = node.attribute(Attribute<std::string_view>{"approximate", "none"}) == "tanh";
@@ -239,7 +238,6 @@ struct Body {
 std::string scalar_text(const Tensor& tensor) {
   if (tensor.dtype() == DType::f32) return literal(tensor.data<float>()[0]);
   if (tensor.dtype() == DType::boolean) return tensor.data<uint8_t>()[0] ? "1" : "0";
-  if (tensor.elements() != 1) return {};
   if (tensor.dtype() == DType::i32) return format("({})", tensor.data<int32_t>()[0]);
   if (tensor.dtype() == DType::u8) return format("({})", tensor.data<uint8_t>()[0]);
   if (tensor.dtype() == DType::i8) return format("({})", tensor.data<int8_t>()[0]);

@@ -67,9 +67,9 @@ std::string IntegerEnds::statements(const NodeView& node, std::string_view chann
       "AS_F32((u32)ends[end + 2]); ",
       channel);
   if (!has_bytes(node)) return text + format("const float result = {}; ", expression_of(activation, "real"));
-  const bool relu = activation.kind == Activation::Kind::relu, is_signed = node.output(0).dtype == DType::i8;
-  const int64_t zero = node.int_scalar(kYZero), low = std::max<int64_t>(is_signed ? -128 : 0, relu ? zero : -128),
-                high = is_signed ? 127 : 255;
+  const DType dtype = node.output(0).dtype;
+  const bool relu = activation.kind == Activation::Kind::relu;
+  const int64_t zero = node.int_scalar(kYZero), low = relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype), high = highest_of(dtype);
   text += activates_reals(node) ? format("const float scaled = rint({} * AS_F32((u32)ends[end + 3])); ", expression_of(activation, "real"))
                                 : std::string("const float scaled = rint(real); ");
   return text + format("const int result = scaled != scaled ? {} : scaled < {} ? {} : scaled > {} ? {} : (int)scaled + ({}); ", zero,

@@ -11,8 +11,6 @@ namespace minnow::gpu {
 namespace {
 
 bool is_small_integer(DType dtype) { return dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i16 || dtype == DType::u16; }
-int64_t lowest_of(DType dtype) { return dtype == DType::i8 ? -128 : dtype == DType::i16 ? -32768 : 0; }
-int64_t highest_of(DType dtype) { return dtype == DType::i8 ? 127 : dtype == DType::u8 ? 255 : dtype == DType::i16 ? 32767 : 65535; }
 
 Estimate estimate_scaled(const NodeView& node, const Device& device) {
   if (std::string reason = refusal(node); !reason.empty()) return declined("{}", reason);
@@ -85,7 +83,7 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
       return declined("the dtype of input {} is {}", i, node.input_dtype(i));
   if (terms > 32768) return declined("sums of {} products may not fit 32 bits", terms);
   bool fits = is_along(node, places.a_zero, rows) && is_along(node, places.b_zero, columns);
-  if (const std::string reason = IntegerEnds::refusal(node, columns); places.rescales && !reason.empty()) {
+  if (const std::string reason = places.rescales ? IntegerEnds::refusal(node, columns) : std::string(); !reason.empty()) {
     if (!node.has_input(6)) return declined("{}", reason);
     if (node.op() == "minnow.QuantizedConv" && node.input_shape(1).elements() != 1)
       return declined("channels of x have scales of their own");

@@ -6,6 +6,8 @@
 namespace minnow::gpu {
 
 inline bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+inline int64_t lowest_of(DType dtype) { return dtype == DType::i8 ? -128 : dtype == DType::i16 ? -32768 : 0; }
+inline int64_t highest_of(DType dtype) { return dtype == DType::i8 ? 127 : dtype == DType::u8 ? 255 : dtype == DType::i16 ? 32767 : 65535; }
 
 /// Attributes of QuantizeLinear and DequantizeLinear.
 inline constexpr Attribute<int64_t> kAxis{"axis", 1}, kBlockSize{"block_size", 0}, kPrecision{"precision", 0};

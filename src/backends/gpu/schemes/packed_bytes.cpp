@@ -271,12 +271,12 @@ std::unique_ptr<Kernel> prepare_scaled(PrepareContext& context) {
   const DType bytes = quantizes ? node.output(0).dtype : node.input_dtype(0);
   const Packed packed(node.input_shape(0));
   auto kernel = std::make_unique<Launches>(context);
-  const std::string definitions =
-      format("#define AT {}\n#define ZERO {}\n#define LOW {}\n#define HIGH {}\n", node.input_shape(1).elements() == 1 ? "0" : "channel",
-             !has_zero                             ? "0"
-             : node.input_shape(2).elements() == 1 ? "zero[0]"
-                                                   : "zero[channel]",
-             bytes == DType::i8 ? "-128.0f" : "0.0f", bytes == DType::i8 ? "127.0f" : "255.0f");
+  const std::string definitions = format("#define AT {}\n#define ZERO {}\n#define LOW {}.0f\n#define HIGH {}.0f\n",
+                                         node.input_shape(1).elements() == 1 ? "0" : "channel",
+                                         !has_zero                             ? "0"
+                                         : node.input_shape(2).elements() == 1 ? "zero[0]"
+                                                                               : "zero[channel]",
+                                         lowest_of(bytes), highest_of(bytes));
   kernel->add_1d(definitions + chunk_definitions(dialect_name(bytes)) + std::string(kScaled), quantizes ? "quantize" : "dequantize",
                  packed.count(),
                  {Given::input(0), Given::input(1), Given::input(has_zero ? 2 : 1), Given::output(0), packed.count(), packed.channels,
