@@ -51,7 +51,7 @@ struct QuantizeOptions {
   int weight_bits = 0;               // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
   bool per_channel = true;           // false: one scale for each weight and activation
   // QuantizeLinear and DequantizeLinear only in the form that integer kernels of other engines know: activations have one scale, and each
-  // layer's own result is quantized, before functions other than Relu and Clip.
+  // layer's own result is quantized, before functions other than Relu and Clip and before residuals are added.
   bool portable = false;
   bool equalize = false;               // cross-layer equalization before anything else
   bool correct_bias = true;            // the mean error of each channel goes into its bias

@@ -182,6 +182,20 @@ class Selector {
       if (maker && user && is_elementwise(*maker) && is_elementwise(*user)) inner.push_back(value);
     }
     for (Value* value : inner) quantized_.erase(value);
+    if (!portable_) join_residuals();
+  }
+  /// A convolution's result to which a tensor of bytes is added is not rounded before: fuse_quantized joins the sum with it, with the later
+  /// one of two convolutions.
+  void join_residuals() {
+    std::unordered_map<const Node*, Value*> joined;
+    for (const Layer& layer : result_.layers) {
+      Value& product = *layer.node->output(0);
+      const Node* const sum = sole_user(product);
+      if (layer.node->op() != "Conv" || !sum || sum->op() != "Add" || !integer_.contains(sum) || !quantized_.contains(&product)) continue;
+      Value* const other = sum->input(sum->input(0) == &product ? 1 : 0);
+      if (quantized_.contains(other) && same_shape(product, *other) && quantized_.contains(end_of(*sum->output(0)))) joined[sum] = &product;
+    }
+    for (const auto& [sum, product] : joined) quantized_.erase(product);
   }
   bool is_elementwise(const Node& node) const {
     const Operator* op = traits_of(node);

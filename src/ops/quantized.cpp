@@ -54,8 +54,8 @@ Numbers<double> centered(const NodeView& node, const KernelArgs& args, size_t va
   return x;
 }
 
-int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest) noexcept {
-  const float scaled = std::nearbyint(static_cast<float>(sum) * multiplier);
+int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest, float addend) noexcept {
+  const float scaled = std::nearbyint(static_cast<float>(sum) * multiplier + addend);
   const float low = static_cast<float>(lowest - zero_point), high = static_cast<float>(highest - zero_point);
   if (std::isnan(scaled)) return zero_point;
   return (scaled < low ? lowest - zero_point : scaled > high ? highest - zero_point : static_cast<int64_t>(scaled)) + zero_point;
@@ -71,11 +71,13 @@ void check_result(const NodeView& node) {
     node.fail("the activation of a result in f32 should be Relu, Clip or nothing");
 }
 
-/// A byte of a sum, `multiplier` being input scale * weight scale. Relu and no activation leave one product and one rounding.
-int64_t byte_of(double sum, float multiplier, float y_scale, int64_t zero, DType dtype, const Activation& activation) {
+/// A byte of a sum, `multiplier` being input scale * weight scale. Relu and no activation leave one product and one rounding. `residual` is
+/// in steps of the result.
+int64_t byte_of(double sum, float multiplier, float y_scale, int64_t zero, DType dtype, const Activation& activation, float residual = 0) {
   const int64_t lowest = lowest_of(dtype), highest = highest_of(dtype);
-  if (activation.kind == Activation::Kind::none) return requantize(sum, multiplier / y_scale, zero, lowest, highest);
-  if (activation.kind == Activation::Kind::relu) return requantize(sum, multiplier / y_scale, zero, std::max(zero, lowest), highest);
+  if (activation.kind == Activation::Kind::none) return requantize(sum, multiplier / y_scale, zero, lowest, highest, residual);
+  if (activation.kind == Activation::Kind::relu)
+    return requantize(sum, multiplier / y_scale, zero, std::max(zero, lowest), highest, residual);
   return requantize(activation(double{static_cast<float>(sum) * multiplier}), 1 / y_scale, zero, lowest, highest);
 }
 
@@ -113,6 +115,14 @@ Shapes quantized_conv_shape(const NodeView& node) {
   // A channel of x has its own scale only where it alone makes a channel of the result.
   if (!node.may_hold_one(1) && node.knows_shape(3) && (node.attribute(kGroup) != node.input_shape(3)[0] || node.input_shape(3)[1] != 1))
     check_one_element(node, {1});
+  if (node.has_input(kResidual)) {
+    if (!node.has_input(kResidualScale) || !node.has_input(kResidualZero) || has_real_result(node) ||
+        !Activation::of(node).joins_rounding())
+      node.fail("a residual needs its scale and zero point, those of y, and Relu or none");
+    check_one_element(node, {kResultScale, kResidualScale, kResidualZero});
+    if (const auto shape = node.known_sizes(kResidual); shape && differ(*shape, result))
+      node.fail("the residual has shape {}, not {}", *shape, result);
+  }
   for (size_t i : {size_t{1}, size_t{4}, size_t{5}, kResultScale})
     if (const auto shape = node.known_sizes(i); !node.may_hold_one(i) && differ(*shape, Sizes{result[1]}))
       node.fail("input {} (\"{}\") should have shape [] or [{}], it has shape {}", i, node.input_name(i), result[1], *shape);
@@ -148,9 +158,14 @@ void quantized_conv(const NodeView& node, KernelArgs& args) {
   const Numbers<double> y_scale = args.reals(kResultScale);
   const int64_t zero = static_cast<int64_t>(one_element(node, args, kResultZero));
   const DType dtype = args.output(0).dtype();
+  const bool adds = args.has_input(kResidual);
+  const Numbers<double> residual = adds ? centered(node, args, kResidual, kResidualZero, 0) : Numbers<double>(sums.size());
+  const float step = adds ? scale_of(args.reals(kResidualScale), 0) / scale_of(y_scale, 0) : 0;  // in those of the result
   Numbers<int64_t> y(sums.size());
-  for_each_sum(
-      [&](size_t i, float scale, size_t channel) { y[i] = byte_of(sums[i], scale, scale_of(y_scale, channel), zero, dtype, activation); });
+  for_each_sum([&](size_t i, float scale, size_t channel) {
+    const float more = static_cast<float>(residual[i]) * step;
+    y[i] = byte_of(sums[i], scale, scale_of(y_scale, channel), zero, dtype, activation, more);
+  });
   args.write(0, y);
 }
 
@@ -298,7 +313,9 @@ Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& i
   }
   for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
   const Expr x = dequantized(node, inputs, 0, 1), w = dequantized(node, inputs, 3, 0);
-  return {quantized_again(node, inputs, builder.op("Conv", {x, w, bias_of(node, inputs)}, std::move(attributes)))};
+  Expr y = builder.op("Conv", {x, w, bias_of(node, inputs)}, std::move(attributes));
+  if (node.has_input(kResidual)) y = y + dequantized(node, inputs, kResidual, 1);
+  return {quantized_again(node, inputs, y)};
 }
 
 Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
@@ -364,6 +381,9 @@ constexpr List<Operator> definitions() {
   constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
   fused_matmul_inputs[2].like = "a", fused_matmul_inputs[5].like = "b";
+  fused_conv_inputs.append({{"residual", kBytes, kOptional},
+                            {"residual_scale", one_of({DType::f32}), kOptional},
+                            like("residual_zero_point", kBytes, "residual", kOptional)});
   List<AttributeSpec> fused_conv = conv_attributes();
   fused_conv.append({kActivation, kActivationAlpha, kActivationBeta});
   constexpr DTypes kOneByte = kBytes;
@@ -438,8 +458,8 @@ constexpr List<Operator> definitions() {
        .elementwise = true},
       {.name = "minnow.QuantizedConv",
        .doc = MINNOW_DOC("QLinearConv with an activation before the result becomes bytes; a bias of real "
-                         "numbers, in the same units, is added to the sum in single precision. Without y_scale and y_zero_point the "
-                         "result is the sum times x_scale * w_scale in f32, with Relu, Clip or none."),
+                         "numbers, in the same units, is added to the sum in single precision, a residual before Relu or none. Without "
+                         "y_scale and y_zero_point the result is the sum times x_scale * w_scale in f32, with Relu, Clip or none."),
        .inputs = fused_conv_inputs,
        .outputs = {{"y", same_as("y_zero_point", DType::f32)}},
        .attributes = fused_conv,

@@ -10,6 +10,8 @@ inline constexpr DTypes kBytes = one_of({DType::u8, DType::i8});
 /// Inputs of the result's scale and zero point, of products that requantize; a node without them has a result of real numbers.
 inline constexpr size_t kResultScale = 6, kResultZero = 7;
 inline bool has_real_result(const NodeView& node) { return !node.has_input(kResultScale); }
+/// Inputs of minnow.QuantizedConv for a tensor of bytes that is added to the result before an activation, its scale and zero point.
+inline constexpr size_t kResidual = 9, kResidualScale = 10, kResidualZero = 11;
 
 /// The shape under which scale or zero point `input` is broadcast to a tensor of shape `to`: one element, or a vector of as many elements
 /// as `to` has along `axis`, or (for products) a tensor that can be broadcast as it is. Throws InvalidModel for other shapes.
@@ -19,8 +21,8 @@ Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t 
 Numbers<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis);
 
 /// An element of a quantized result: `sum` (an integer, in units of input scale * weight scale) times multiplier (input scale * weight
-/// scale / output scale, from left to right) in single precision, rounded to nearest, ties to even, moved by the zero point, cut to the
-/// dtype's range.
-int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest) noexcept;
+/// scale / output scale, from left to right) in single precision, plus an addend, rounded to nearest, ties to even, moved by the zero
+/// point, cut to the dtype's range.
+int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest, float addend = 0) noexcept;
 
 }  // namespace minnow

@@ -37,6 +37,7 @@ std::optional<Quantum> quantum_of(DType dtype, const Tensor* scale, const Tensor
 }
 const Tensor* contents_of(const NodeView& node, size_t i) { return node.is_constant(i) ? &node.contents(i) : nullptr; }
 std::optional<Quantum> quantum_of(const NodeView& node, DType dtype, size_t scale, size_t zero, bool channels = false) {
+  if (!node.has_input(scale)) return {};
   if (!node.has_input(zero)) return quantum_of(dtype, contents_of(node, scale), nullptr, channels);
   const Tensor* const zero_point = contents_of(node, zero);
   return zero_point ? quantum_of(dtype, contents_of(node, scale), zero_point, channels) : std::nullopt;
@@ -63,8 +64,10 @@ Expr fused(GraphBuilder& builder, const Exprs& inputs, F body_of) {
 // Products of weights that are constant. Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias. Without
 // y_scale the result is f32 and stays as it is.
 
-/// Whether bytes are made behind an activation that products do not round together with.
-bool rounds_later(const NodeView& node, const Activation& activation) { return !has_real_result(node) && !activation.joins_rounding(); }
+/// Whether bytes are made behind a residual, or an activation that products do not round together with.
+bool rounds_later(const NodeView& node, const Activation& activation) {
+  return !has_real_result(node) && (!activation.joins_rounding() || node.has_input(kResidual));
+}
 size_t channel_axis(const NodeView& node) { return node.op() == "minnow.QuantizedMatMul" ? node.input_shape(3).rank() - 1 : 0; }
 /// The factors of sums, one for each output channel.
 Tensor multipliers(const NodeView& node) {
@@ -85,8 +88,9 @@ std::optional<RealEnds> ends_of_product(const NodeView& node) {
   const auto x = quantum_of(node, node.input_dtype(0), 1, 2, conv);
   const auto y = real ? x : quantum_of(node, node.output(0).dtype, 6, 7, conv && !later);
   if (!x || !y || !is_byte(node.input_dtype(3))) return {};
+  const auto residual = quantum_of(node, node.input_dtype(kResidual), kResidualScale, kResidualZero);
   for (size_t i = 3; i < node.input_count(); ++i)
-    if (node.has_input(i) && !node.is_constant(i)) return {};
+    if (node.has_input(i) && !node.is_constant(i) && !(i == kResidual && residual)) return {};
   for (size_t i : {4, 5})  // along the output channels
     if (node.input_shape(i).elements() != 1 && node.input_shape(i).rank() != 1) return {};
   const Tensor factors = multipliers(node);
@@ -94,7 +98,10 @@ std::optional<RealEnds> ends_of_product(const NodeView& node) {
   RealEnds ends;
   ends.inputs.resize(node.input_count());
   ends.inputs[0] = {Kind::bytes, x->bytes};
+  if (residual) ends.inputs[kResidual] = {Kind::bytes, residual->bytes};
   if (!real) ends.output = {Kind::bytes, y->bytes};
+  const Shape& w = node.input_shape(3);
+  ends.saving = w.product(2, w.rank()) > 1 ? 5 : 1.3;
   return ends;
 }
 /// The image in the order of its channels from which a first layer's Transpose made x; else empty. As in passes/fuse_products.cpp.
@@ -146,8 +153,11 @@ Expr product(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   const Expr y = builder.op(is_matmul ? "minnow.FusedMatMul" : "minnow.FusedConv", {image ? image : inputs[0], w, bias, {}, scale},
                             std::move(attributes));
   if (!later) return y;
-  return fused(builder, {y}, [&](GraphBuilder& inside, const Exprs& in) {
-    return rounded(inside, activation.apply(in[0]), *quantum_of(node, node.output(0).dtype, 6, 7));
+  const bool adds = node.has_input(kResidual);
+  return fused(builder, adds ? Exprs{y, inputs[kResidual]} : Exprs{y}, [&](GraphBuilder& inside, const Exprs& in) {
+    const Expr sum =
+        adds ? in[0] + widened(inside, in[1], *quantum_of(node, node.input_dtype(kResidual), kResidualScale, kResidualZero)) : in[0];
+    return rounded(inside, activation.apply(sum), *quantum_of(node, node.output(0).dtype, 6, 7));
   });
 }
 

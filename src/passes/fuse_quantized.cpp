@@ -25,6 +25,27 @@ Activation activation_before(const Node& node, const Quantization& y) {
   return {cuts_below ? Activation::Kind::relu : Activation::Kind::none};
 }
 
+/// A convolution's result without other readers plus a dequantized tensor of its shape: the tensor is the residual, the convolution's
+/// result takes the place of the sum. Products of both may be sums of two convolutions, one of whose results is quantized.
+void take_residual(QuantizedProduct& found, Value*& result) {
+  Node* const sum = result->producer();
+  if (!sum || sum->op() != "Add" || !found.activation.joins_rounding() || !found.y->is_per_tensor() || !found.y->scale->constant()) return;
+  for (const size_t i : {0, 1}) {
+    Value *const product = sum->input(i), *const other = sum->input(1 - i);
+    const Node* const maker = made_by(other, "DequantizeLinear");
+    const auto residual = Quantization::of(maker);
+    if (!product->producer() || product->producer()->op() != "Conv" || sole_user(*product) != sum || !residual) continue;
+    if (!is_byte(residual->dtype) || !residual->is_per_tensor() || !residual->has_positive_scale() || !residual->scale->constant() ||
+        !residual->zero_point_number())
+      continue;
+    if (!same_shape(*product, *other)) continue;
+    found.residual = residual;
+    found.residual_values = maker->input(0);
+    result = product;
+    return;
+  }
+}
+
 void fuse(Graph& graph, PassContext& context, Node& quantize) {
   QuantizedProduct found;
   found.y = Quantization::of(&quantize);
@@ -36,6 +57,7 @@ void fuse(Graph& graph, PassContext& context, Node& quantize) {
     result = activation.input(0);
     if (!result || sole_user(*result) != &activation) return;
   }
+  take_residual(found, result);
   found.product = result->producer();
   if (!found.product || &found.product->graph() != &graph) return;
   const std::string& op = found.product->op();

@@ -125,15 +125,16 @@ void compute_with_integers(Graph& graph, PassContext& context, QuantizedProduct&
   for (const std::string_view name : {"alpha", "beta", "transA", "transB"}) attributes.remove(name);  // of products
   found.activation.write(attributes);
   context.changed("{} and what stands around it compute with integers", label_of(*found.product));
-  const std::vector<Value*> inputs{found.x_values,
-                                   found.x.scale,
-                                   &one_zero_point(graph, found.x),
-                                   found.w_values,
-                                   found.w.scale,
-                                   &found.w.zero_point_value(graph),
-                                   found.y ? found.y->scale : nullptr,
-                                   found.y ? &one_zero_point(graph, *found.y) : nullptr,
-                                   found.bias};
+  std::vector<Value*> inputs{found.x_values,
+                             found.x.scale,
+                             &one_zero_point(graph, found.x),
+                             found.w_values,
+                             found.w.scale,
+                             &found.w.zero_point_value(graph),
+                             found.y ? found.y->scale : nullptr,
+                             found.y ? &one_zero_point(graph, *found.y) : nullptr,
+                             found.bias};
+  if (found.residual) inputs.insert(inputs.end(), {found.residual_values, found.residual->scale, &found.residual->zero_point_value(graph)});
   replace(*last.output(0), conv ? "minnow.QuantizedConv" : "minnow.QuantizedMatMul", inputs, std::move(attributes), found.product->name());
   remove_dead(last);
 }

@@ -8,8 +8,10 @@ namespace minnow {
 struct QuantizedProduct {
   Node* product = nullptr;  // Conv, MatMul, Gemm, or fused
   Quantization x, w;
-  std::optional<Quantization> y;  // empty: the result is f32
-  Activation activation;          // behind the product
+  std::optional<Quantization> y;         // empty: the result is f32
+  Value* residual_values = nullptr;      // added to a convolution before the activation; null: nothing is
+  std::optional<Quantization> residual;  // of these
+  Activation activation;                 // behind the product
   bool transposes_w = false;
   Value *x_values = nullptr, *w_values = nullptr, *bias = nullptr;
 };

@@ -125,6 +125,13 @@ class RealChains {
     bool can_be_real = false;
   };
 
+  // Whether bytes take much less time than f32 can: then the weights need not become f32 to find that out.
+  bool gains_nothing(const NodeView& node, const RealEnds& ends, const std::vector<Candidate>& bytes) const {
+    constexpr double kConversions = 1.5;
+    if (ends.saving == 0 || !node.definition()->operations) return false;
+    const double least = environment_.backends.front()->device().flop_time(node.definition()->operations(node), ends.saving);
+    return kConversions * least_seconds(bytes) < least;
+  }
   const RealEnd& input_end(size_t s, size_t i) const { return steps_[s].ends.inputs[i]; }
 
   // Which steps have a real form, and how the bytes of each value stand for numbers.
@@ -152,7 +159,7 @@ class RealChains {
       if (found == step_of_.end() || least_seconds(bytes_.candidates[s]) == kInfinity) continue;
       const StepInfos infos(step, plan_.values);
       const auto ends = real_ends(NodeView(*step.node, infos.inputs, infos.outputs, step.definition));
-      if (!ends) continue;
+      if (!ends || gains_nothing(NodeView(*step.node, infos.inputs, infos.outputs, step.definition), *ends, bytes_.candidates[s])) continue;
       steps_[s] = {*ends, true};
       found->second = s;
       for_each_end(s, [&](uint32_t v, const RealEnd& end) {

@@ -136,6 +136,30 @@ TEST(FuseQuantized, activations) {
   }
 }
 
+TEST(FuseQuantized, residuals) {
+  constexpr std::string_view kText = R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    input r: i8[{}]
+    const zr = i8[] -7
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    dr = DequantizeLinear(r, sx, zr)
+    c = Conv(dx, dw) {{pads = [1, 1, 1, 1]}}
+    s = {}
+    a = {}
+    y = QuantizeLinear(a, sy, zx)
+    output y
+  }})";
+  for (const std::string_view sum : {"Add(c, dr)", "Add(dr, c)"}) {
+    const Rewrite r = rewrite(format(kText, kConstants, "1, 4, 6, 6", sum, "Relu(s)"), {"fuse_quantized"});
+    EXPECT_EQ(r.nodes(),
+              "y = minnow.QuantizedConv(x, sx, zx, random_w, sw, zw, sy, zx, _, r, sx, zr) {pads = [1, 1, 1, 1], activation = \"Relu\"}\n");
+    EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+  }
+  EXPECT_THAT(rewrite(format(kText, kConstants, "1, 4, 1, 1", "Add(c, dr)", "Relu(s)"), {"fuse_quantized"}).ops(), HasSubstr("Add"));
+  EXPECT_THAT(rewrite(format(kText, kConstants, "1, 4, 6, 6", "Add(c, dr)", "HardSwish(s)"), {"fuse_quantized"}).ops(), HasSubstr("Add"));
+}
+
 TEST(FuseQuantized, scales_of_channels_between_a_layer_and_a_depthwise_convolution) {
   constexpr std::string_view kText = R"(graph {{ {}
     input x: u8[1, 3, 6, 6]

@@ -97,6 +97,27 @@ std::vector<Tensor> with_scales_of_channels(std::vector<Tensor> inputs, const Sh
   inputs[6] = scales(w[0], *inputs[6].data<float>());
   return inputs;
 }
+Shape result_of(const Shape& x, const Shape& w, const Attributes& attributes) {
+  const Ints &strides = *attributes.get<Ints>("strides"), &pads = *attributes.get<Ints>("pads"),
+             &dilations = *attributes.get<Ints>("dilations");
+  Shape y{x[0], w[0]};
+  for (size_t i = 2, axes = x.rank() - 2; i < x.rank(); ++i)
+    y.push_back((x[i] + pads[i - 2] + pads[i - 2 + axes] - dilations[i - 2] * (w[i] - 1) - 1) / strides[i - 2] + 1);
+  return y;
+}
+/// The same convolution plus a tensor of bytes of the result's shape. Sums of two products may be a step apart.
+SchemeCase with_residual(std::vector<Tensor> inputs, const Quantized& q, const Shape& y, Attributes attributes, double steps) {
+  inputs.resize(9);
+  const DType dtype = q.bias ? q.y : q.x;
+  inputs.insert(inputs.end(),
+                {bytes(dtype, y, 7), scales(0, steps * *inputs[6].data<float>()), one_byte(dtype, q.bias ? q.y_zero : q.x_zero)});
+  if (q.relu) attributes.set("activation", std::string("Relu"));
+  std::vector<size_t> constants = constants_of(inputs);
+  std::erase(constants, size_t{9});
+  SchemeCase made{"minnow.QuantizedConv", inputs, attributes, constants};
+  made.steps = 1;
+  return made;
+}
 /// The same operator with a result in f32, whose bounds some of its elements exceed.
 SchemeCase with_real_result(std::string op, std::vector<Tensor> inputs, const Quantized& q, Attributes attributes) {
   const float scale = *inputs[6].data<float>();
@@ -158,6 +179,7 @@ std::vector<SchemeCase> quantized_cases() {
         cases.push_back({"minnow.QuantizedConv", many, attributes, constants_of(many)});
         cases.push_back(with_activation("minnow.QuantizedConv", many, attributes, number));
       }
+      if (w[0] % 3 != 1) cases.push_back(with_residual(inputs, q, result_of(x, w, attributes), attributes, q.relu ? 0.7 : 1.3));
       cases.push_back(with_real_result("minnow.QuantizedConv", q.per_channel && q.bias ? with_real_bias(inputs) : inputs, q, attributes));
     }
   };

@@ -600,28 +600,41 @@ void activate(int32_t* x, size_t rows, const IntegerTile& t, size_t n, const int
   const D d;
   const DF df;
   const V first = bias ? hn::LoadU(d, bias) : hn::Zero(d);
-  const auto factor = hn::LoadU(df, t.factor + n * kLanes), addend = t.addend ? hn::LoadU(df, t.addend + n * kLanes) : hn::Zero(df);
+  const auto addend = t.addend ? hn::LoadU(df, t.addend + n * kLanes) : hn::Zero(df);
   const auto multiplier = hn::LoadU(df, t.multiplier + n * kLanes);
   const auto real = [&](V sum) HWY_ATTR { return hn::Mul(hn::Add(hn::ConvertTo(df, hn::Add(sum, first)), addend), multiplier); };
-  const ByteActivation& f = *t.activation;
-  if (f.function) {
-    float* const reals = reinterpret_cast<float*>(x);
-    for (size_t r = 0; r < rows; ++r) hn::StoreU(real(hn::LoadU(d, x + r * kLanes)), df, reals + r * kLanes);
-    f.function(reals, reals, rows * kLanes, f.a, f.b);
-    return rows_of_bytes(x, rows, t, y, stride, [&](V v) HWY_ATTR { return hn::Mul(hn::BitCast(df, v), factor); });
-  }
-  const auto a = hn::Set(df, f.a), low = hn::Set(df, f.b), high = hn::Set(df, f.high);
-#if HWY_TARGET == HWY_AVX3
-  if (f.smooth)
-    return rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
-      const auto v = real(sum), z = hn::Mul(factor, v);
-      return hn::Mul(v, gate(hn::Mul(z, hn::MulAdd(hn::Mul(a, z), z, hn::Set(df, 1.0f)))));
+  float* const reals = reinterpret_cast<float*>(x);
+  const auto for_each = [&](auto f) HWY_ATTR {
+    for (size_t r = 0; r < rows; ++r) hn::StoreU(f(real(hn::LoadU(d, x + r * kLanes))), df, reals + r * kLanes);
+  };
+  auto factor = hn::Set(df, 1.0f);  // behind it
+  if (t.residual.step != 0) {
+    const uint8_t* more = y + t.residual.from_y;
+    const V zero = hn::Set(d, t.residual.zero_point);
+    const auto step = hn::Set(df, t.residual.step);
+    for_each([&](hn::Vec<DF> v) HWY_ATTR {
+      const V byte = t.residual.is_signed ? hn::PromoteTo(d, hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(more)))
+                                          : hn::PromoteTo(d, hn::LoadU(D8(), more));
+      more += stride;
+      return hn::MulAdd(hn::ConvertTo(df, hn::Sub(byte, zero)), step, v);
     });
+  } else if (const ByteActivation& f = *t.activation; f.function) {
+    for_each([](hn::Vec<DF> v) HWY_ATTR { return v; });
+    f.function(reals, reals, rows * kLanes, f.a, f.b);
+    factor = hn::LoadU(df, t.factor + n * kLanes);
+  } else {
+    const auto slope = hn::LoadU(df, t.factor + n * kLanes), a = hn::Set(df, f.a), low = hn::Set(df, f.b), high = hn::Set(df, f.high);
+#if HWY_TARGET == HWY_AVX3
+    if (f.smooth)
+      for_each([&](hn::Vec<DF> v) HWY_ATTR {
+        const auto z = hn::Mul(slope, v);
+        return hn::Mul(v, gate(hn::Mul(z, hn::MulAdd(hn::Mul(a, z), z, hn::Set(df, 1.0f)))));
+      });
+    else
 #endif
-  rows_of_bytes(x, rows, t, y, stride, [&](V sum) HWY_ATTR {
-    const auto v = real(sum);
-    return hn::Mul(hn::Min(high, hn::Max(low, hn::MulAdd(factor, v, a))), v);
-  });
+      for_each([&](hn::Vec<DF> v) HWY_ATTR { return hn::Mul(hn::Min(high, hn::Max(low, hn::MulAdd(slope, v, a))), v); });
+  }
+  rows_of_bytes(x, rows, t, y, stride, [&](V v) HWY_ATTR { return hn::Mul(hn::BitCast(df, v), factor); });
 }
 
 #if !MINNOW_SMALL

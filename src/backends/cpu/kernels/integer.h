@@ -49,6 +49,15 @@ struct ByteActivation {
   bool smooth = false;
 };
 
+/// A tensor of bytes that lies as y does, `from_y` bytes away, is added before results become bytes: (byte - zero_point) step, in steps of
+/// y.
+struct ByteResidual {
+  float step = 0;  // 0: there is none
+  int32_t zero_point = 0;
+  bool is_signed = false;
+  ptrdiff_t from_y = 0;
+};
+
 struct IntegerTile;
 /// `rows` vectors of sums of the tile's vector n, next to each other, become bytes `stride` apart. x is overwritten, `bias` is added to it.
 using ActivateFunction = void (*)(int32_t* x, size_t rows, const IntegerTile& tile, size_t n, const int32_t* bias, uint8_t* y,
@@ -76,8 +85,9 @@ struct IntegerTile {
   ActivateFunction activate = nullptr;  // null: there is no activation
   const ByteActivation* activation = nullptr;
   const float* factor = nullptr;
-  bool raw = false;    // y is the sums, i32, or made of them in f32 if there is a multiplier
-  size_t vectors = 2;  // that are written
+  ByteResidual residual;  // beside `activate` alone, without another activation
+  bool raw = false;       // y is the sums, i32, or made of them in f32 if there is a multiplier
+  size_t vectors = 2;     // that are written
   size_t rows = 0;
   mutable uint32_t registers = 0;  // amx: what the tile registers are configured for, which tiles of one loop share
   uint8_t* y[2];
@@ -135,7 +145,7 @@ struct IntegerKernels {
   /// y = clamp(round((x + bias + addend) multiplier)) + zero_point for exact integers x, or as in a raw tile: `count` vectors; each lane
   /// has its own bias, addend and multiplier. Uses the fields of `to` that describe the result.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
-  /// For IntegerTile::activate.
+  /// For IntegerTile::activate. Adds the residual or activates.
   ActivateFunction activate;
   bool activates_smoothly;  // ByteActivation may be smooth: a SiLU took half the time of the function's with AVX-512, 0.95 with AVX2
   /// y = table[x], a table of 256 bytes; y may be x. Null: there is none.

@@ -155,10 +155,7 @@ void WinogradConv::cut(size_t tiles, size_t blocks) {
 // Whether a single tile takes part at some position of a block.
 bool WinogradConv::has_single_tiles() const {
   return std::any_of(blocks_.begin(), blocks_.end(), [](const Block& b) {
-    for (const bool low : {false, true})
-      for (const bool narrow : {false, true})
-        if (b.end(low, narrow) == b.begin(narrow) + 1) return true;
-    return false;
+    return b.tiles == 1 || b.low_from == 1 || b.both_from - b.narrow == 1 || b.low_from - b.narrow == 1;
   });
 }
 
@@ -377,7 +374,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
     for (size_t position = 0; position < positions_; ++position) {
       const size_t row = position / width, column = position % width;
       const bool low = vertical_[1].takes_part[row], narrow = horizontal_[1].takes_part[column];
-      const size_t begin = b.begin(narrow), count = b.end(low, narrow) - begin;
+      const size_t begin = narrow ? 0 : b.narrow, count = (!low ? b.low_from : narrow ? b.tiles : b.both_from) - begin;
       if (keeps_columns_ && column == 0 && (low || b.low_from))
         kernels_->weights[numbers_of(across_.form).met()](made_lines, w + row * taps * panel, made);
       if (count == 0) continue;

@@ -92,12 +92,9 @@ class WinogradConv {
   };
   // Tiles are sorted by kind: narrow, whole, low, both. So the tiles that use any one position are contiguous.
   struct Block {
-    size_t first, tiles;      // in places_
+    size_t first, tiles;         // in places_
     size_t narrow;               // the number of narrow tiles, which come first
     size_t low_from, both_from;  // the indices of the first low one, and of the first that is narrow, too
-    /// The tiles that take part at positions where low ones, and narrow ones, do or do not.
-    size_t begin(bool with_narrow) const noexcept { return with_narrow ? 0 : narrow; }
-    size_t end(bool with_low, bool with_narrow) const noexcept { return !with_low ? low_from : with_narrow ? tiles : both_from; }
   };
   // A form along one axis.
   struct Along {

@@ -37,6 +37,9 @@ float multiplier_of(const NodeView& node, size_t channel) {
   return has_real_result(node) || activates_reals(node) ? of_sum : of_sum / of_channel(node.contents(kYScale), channel);
 }
 
+/// A step of the residual in those of the result.
+float residual_step(const NodeView& node) { return of_channel(node.contents(kResidualScale), 0) / of_channel(node.contents(kYScale), 0); }
+
 }  // namespace
 
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth) {
@@ -58,12 +61,13 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
   for (size_t i : {kXScale, kWScale, kYScale})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
-  for (size_t i = kXScale; i <= kBias; ++i)
-    if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+  for (size_t i = kXScale; i <= kResidualZero; ++i)
+    if (i != kResidual && node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
   const bool conv = node.op() == "minnow.QuantizedConv";
   for (size_t i : {kXScale, kYScale, kYZero})
     if (node.has_input(i) && node.input_shape(i).elements() != 1 && !(conv && i != kYZero && is_per_channel(i)))
       return format("input {} is not one element", i);
+  if (node.has_input(kResidual) && !std::isfinite(residual_step(node))) return "a scale is not finite, or 0";
   if (!is_per_channel(kWScale)) return "the scales of w are not one for each channel";
   if (node.has_input(kBias) && node.input_dtype(kBias) == DType::i32) {
     const Tensor& bias = node.contents(kBias);
@@ -114,6 +118,10 @@ Requantization::Requantization(const NodeView& node, size_t outputs, size_t grou
       else if (node.has_input(kBias))
         bias[g * padded + o] = node.contents(kBias).data<int32_t>()[channel];
     }
+  if (node.has_input(kResidual)) {
+    residual_ = {residual_step(node), byte_at(node.contents(kResidualZero), 0), node.input_dtype(kResidual) == DType::i8};
+    if (residual_.step != 0) activate_ = kernels.integer->activate;
+  }
   if (!activates_reals(node)) return;
   factor.assign(groups * padded, 1);
   for (size_t g = 0, channel = 0; g < groups; ++g)
@@ -127,7 +135,9 @@ void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const
   tile.addend = addend.empty() ? nullptr : addend.data() + group * padded + vector * lanes;
   if (activate_) {
     tile.activate = activate_, tile.activation = &activation_;
-    tile.factor = factor.data() + group * padded + vector * lanes;
+    tile.factor = factor.empty() ? nullptr : factor.data() + group * padded + vector * lanes;
+    tile.residual.step = residual_.step;
+    tile.residual.zero_point = residual_.zero_point, tile.residual.is_signed = residual_.is_signed;
   }
   tile.low = low, tile.high = high;
   tile.zero_point = zero_point;
@@ -164,8 +174,7 @@ void Requantization::take_activation(const Activation& activation, const Kernels
 
 IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups,
                                bool last, size_t columns, size_t pixel)
-    : weights_(outputs * channels * taps),
-      outputs_(outputs),
+    : outputs_(outputs),
       channels_(channels),
       taps_(taps),
       groups_(groups),
@@ -174,22 +183,14 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       pixel_(pixel),
       inputs_(node),
       outputs_last_(last) {
-  const Tensor &w = node.contents(inputs_.w), zero = node.has_input(inputs_.w_zero) ? node.contents(inputs_.w_zero) : Tensor();
+  w_ = node.contents(inputs_.w);
+  const Tensor zero = node.has_input(inputs_.w_zero) ? node.contents(inputs_.w_zero) : Tensor();
   x_is_signed_ = node.input_dtype(inputs_.x) == DType::i8;
   offset_ = byte_offset(*kernels.integer, x_is_signed_);
-  const size_t depth = channels * taps;
-  zero_is_zero_ = true;
-  bool fits = true;
-  for (size_t o = 0; o < outputs; ++o) {
-    const int32_t less = zero ? byte_at(zero, zero.elements() == 1 ? 0 : o) : 0;
-    zero_is_zero_ &= less == 0;
-    for (size_t k = 0; k < depth; ++k) {
-      const int32_t value = byte_at(w, last ? k * outputs + o : o * depth + k) - less;
-      weights_[o * depth + k] = static_cast<int16_t>(value);
-      fits &= value >= -128 && value <= 127;
-    }
-  }
-  form_ = best_form(*kernels.integer, fits, columns_ * channels);
+  if (zero) zeros_.resize(outputs);
+  for (size_t o = 0; o < zeros_.size(); ++o) zeros_[o] = byte_at(zero, zero.elements() == 1 ? 0 : o);
+  if (std::all_of(zeros_.begin(), zeros_.end(), [](int32_t each) { return each == 0; })) zeros_.clear();
+  form_ = best_form(*kernels.integer, plain().fit_bytes(), columns_ * channels);
   if (form_ == IntegerForm::matrices) columns_ = 1;
   if (columns_ == 1) pixel_ = channels;
   pairs_ = ceil_div(ceil_div(outputs / groups, lanes_), kPair);
@@ -197,29 +198,33 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
   panel_bytes_ = taps / columns_ * channel_groups_ * kPair * lanes_ * group_bytes(form_);
 }
 
+ByteWeights IntegerWeights::plain() const noexcept {
+  const size_t terms = channels_ * taps_;
+  return {static_cast<const uint8_t*>(w_.data()),
+          w_.dtype() == DType::i8,
+          zeros_.empty() ? nullptr : zeros_.data(),
+          outputs_,
+          terms,
+          outputs_last_ ? 1 : terms,
+          outputs_last_ ? outputs_ : 1};
+}
+
 void IntegerWeights::pack(uint8_t* out) const {
-  const size_t at_once = channels_at_once(form_), outputs = outputs_ / groups_;
+  const size_t of_tap = channel_groups_ * channels_at_once(form_);
+  std::vector<size_t> terms(taps_ / columns_ * of_tap);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const size_t tap = i / of_tap * columns_, c = i % of_tap, column = c / pixel_, channel = c - column * pixel_;
+    terms[i] = column < columns_ && channel < channels_ ? channel * taps_ + tap + column : ByteWeights::kNoTerm;
+  }
+  const ByteWeights w = plain();
+  const size_t each = outputs_ / groups_, lanes = kPair * lanes_;
   for (size_t g = 0; g < groups_; ++g)
-    for (size_t pair = 0; pair < pairs_; ++pair)
-      for (size_t tap = 0; tap < taps_; tap += kJoinsColumns ? columns_ : 1)
-        for (size_t c = 0; c < channel_groups_ * at_once; c += at_once)
-          for (size_t lane = 0; lane < kPair * lanes_; ++lane)
-            for (size_t i = 0; i < at_once; ++i) {
-              const size_t o = pair * kPair * lanes_ + lane;
-              const size_t column = kJoinsColumns ? (c + i) / pixel_ : 0, channel = c + i - column * pixel_;
-              const bool used = o < outputs && column < columns_ && channel < channels_;
-              const int16_t value = used ? weights_[((g * outputs + o) * channels_ + channel) * taps_ + tap + column] : int16_t{0};
-              if (form_ != IntegerForm::words) {
-                *out++ = static_cast<uint8_t>(value);
-              } else {
-                *out++ = static_cast<uint8_t>(value & 0xff);  // little-endian, as every target is
-                *out++ = static_cast<uint8_t>(static_cast<uint16_t>(value) >> 8);
-              }
-            }
+    for (size_t pair = 0; pair < pairs_; ++pair, out += panel_bytes_)
+      w.pack(form_, terms, g * each + pair * lanes, (g + 1) * each, lanes, out);
 }
 
 void IntegerWeights::prepare(PrepareContext& context, Requantization& requantization) {
-  const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_, each = outputs_ / groups_;
+  const size_t bytes = groups_ * pairs_ * panel_bytes_, each = outputs_ / groups_;
   if (form_ != IntegerForm::words) {
     // The bias takes the share of x's offset and zero point.
     const NodeView& node = context.node();
@@ -229,14 +234,14 @@ void IntegerWeights::prepare(PrepareContext& context, Requantization& requantiza
       biases_offset_ = context.reserve_scratch(sums_.size() * sizeof(int32_t));
     }
     const int32_t zero = (known && node.has_input(inputs_.x_zero) ? byte_at(node.contents(inputs_.x_zero), 0) : 0) + offset_;
+    std::vector<int32_t> sums(outputs_);
+    plain().sum_terms(sums.data());
     for (size_t o = 0; o < outputs_; ++o) {
-      int32_t sum = 0;
-      for (size_t k = 0; k < depth; ++k) sum += weights_[o * depth + k];
-      requantization.bias_of(o / each, o % each) -= zero * sum;
-      if (!known) sums_[o / each * requantization.padded + o % each] = sum;
+      requantization.bias_of(o / each, o % each) -= zero * sums[o];
+      if (!known) sums_[o / each * requantization.padded + o % each] = sums[o];
     }
   }
-  if (zero_is_zero_) {
+  if (zeros_.empty()) {
     const PackingParameters parameters = {{"form", form_},         {"groups", groups_}, {"outputs", outputs_},
                                           {"channels", channels_}, {"taps", taps_},     {"outputs last", outputs_last_},
                                           {"columns", columns_},   {"pixel", pixel_}};
@@ -246,7 +251,7 @@ void IntegerWeights::prepare(PrepareContext& context, Requantization& requantiza
     own_.resize(bytes);
     pack(own_.data());
   }
-  weights_ = {};
+  w_ = Tensor();
 }
 
 ByteSource IntegerWeights::source(const RunContext& context) const noexcept {

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/integer_weights.h"
 #include "graph/activation.h"
 
 namespace minnow::cpu {
 
 /// Inputs of minnow.QuantizedConv, minnow.QuantizedMatMul and the QLinear forms.
-enum QuantizedInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+enum QuantizedInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias, kResidual, kResidualScale, kResidualZero };
 /// The inputs of a node with its factors and their zero points. ConvInteger and MatMulInteger, whose sums are i32, have other ones.
 struct FactorInputs {
   bool raw;  // the sums are wanted themselves
@@ -24,7 +25,7 @@ struct Requantization {
   Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels);
   /// The bias of channel o of group g.
   int32_t& bias_of(size_t g, size_t o) { return bias[g * padded + o]; }
-  /// `sums`: biases that take the place of those here, or null.
+  /// `sums`: biases that take the place of those here, or null. The caller sets the residual's place.
   void apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums = nullptr) const noexcept;
 
   size_t padded;  // channels of a group in whole tiles
@@ -40,6 +41,7 @@ struct Requantization {
  private:
   void take_activation(const Activation& activation, const Kernels& kernels);
   ActivateFunction activate_ = nullptr;
+  ByteResidual residual_;  // where it lies is known in a run alone
   ByteActivation activation_;
 };
 
@@ -69,12 +71,14 @@ class IntegerWeights {
 
  private:
   const uint8_t* data() const noexcept { return shared_ ? static_cast<const uint8_t*>(shared_.get()) : own_.data(); }
+  ByteWeights plain() const noexcept;
   void pack(uint8_t* out) const;
-  std::vector<int16_t> weights_;  // less their zero points, [output of all groups][channel][tap], until they are packed
+  Tensor w_;                    // until it is packed
+  std::vector<int32_t> zeros_;  // one for each output; empty: all are 0
   size_t outputs_, channels_, taps_, groups_, lanes_, columns_, pixel_, pairs_, channel_groups_, panel_bytes_;
   IntegerForm form_;
   FactorInputs inputs_;
-  bool outputs_last_, zero_is_zero_, x_is_signed_;
+  bool outputs_last_, x_is_signed_;
   int32_t offset_;             // of x in the forms of bytes
   std::vector<int32_t> sums_;  // of the weights of each channel, where the zero point of X is known in a run alone
   size_t biases_offset_ = 0;

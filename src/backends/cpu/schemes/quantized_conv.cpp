@@ -25,10 +25,10 @@ std::string refusal_of_quantized_conv(const NodeView& node) {
 
 Estimate quantized_conv_estimate(const NodeView& node, const Device& device, double speed, double of_input, double of_output) {
   const double x = static_cast<double>(node.input_shape(kX).elements()), y = static_cast<double>(node.output_shape(0).elements());
-  const double bytes = x + y * static_cast<double>(size_of(node.output(0).dtype));
+  const double bytes = x + y * static_cast<double>(size_of(node.output(0).dtype) + (node.has_input(kResidual) ? 1 : 0));
   Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), speed) + device.flop_time(x * of_input + y * of_output) +
                     2 * device.byte_time(bytes) + 1e-6);
-  estimate.packed_inputs = uint64_t{1} << kX;
+  estimate.packed_inputs = uint64_t{1} << kX | (node.has_input(kResidual) ? uint64_t{1} << kResidual : 0);
   estimate.packed_outputs = 1;
   return estimate;
 }
@@ -82,7 +82,7 @@ Estimate estimate_plain(const NodeView& node, const Device& device) {
   const Tensor& zero = node.contents(inputs.w_zero);
   for (int64_t i = 0; i < zero.elements(); ++i)
     if (zero.data<int8_t>()[i] != 0) return declined("the weights have zero points");
-  result.packed_inputs = 0;
+  result.packed_inputs &= ~(uint64_t{1} << kX);
   return result;
 }
 
@@ -133,9 +133,13 @@ class QuantizedConvKernel final : public Kernel {
     const ByteSource x = weights_.source(context);
     const int32_t* biases = weights_.biases(context, requantization_, x);
     uint8_t* y = context.out<uint8_t>(0);
+    const ptrdiff_t to_residual =
+        context.has_input(kResidual)
+            ? static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(context.in<uint8_t>(kResidual)) - reinterpret_cast<uintptr_t>(y))
+            : 0;
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t chunk = unit % chunks_, block = unit / chunks_ % blocks_, group = unit / chunks_ / blocks_ % s_.groups;
-      run_block(x, biases, y, unit / chunks_ / blocks_ / s_.groups, group, block, chunk, reinterpret_cast<uint8_t*>(scratch));
+      run_block(x, biases, y, to_residual, unit / chunks_ / blocks_ / s_.groups, group, block, chunk, reinterpret_cast<uint8_t*>(scratch));
     });
   }
 
@@ -201,8 +205,8 @@ class QuantizedConvKernel final : public Kernel {
     }
   }
 
-  void run_block(ByteSource x, const int32_t* biases, uint8_t* y, size_t image, size_t group, size_t block, size_t chunk,
-                 uint8_t* window) const noexcept {
+  void run_block(ByteSource x, const int32_t* biases, uint8_t* y, ptrdiff_t to_residual, size_t image, size_t group, size_t block,
+                 size_t chunk, uint8_t* window) const noexcept {
     const size_t first = share(s_.out_h, blocks_, block), rows = share(s_.out_h, blocks_, block + 1) - first;
     const size_t in_vectors = s_.groups == 1 ? in_blocks_ : s_.groups * in_blocks_,
                  out_vectors = ceil_div(s_.out_channels / s_.groups, lanes_);
@@ -223,6 +227,7 @@ class QuantizedConvKernel final : public Kernel {
     t.group_stride = static_cast<ptrdiff_t>(window_rows(rows) * row_);
     t.pixel_stride = static_cast<ptrdiff_t>(place);
     t.vector_stride = static_cast<ptrdiff_t>(y_plane);
+    t.residual.from_y = to_residual;
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1), tiles = ceil_div(width, most);
     const TileRows parts(weights_.form(), width, tiles);
     Stop stop;

@@ -35,6 +35,7 @@ std::vector<int32_t> weights_of(const NodeView& node, const ConvShape& s) {
 std::string refusal_of(const NodeView& node, const Device& device) {
   if (device.pack == 1) return "there is no packed layout";
   if (const std::string refusal = refusal_of_quantized_conv(node); !refusal.empty()) return refusal;
+  if (node.has_input(kResidual)) return "there is a residual";
   const ConvShape s = conv_shape(node);
   if (s.groups == 1 || s.groups != s.in_channels || s.groups != s.out_channels) return "it is not depthwise";
   if (s.taps() > kMostTaps) return format("{} taps are too many to be exact", s.taps());

@@ -9,7 +9,7 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr size_t kAScale = 1, kBScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
+constexpr size_t kAScale = 1, kBScale = 4, kYScale = 6, kYZero = 7, kBias = 8, kResidualScale = 10, kResidualZero = 11;
 
 bool has_bytes(const NodeView& node) { return node.has_input(kYScale); }
 bool activates_reals(const NodeView& node) { return has_bytes(node) && !Activation::of(node).joins_rounding(); }
@@ -19,7 +19,7 @@ float scale_of(const NodeView& node, size_t i, int64_t channel) { return node.co
 }  // namespace
 
 std::string IntegerEnds::refusal(const NodeView& node, int64_t channels) {
-  for (const size_t i : {kAScale, size_t{2}, kBScale, size_t{5}, kYScale, kYZero, kBias}) {
+  for (const size_t i : {kAScale, size_t{2}, kBScale, size_t{5}, kYScale, kYZero, kBias, kResidualScale, kResidualZero}) {
     if (!node.has_input(i)) continue;
     if (!node.is_constant(i)) return format("input {} is not constant", i);
     const bool one = node.input_shape(i).elements() == 1, of_channels = node.input_shape(i).elements() == channels;
@@ -60,7 +60,7 @@ std::vector<int32_t> IntegerEnds::table(const NodeView& node, int64_t channels) 
   return ends;
 }
 
-std::string IntegerEnds::statements(const NodeView& node, std::string_view channel) {
+std::string IntegerEnds::statements(const NodeView& node, std::string_view channel, std::string_view residual) {
   const Activation activation = Activation::of(node);
   std::string text = format(
       "const int end = 4 * {}; const float real = ((float)(sum + ends[end]) + AS_F32((u32)ends[end + 1])) * "
@@ -70,8 +70,13 @@ std::string IntegerEnds::statements(const NodeView& node, std::string_view chann
   const DType dtype = node.output(0).dtype;
   const bool relu = activation.kind == Activation::Kind::relu;
   const int64_t zero = node.int_scalar(kYZero), low = relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype), high = highest_of(dtype);
-  text += activates_reals(node) ? format("const float scaled = rint({} * AS_F32((u32)ends[end + 3])); ", expression_of(activation, "real"))
-                                : std::string("const float scaled = rint(real); ");
+  if (has_residual(node))
+    text += format("const float scaled = rint(FMA((float)({} - ({})), {}, real)); ", residual, node.int_scalar(kResidualZero),
+                   literal(scale_of(node, kResidualScale, 0) / scale_of(node, kYScale, 0)));
+  else
+    text += activates_reals(node)
+                ? format("const float scaled = rint({} * AS_F32((u32)ends[end + 3])); ", expression_of(activation, "real"))
+                : std::string("const float scaled = rint(real); ");
   return text + format("const int result = scaled != scaled ? {} : scaled < {} ? {} : scaled > {} ? {} : (int)scaled + ({}); ", zero,
                        literal(static_cast<float>(low - zero)), low, literal(static_cast<float>(high - zero)), high, zero);
 }

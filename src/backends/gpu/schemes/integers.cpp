@@ -84,7 +84,7 @@ Estimate estimate_sums(const NodeView& node, const Device& device, double produc
   if (terms > 32768) return declined("sums of {} products may not fit 32 bits", terms);
   bool fits = is_along(node, places.a_zero, rows) && is_along(node, places.b_zero, columns);
   if (const std::string reason = places.rescales ? IntegerEnds::refusal(node, columns) : std::string(); !reason.empty()) {
-    if (!node.has_input(6)) return declined("{}", reason);
+    if (!node.has_input(6) || IntegerEnds::has_residual(node)) return declined("{}", reason);
     if (node.op() == "minnow.QuantizedConv" && node.input_shape(1).elements() != 1)
       return declined("channels of x have scales of their own");
     if (const Activation activation = Activation::of(node); !activation.joins_rounding())
@@ -115,7 +115,8 @@ void add_inputs(KernelText& text, const NodeView& node, int64_t columns) {
   if (!places.rescales) return text.define("FINISH(at, row, column)", "PUT(y, at, sum)");
   if (IntegerEnds::refusal(node, columns).empty()) {
     text.table(IntegerEnds::table(node, columns), "ends");
-    text.define("FINISH(at, row, column)", "{ " + IntegerEnds::statements(node, "column") + "PUT(y, at, result); }");
+    text.input(IntegerEnds::kResidual, "residual");
+    text.define("FINISH(at, row, column)", "{ " + IntegerEnds::statements(node, "column", "GET(residual, at)") + "PUT(y, at, result); }");
     return;
   }
   text.input(1, "a_scale");
@@ -271,7 +272,16 @@ void finish(Launches& kernel, Gemm& gemm, const NodeView& node, std::string_view
   const std::vector<int32_t> ends = IntegerEnds::table(node, channels);
   gemm.term_parameters = ", READ(i32, ends)";
   gemm.term_given.push_back(kernel.constant(kernel.add_table(ends.data(), ends.size() * sizeof(int32_t))));
-  gemm.finish = format("      USE_READ(i32, ends);\n      {}STORE({}, y, i, result);\n", IntegerEnds::statements(node, channel), dtype);
+  std::string residual;
+  if (IntegerEnds::has_residual(node)) {
+    const std::string_view bytes = dialect_name(node.input_dtype(IntegerEnds::kResidual));
+    gemm.term_parameters += format(", UPDATE(MEM({}), residual)", bytes);
+    gemm.term_given.push_back(Given::input(IntegerEnds::kResidual));
+    gemm.finish = format("      USE_READ(MEM({}), residual);\n", bytes);
+    residual = format("LOAD({}, residual, i)", bytes);
+  }
+  gemm.finish +=
+      format("      USE_READ(i32, ends);\n      {}STORE({}, y, i, result);\n", IntegerEnds::statements(node, channel, residual), dtype);
 }
 
 // Why tiles do not serve; empty: they do.

@@ -27,8 +27,11 @@ struct IntegerEnds {
   /// Why there is no such table; empty: there is.
   static std::string refusal(const NodeView& node, int64_t channels);
   static std::vector<int32_t> table(const NodeView& node, int64_t channels);
-  /// Statements that make `result` of the int `sum` by the table `ends`; `channel` is an expression.
-  static std::string statements(const NodeView& node, std::string_view channel);
+  /// Statements that make `result` of the int `sum` by the table `ends`; `channel` is an expression, and so is `residual`, the byte that is
+  /// added where the node has_residual.
+  static std::string statements(const NodeView& node, std::string_view channel, std::string_view residual);
+  static constexpr size_t kResidual = 9;
+  static bool has_residual(const NodeView& node) { return node.has_input(kResidual); }
 };
 
 }  // namespace minnow::gpu

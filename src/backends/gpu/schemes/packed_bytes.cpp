@@ -54,7 +54,7 @@ std::string refusal_of_conv(const NodeView& node, const Device& device) {
 
 Estimate packed_estimate(const NodeView& node, double seconds) {
   Estimate estimate(seconds);
-  estimate.packed_inputs = 1;
+  estimate.packed_inputs = 1 | (IntegerEnds::has_residual(node) ? uint64_t{1} << IntegerEnds::kResidual : 0);
   estimate.packed_outputs = is_byte(node.output(0).dtype) ? 1 : 0;  // real numbers in the plain layout
   return estimate;
 }
@@ -90,7 +90,11 @@ std::unique_ptr<Kernel> prepare_tensor(PrepareContext& context) {
   gemm.in_chunks = (conv.in_channels + kPack - 1) / kPack;
   gemm.pairs = gemm.in_chunks == 1;
   if (!is_byte(node.output(0).dtype)) gemm.plain_result = dialect_name(node.output(0).dtype), gemm.plain_images = true;
-  gemm.finish = IntegerEnds::statements(node, "channel");
+  gemm.finish = IntegerEnds::statements(node, "channel", "more");
+  if (IntegerEnds::has_residual(node)) {
+    gemm.residual = Given::input(IntegerEnds::kResidual);
+    gemm.residual_bytes = dialect_name(node.input_dtype(IntegerEnds::kResidual));
+  }
   auto kernel = std::make_unique<Launches>(context);
   gemm.bias = ends_of(*kernel, node, conv.out_channels, x_zero_of(node));
   const std::vector<uint8_t> fill(kPack, static_cast<uint8_t>(x_zero_of(node)));
@@ -129,7 +133,7 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context) {
   gemm.set_depth(p.k);
   gemm.in_chunks = (p.k + kPack - 1) / kPack;
   gemm.plain_result = dialect_name(node.output(0).dtype);
-  gemm.finish = IntegerEnds::statements(node, "channel");
+  gemm.finish = IntegerEnds::statements(node, "channel", {});
   auto kernel = std::make_unique<Launches>(context);
   gemm.a = add_rows_in_chunks(*kernel, context, 0, gemm.type, gemm.rows, p.k);
   gemm.bias = ends_of(*kernel, node, p.n, x_zero_of(node), !p.transpose_b);
@@ -156,6 +160,7 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   const ConvGeometry conv = ConvGeometry::of(node);
   if (!conv.is_depthwise() || conv.out_channels != conv.in_channels)
     return declined("it is not depthwise with one filter for each channel");
+  if (IntegerEnds::has_residual(node)) return declined("there is a residual");
   if (conv.window.taps() > 256) return declined("sums of {} taps are not exact in f32", conv.window.taps());
   if (!is_byte(node.output(0).dtype)) return declined("the result is {}", node.output(0).dtype);
   return packed_estimate(node, 0.5 * (3e-6 + estimate_of(node, device, 2 * conv.multiply_adds(), 0.25).seconds));
@@ -212,8 +217,8 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
                               packed.chunks};
   window.append(given);
   // Chunks are loaded and stored as one type.
-  kernel->add_1d(format("#define FINISH {}\n#define X_ZERO {}\n#define WINDOW_PARAMETERS {}\n", IntegerEnds::statements(node, "channel"),
-                        literal(static_cast<float>(x_zero_of(node))), Window3::kParameters) +
+  kernel->add_1d(format("#define FINISH {}\n#define X_ZERO {}\n#define WINDOW_PARAMETERS {}\n",
+                        IntegerEnds::statements(node, "channel", {}), literal(static_cast<float>(x_zero_of(node))), Window3::kParameters) +
                      window.definitions() + chunk_definitions(packed_name(node, context.device())) + std::string(kDepthwise),
                  "depthwise", packed.count(), std::move(given));
   return kernel;

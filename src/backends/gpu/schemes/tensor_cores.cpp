@@ -52,7 +52,7 @@ INLINE void copy_unit(u32 to, const uint2* from, int step, bool first, bool seco
   copy_8(to, first ? from : fill);
   copy_8(to + 8, second ? from + step : fill);
 }
-INLINE FINISHED finished(const int4 end_of, const int sum) {
+INLINE FINISHED finished(const int4 end_of, const int sum, const int more) {
   const int ends[4] = {end_of.x, end_of.y, end_of.z, end_of.w}, channel = 0;
   FINISH
   return result;
@@ -260,7 +260,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     const int4 end0 = ends[0], end1 = ends[1];
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
       if (at[i][half] < 0) continue;
-      const FINISHED v0 = n < OC ? finished(end0, c[i][j][half * 2]) : 0, v1 = n + 1 < OC ? finished(end1, c[i][j][half * 2 + 1]) : 0;
+#if RESIDUAL
+      const u32 z = residual[at[i][half] + j * OHW * 4];
+#else
+      const u32 z = 0;
+#endif
+      const FINISHED v0 = n < OC ? finished(end0, c[i][j][half * 2], (RESIDUAL_BYTES)z) : 0;
+      const FINISHED v1 = n + 1 < OC ? finished(end1, c[i][j][half * 2 + 1], (RESIDUAL_BYTES)(z >> 8)) : 0;
 #if PLAIN_IMAGES
       if (n < OC) STORE(PLAIN_TYPE, y, at[i][half] + n * OHW, v0);
       if (n + 1 < OC) STORE(PLAIN_TYPE, y, at[i][half] + (n + 1) * OHW, v1);
@@ -488,12 +494,13 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
           tile.stages, tile.wgmma ? 1 : 0) +
       format(
           "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
-          "ACT(v) ({})\n#define PAIRS {}\n#define PLAIN_IMAGES {}\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n",
+          "ACT(v) ({})\n#define PAIRS {}\n#define PLAIN_IMAGES {}\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n#define "
+          "RESIDUAL_BYTES {}\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,
           plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
           expression_of(gemm.activation, "(v)"), gemm.pairs ? 1 : 0, gemm.plain_images ? 1 : 0, gemm.of_bytes() ? 1 : 0, gemm.finish,
-          gemm.plain_result == "f32" ? "float" : "int") +
+          gemm.plain_result == "f32" ? "float" : "int", gemm.residual_bytes) +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read

@@ -23,11 +23,14 @@ struct TensorGemm {
   int64_t taps() const { return taps_y * taps_x; }
   int64_t all_units() const { return pairs ? (taps() + 1) / 2 : units * taps(); }
   // Where A has bytes:
-  std::string finish;              // statements that make `result` of the int `sum` of a `channel` by the table `ends`, which is the bias
-  std::optional<Given> fill = {};  // 8 bytes that stand for places outside of images
-  int64_t in_chunks = 0;           // of an image of A, of all groups
-  bool pairs = false;              // A has one chunk: a unit is that of two taps
-  bool plain_images = false;       // the plain result is [image][column][place]
+  // Statements that make `result` of the int `sum` of a `channel`, and of the residual's byte `more`, by the table `ends`, which is the
+  // bias.
+  std::string finish;
+  std::string_view residual_bytes = "u8";  // the residual's dtype; only a packed result has one
+  std::optional<Given> fill = {};          // 8 bytes that stand for places outside of images
+  int64_t in_chunks = 0;                   // of an image of A, of all groups
+  bool pairs = false;                      // A has one chunk: a unit is that of two taps
+  bool plain_images = false;               // the plain result is [image][column][place]
   bool of_bytes() const { return packed_size(type) == 1; }
   int64_t unit_lanes() const { return static_cast<int64_t>(16 / packed_size(type)); }
   /// Sums of so many channels for each tap: whole units, and whole chunks of the packed layout.
