@@ -123,8 +123,10 @@ def main():
                 torch.onnx.export(network.cpu(), (x,), str(folder / "model.onnx"), dynamo=False, input_names=["x"])
                 model = str(folder / "model.minnow")
                 subprocess.run([arguments.minnow, "convert", str(folder / "model.onnx"), model], check=True, capture_output=True)
-                if arguments.int8:
-                    subprocess.run([arguments.minnow, "quantize", model, str(folder / "int8.minnow"), "--data-free"], check=True, stdout=subprocess.DEVNULL)
+                if arguments.int8:  # with one picture, as each takes its time
+                    torch.onnx.export(network, (x[:1],), str(folder / "open.onnx"), dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "N"}})
+                    subprocess.run([arguments.minnow, "quantize", str(folder / "open.onnx"), str(folder / "int8.minnow"), "--data-free", "--shape",
+                                    "1x3x224x224"], check=True, stdout=subprocess.DEVNULL)
                 network.cuda()
                 sides = [Graph(network, x, half=low, tf32=arguments.precision == "tf32"), Graph(network, x, tf32=arguments.precision == "normal")]
                 ours, torchs = {backend: float("inf") for backend in arguments.backend}, [float("inf")] * 2

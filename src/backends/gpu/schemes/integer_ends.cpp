@@ -39,8 +39,10 @@ std::string IntegerEnds::refusal(const NodeView& node, int64_t channels) {
   if (node.has_input(kBias)) {
     const Tensor& bias = node.contents(kBias);
     if (bias.dtype() != DType::i32 && bias.dtype() != DType::f32) return format("the bias is {}", bias.dtype());
-    for (int64_t c = 0; bias.dtype() == DType::i32 && c < bias.elements(); ++c)
-      if (std::abs(int64_t{bias.data<int32_t>()[c]}) >= int64_t{1} << 30) return "the bias is too large";
+    for (int64_t c = 0; c < bias.elements(); ++c)
+      if (bias.dtype() == DType::i32 ? std::abs(int64_t{bias.data<int32_t>()[c]}) >= int64_t{1} << 30
+                                     : !std::isfinite(bias.data<float>()[c]))
+        return "the bias is too large";
   }
   return {};
 }
@@ -62,23 +64,25 @@ std::vector<int32_t> IntegerEnds::table(const NodeView& node, int64_t channels) 
 
 std::string IntegerEnds::statements(const NodeView& node, std::string_view channel, std::string_view residual) {
   const Activation activation = Activation::of(node);
-  std::string text = format(
-      "const int end = 4 * {}; const float real = ((float)(sum + ends[end]) + AS_F32((u32)ends[end + 1])) * "
-      "AS_F32((u32)ends[end + 2]); ",
-      channel);
+  const bool adds = node.has_input(kBias) && node.input_dtype(kBias) == DType::f32;
+  std::string text = format("const int end = 4 * {}; const float real = ((float)(sum + ends[end]){}) * AS_F32((u32)ends[end + 2]); ",
+                            channel, adds ? " + AS_F32((u32)ends[end + 1])" : "");
   if (!has_bytes(node)) return text + format("const float result = {}; ", expression_of(activation, "real"));
   const DType dtype = node.output(0).dtype;
   const bool relu = activation.kind == Activation::Kind::relu;
   const int64_t zero = node.int_scalar(kYZero), low = relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype), high = highest_of(dtype);
-  if (has_residual(node))
-    text += format("const float scaled = rint(FMA((float)({} - ({})), {}, real)); ", residual, node.int_scalar(kResidualZero),
+  std::string steps = "real";
+  if (has_residual(node)) {
+    steps = format("FMA((float)({} - ({})), {}, real)", residual, node.int_scalar(kResidualZero),
                    literal(scale_of(node, kResidualScale, 0) / scale_of(node, kYScale, 0)));
-  else
-    text += activates_reals(node)
-                ? format("const float scaled = rint({} * AS_F32((u32)ends[end + 3])); ", expression_of(activation, "real"))
-                : std::string("const float scaled = rint(real); ");
-  return text + format("const int result = scaled != scaled ? {} : scaled < {} ? {} : scaled > {} ? {} : (int)scaled + ({}); ", zero,
-                       literal(static_cast<float>(low - zero)), low, literal(static_cast<float>(high - zero)), high, zero);
+  } else if (activates_reals(node)) {
+    text += format("const float active = {} * AS_F32((u32)ends[end + 3]); ", expression_of(activation, "real"));
+    steps = "active != active ? 0.0f : active";
+  }
+  // Rounded by an addition that leaves whole numbers, which are the lowest bits then: conversions take four times as long.
+  return text +
+         format("const float cut = fmin(fmax({}, {}), {}); const int result = (int)(AS_U32(cut + 12582912.0f) - 1262485504u) + ({}); ",
+                steps, literal(static_cast<float>(low - zero)), literal(static_cast<float>(high - zero)), zero);
 }
 
 }  // namespace minnow::gpu

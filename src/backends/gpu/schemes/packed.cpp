@@ -34,14 +34,22 @@ INLINE void store_chunk(Chunk* to, const float* lanes) {
     return format("#define BYTE {}\n", type) + R"(
 #define TF32 0
 #define CHUNK uint2
-INLINE void load_chunk(float* lanes, const uint2* from) {
+// Bytes less `zero`, a whole number: a byte is the lower end of a float of 2^23, which conversions of integers would take four times as long
+// to make.
+INLINE void load_chunk(float* lanes, const uint2* from, const float zero = 0.0f) {
   const uint2 chunk = *from;
-  UNROLL for (int i = 0; i < 8; ++i) lanes[i] = (float)(BYTE)((i < 4 ? chunk.x : chunk.y) >> (i % 4 * 8));
+  const u32 flip = (BYTE)-1 < 0 ? 0x80808080u : 0u, first = chunk.x ^ flip, second = chunk.y ^ flip;
+  const float less = ((BYTE)-1 < 0 ? 8388736.0f : 8388608.0f) + zero;
+  UNROLL for (int i = 0; i < 8; ++i) lanes[i] = AS_F32(__byte_perm(i < 4 ? first : second, 0x4b000000u, 0x7440 + i % 4)) - less;
 }
+INLINE u32 lowest_bytes(const u32 a, const u32 b, const u32 c, const u32 d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+// Of whole numbers.
 INLINE void store_chunk(uint2* to, const float* lanes) {
-  u32 words[2] = {0, 0};
-  UNROLL for (int i = 0; i < 8; ++i) words[i / 4] |= (u32)(u8)(int)lanes[i] << (i % 4 * 8);
-  *to = make_uint2(words[0], words[1]);
+  u32 bits[8];
+  UNROLL for (int i = 0; i < 8; ++i) bits[i] = AS_U32(lanes[i] + 12582912.0f);
+  *to = make_uint2(lowest_bytes(bits[0], bits[1], bits[2], bits[3]), lowest_bytes(bits[4], bits[5], bits[6], bits[7]));
 }
 )";
   return format("#define T16 {}\n", type) + R"(

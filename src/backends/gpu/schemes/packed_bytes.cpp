@@ -167,28 +167,31 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
 }
 
 constexpr std::string_view kDepthwise = R"(
-KERNEL(depthwise)(READ(CHUNK, x), READ(uint2, w), READ(i32, ends), WRITE(CHUNK, y), const int n, const int C, const int CB,
+KERNEL(depthwise)(READ(CHUNK, x), READ(float4, w), READ(i32, ends), WRITE(CHUNK, y), const int n, const int C, const int CB,
                   WINDOW_PARAMETERS) {
   const int i = GROUP(0) * ITEMS(0) + ITEM(0);
   if (i >= n) return;
   const int px = i % OW, py = i / OW % OH, plane = i / (OW * OH), chunk = plane % CB;
-  float sums[8], results[8];
+  float sums[8];
+  u32 results[8];
   UNROLL for (int e = 0; e < 8; ++e) sums[e] = 0;
   UNROLL for (int ky = 0; ky < KH; ++ky) UNROLL for (int kx = 0; kx < KW; ++kx) {
     const int yy = py * SH - PH + ky * DH, xx = px * SW - PW + kx * DW;
     if ((unsigned)yy < (unsigned)IH && (unsigned)xx < (unsigned)IW) {
       float v[8];
-      load_chunk(v, x + (plane * IH + yy) * IW + xx);
-      const uint2 f = w[(ky * KW + kx) * CB + chunk];
-      UNROLL for (int e = 0; e < 8; ++e) sums[e] = FMA(v[e] - X_ZERO, (float)(i8)((e < 4 ? f.x : f.y) >> (e % 4 * 8)), sums[e]);
+      load_chunk(v, x + (plane * IH + yy) * IW + xx, X_ZERO);
+      const float4* const filter = w + ((ky * KW + kx) * CB + chunk) * 2;
+      const float4 a = filter[0], b = filter[1];
+      const float f[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+      UNROLL for (int e = 0; e < 8; ++e) sums[e] = FMA(v[e], f[e], sums[e]);
     }
   }
   UNROLL for (int e = 0; e < 8; ++e) {
     const int channel = chunk * 8 + e, sum = (int)sums[e];
     FINISH
-    results[e] = channel < C ? (float)result : 0.0f;
+    results[e] = channel < C ? result : 0;
   }
-  store_chunk(y + i, results);
+  y[i] = make_uint2(lowest_bytes(results[0], results[1], results[2], results[3]), lowest_bytes(results[4], results[5], results[6], results[7]));
 }
 )";
 
@@ -200,14 +203,14 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
   const int64_t zero = weight_zero_of(node), taps = conv.window.taps(), padded = packed.chunks * kPack;
   auto kernel = std::make_unique<Launches>(context);
   // As [tap][C / 8][8].
-  const size_t filters =
-      kernel->add_packed(IntegerInputs(node).b, "gpu depthwise bytes", {{"zero", zero}}, static_cast<size_t>(taps * padded),
-                         [&](const TensorView& weight, void* out) {
-                           auto* to = static_cast<int8_t*>(out);
-                           for (int64_t tap = 0; tap < taps; ++tap)
-                             for (int64_t c = 0; c < padded; ++c)
-                               *to++ = c < packed.channels ? static_cast<int8_t>(weight_of(weight, c * taps + tap, zero)) : int8_t{0};
-                         });
+  const size_t filters = kernel->add_packed(IntegerInputs(node).b, "gpu depthwise bytes", {{"zero", zero}},
+                                            static_cast<size_t>(taps * padded) * sizeof(float), [&](const TensorView& weight, void* out) {
+                                              auto* to = static_cast<float*>(out);
+                                              for (int64_t tap = 0; tap < taps; ++tap)
+                                                for (int64_t c = 0; c < padded; ++c)
+                                                  *to++ =
+                                                      c < packed.channels ? static_cast<float>(weight_of(weight, c * taps + tap, zero)) : 0;
+                                            });
   std::vector<Given> given = {Given::input(0),
                               kernel->constant(filters),
                               ends_of(*kernel, node, conv.out_channels, 0),

@@ -52,6 +52,16 @@ INLINE void copy_unit(u32 to, const uint2* from, int step, bool first, bool seco
   copy_8(to, first ? from : fill);
   copy_8(to + 8, second ? from + step : fill);
 }
+// Transposes four pairs of bytes in each of four neighbouring lanes: lane l gives pair k to lane k, which has it in place l.
+INLINE uint2 transposed(const u32 first, const u32 second) {
+  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
+  const u32 far = __shfl_xor_sync(~0u, upper ? first : second, 2), near = upper ? second : first;
+  const u32 even_pairs = __byte_perm(near, far, 0x5410), odd_pairs = __byte_perm(near, far, 0x7632);
+  const u32 other = __shfl_xor_sync(~0u, odd ? even_pairs : odd_pairs, 1), mine = odd ? odd_pairs : even_pairs;
+  const u32 low = odd ? __byte_perm(other, mine, 0x5410) : __byte_perm(mine, other, 0x5410);
+  const u32 high = odd ? __byte_perm(other, mine, 0x7632) : __byte_perm(mine, other, 0x7632);
+  return upper ? make_uint2(high, low) : make_uint2(low, high);
+}
 INLINE FINISHED finished(const int4 end_of, const int sum, const int more) {
   const int ends[4] = {end_of.x, end_of.y, end_of.z, end_of.w}, channel = 0;
   FINISH
@@ -252,6 +262,48 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     at[i][half] = m < M ? (b * (OCB - 1) * OHW + m + chunk * OHW) * 4 + lane % 4 : -1;
 #endif
   }
+#if BYTES && !PLAIN && !PLAIN_IMAGES
+  // The pairs of bytes of a chunk are with four lanes. Each lane reads and writes whole chunks: of four columns of tiles of one row, or of
+  // two of both rows.
+  u32 pairs[MT][2][NT / 2];
+  constexpr int kColumns = NT < 4 ? NT : 4;
+  const int own_half = NT < 4 ? lane % 4 / 2 : 0, own_column = lane % kColumns;
+#define FOR_CHUNKS(i, half, j) UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < (NT < 4 ? 1 : 2); ++half) UNROLL for (int j = 0; j < NT; j += kColumns)
+#define FIRST_PAIRS(i, half, j) pairs[i][NT < 4 ? 0 : half][j / 2]
+#define SECOND_PAIRS(i, half, j) pairs[i][NT < 4 ? 1 : half][NT < 4 ? 0 : j / 2 + 1]
+#define ROW_AT(i, half) (NT < 4 ? (own_half ? at[i][1] : at[i][0]) : at[i][half])
+#if RESIDUAL
+  FOR_CHUNKS(i, half, j) {
+    const int row = ROW_AT(i, half), column = j + own_column;
+    const bool valid = row >= 0 && n0 + wn + column * 8 < OC;
+    uint2 z = valid ? ((const uint2*)residual)[(row >> 2) + column * OHW] : make_uint2(0, 0);
+    z = transposed(z.x, z.y);
+    FIRST_PAIRS(i, half, j) = z.x, SECOND_PAIRS(i, half, j) = z.y;
+  }
+#endif
+  UNROLL for (int j = 0; j < NT; ++j) {
+    const int n = n0 + wn + j * 8 + lane % 4 * 2;
+    const int4* const ends = (const int4*)bias + group * OC + (n0 + wn + j * 8 < OC ? n : 0);
+    const int4 end0 = ends[0], end1 = ends[1];
+    UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
+#if RESIDUAL
+      const u32 z = pairs[i][half][j / 2] >> j % 2 * 16;
+#else
+      const u32 z = 0;
+#endif
+      const int v0 = WHOLE || n < OC ? finished(end0, c[i][j][half * 2], (RESIDUAL_BYTES)z) : 0;
+      const int v1 = WHOLE || n + 1 < OC ? finished(end1, c[i][j][half * 2 + 1], (RESIDUAL_BYTES)(z >> 8)) : 0;
+      c[i][j][half * 2] = __byte_perm(v0, v1, 0x0040);
+    }
+  }
+  UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) UNROLL for (int j = 0; j < NT; j += 2)
+    pairs[i][half][j / 2] = __byte_perm(c[i][j][half * 2], c[i][j + 1][half * 2], 0x5410);
+  FOR_CHUNKS(i, half, j) {
+    const int row = ROW_AT(i, half), column = j + own_column;
+    const uint2 made = transposed(FIRST_PAIRS(i, half, j), SECOND_PAIRS(i, half, j));
+    if (row >= 0 && n0 + wn + column * 8 < OC) ((uint2*)y)[(row >> 2) + column * OHW] = made;
+  }
+#else
   UNROLL for (int j = 0; j < NT; ++j) {
     const int n = n0 + wn + j * 8 + lane % 4 * 2;
     if (n0 + wn + j * 8 >= OC) return;
@@ -260,21 +312,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     const int4 end0 = ends[0], end1 = ends[1];
     UNROLL for (int i = 0; i < MT; ++i) UNROLL for (int half = 0; half < 2; ++half) {
       if (at[i][half] < 0) continue;
-#if RESIDUAL
-      const u32 z = residual[at[i][half] + j * OHW * 4];
-#else
-      const u32 z = 0;
-#endif
-      const FINISHED v0 = n < OC ? finished(end0, c[i][j][half * 2], (RESIDUAL_BYTES)z) : 0;
-      const FINISHED v1 = n + 1 < OC ? finished(end1, c[i][j][half * 2 + 1], (RESIDUAL_BYTES)(z >> 8)) : 0;
+      const FINISHED v0 = n < OC ? finished(end0, c[i][j][half * 2], 0) : 0, v1 = n + 1 < OC ? finished(end1, c[i][j][half * 2 + 1], 0) : 0;
 #if PLAIN_IMAGES
       if (n < OC) STORE(PLAIN_TYPE, y, at[i][half] + n * OHW, v0);
       if (n + 1 < OC) STORE(PLAIN_TYPE, y, at[i][half] + (n + 1) * OHW, v1);
 #elif PLAIN
       if (n < OC) STORE(PLAIN_TYPE, y, at[i][half] + j * 8, v0);
       if (n + 1 < OC) STORE(PLAIN_TYPE, y, at[i][half] + j * 8 + 1, v1);
-#else
-      y[at[i][half] + j * OHW * 4] = (u16)((u8)v0 | (u32)(u8)v1 << 8);
 #endif
     }
 #else
@@ -314,6 +358,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
     }
 #endif
   }
+#endif
 }
 )";
 
@@ -482,7 +527,9 @@ Given add_rows_in_chunks(Launches& kernel, PrepareContext& context, size_t input
 void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm& gemm, Given b) {
   const int64_t all_units = gemm.all_units();
   const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_units);
-  const Tile& tile = choice.tile;
+  Tile tile = choice.tile;
+  // Few steps need few stages; then more groups share a multiprocessor.
+  if (!tile.wgmma) tile.stages = std::clamp<int64_t>((choice.each + Tile::kStepUnits - 1) / Tile::kStepUnits + 1, 2, tile.stages);
   const int64_t tiles_m = (gemm.rows + tile.rows - 1) / tile.rows, tiles_n = (gemm.columns + tile.columns - 1) / tile.columns;
   const bool plain = !gemm.plain_result.empty();
   const std::string source =
@@ -495,12 +542,12 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
       format(
           "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
           "ACT(v) ({})\n#define PAIRS {}\n#define PLAIN_IMAGES {}\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n#define "
-          "RESIDUAL_BYTES {}\n",
+          "RESIDUAL_BYTES {}\n#define WHOLE {}\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,
           plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
           expression_of(gemm.activation, "(v)"), gemm.pairs ? 1 : 0, gemm.plain_images ? 1 : 0, gemm.of_bytes() ? 1 : 0, gemm.finish,
-          gemm.plain_result == "f32" ? "float" : "int", gemm.residual_bytes) +
+          gemm.plain_result == "f32" ? "float" : "int", gemm.residual_bytes, gemm.columns % kPack == 0 ? 1 : 0) +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read
