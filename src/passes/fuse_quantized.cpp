@@ -34,11 +34,11 @@ void take_residual(QuantizedProduct& found, Value*& result) {
     Value *const product = sum->input(i), *const other = sum->input(1 - i);
     const Node* const maker = made_by(other, "DequantizeLinear");
     const auto residual = Quantization::of(maker);
-    if (!product->producer() || product->producer()->op() != "Conv" || sole_user(*product) != sum || !residual) continue;
-    if (!is_byte(residual->dtype) || !residual->is_per_tensor() || !residual->has_positive_scale() || !residual->scale->constant() ||
-        !residual->zero_point_number())
+    const bool conv =
+        product->producer() && product->producer()->op() == "Conv" && sole_user(*product) == sum && same_shape(*product, *other);
+    if (!conv || !residual || maker->input(0)->constant() || !is_byte(residual->dtype)) continue;
+    if (!residual->is_per_tensor() || !residual->has_positive_scale() || !residual->scale->constant() || !residual->zero_point_number())
       continue;
-    if (!same_shape(*product, *other)) continue;
     found.residual = residual;
     found.residual_values = maker->input(0);
     result = product;

@@ -182,6 +182,8 @@ TEST(CudaKernels, of_large_products_and_images_compile) {
   }
 }
 
+constexpr size_t kResidual = 9;  // input of minnow.QuantizedConv
+
 // A quantized operator between QuantizeLinear and DequantizeLinear that change nothing, so that no layout costs more than another. Results
 // are floats.
 Model quantized_model(const cpu::SchemeCase& test) {
@@ -189,11 +191,18 @@ Model quantized_model(const cpu::SchemeCase& test) {
   GraphBuilder b(*graph);
   const auto zero = [&](DType dtype) { return b.constant(Tensor(dtype, {})); };  // tensors are made of zeros
   const Expr one = b.constant(Tensor::scalar_f32(1));
-  ValueType type = ValueType::tensor(DType::f32);
-  type.dims.emplace();
-  for (const int64_t dim : test.inputs[0].shape().dims()) type.dims->push_back(Dim{dim, ""});
-  Exprs inputs = {b.op("QuantizeLinear", {b.wrap(&graph->add_input("x", type)), one, zero(test.inputs[0].dtype())})};
-  for (size_t i = 1; i < test.inputs.size(); ++i) inputs.push_back(test.inputs[i] ? b.constant(test.inputs[i]) : Expr());
+  Exprs inputs;
+  for (size_t i = 0; i < test.inputs.size(); ++i) {
+    const Tensor& tensor = test.inputs[i];
+    if (i != 0 && i != kResidual) {
+      inputs.push_back(tensor ? b.constant(tensor) : Expr());
+      continue;
+    }
+    ValueType type = ValueType::tensor(DType::f32);
+    type.dims.emplace();
+    for (const int64_t dim : tensor.shape().dims()) type.dims->push_back(Dim{dim, ""});
+    inputs.push_back(b.op("QuantizeLinear", {b.wrap(&graph->add_input(i == 0 ? "x" : "residual", type)), one, zero(tensor.dtype())}));
+  }
   const Expr y = b.op(test.op, inputs, test.attributes);
   const bool real = test.inputs.size() > 6 && !test.inputs[6];
   graph->add_output(
@@ -226,10 +235,12 @@ TEST_P(Gpu, computes_quantized_operators_as_their_references_do) {
     if (!product && !(op == "MaxPool" && each.inputs[0].dtype() != DType::f32)) continue;
     if (number++ % ((GetParam() == "cuda" ? 1 : 41) * test::one_in()) != 0) continue;  // each compiles a kernel
     SCOPED_TRACE(format("case {}: {}", number, op));
-    const Tensor x = cast_to_f32(each.inputs[0]);
+    std::vector<Tensor> inputs = {cast_to_f32(each.inputs[0])};
+    if (each.inputs.size() > kResidual) inputs.push_back(cast_to_f32(each.inputs[kResidual]));
     cpu::PreparedCase prepared(each);
     Session device(quantized_model(each), options);
-    const Tensor found = device.run(std::vector<TensorView>{x})[0], expected = cast_to_f32(prepared.expected()[0]);
+    const Tensor found = device.run(std::vector<TensorView>(inputs.begin(), inputs.end()))[0],
+                 expected = cast_to_f32(prepared.expected()[0]);
     const bool real = prepared.expected()[0].dtype() == DType::f32;
     ASSERT_EQ(found.shape(), expected.shape());
     for (int64_t i = 0; i < found.elements(); ++i) {

@@ -16,6 +16,7 @@ namespace minnow::cpu {
 
 std::string refusal_of_quantized_conv(const NodeView& node) {
   if (!node.is_constant(FactorInputs(node).w)) return "the weights are not constant";
+  if (node.is_constant(kResidual)) return "the residual is constant";
   const auto shape = conv_shape_of(node);
   if (!shape) return "there are more than two spatial dimensions";
   if (node.output_shape(0).elements() == 0 || node.input_shape(kX).elements() == 0) return "a tensor is empty";

@@ -32,7 +32,7 @@ std::string refusal_of_product(const NodeView& node, const Device& device, int64
   if (std::string reason = refusal(node); !reason.empty()) return reason;
   const IntegerInputs inputs(node);
   if (!is_byte(node.input_dtype(0)) || !is_byte(node.input_dtype(inputs.b))) return "x or w is no tensor of bytes";
-  if (node.is_constant(0)) return "the input is constant";
+  if (node.is_constant(0) || node.is_constant(IntegerEnds::kResidual)) return "the input, or the residual, is constant";
   if (!node.is_constant(inputs.b)) return "the weights are not constant";
   if (!zero_of(node, inputs.a_zero) || !zero_of(node, inputs.b_zero)) return "a zero point is not one constant for all channels";
   if (std::string reason = IntegerEnds::refusal(node, channels); !reason.empty()) return reason;
