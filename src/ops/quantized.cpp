@@ -54,8 +54,8 @@ Numbers<double> centered(const NodeView& node, const KernelArgs& args, size_t va
   return x;
 }
 
-int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest, float addend) noexcept {
-  const float scaled = std::nearbyint(static_cast<float>(sum) * multiplier + addend);
+int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest, float residual, float step) noexcept {
+  const float scaled = std::nearbyint(std::fma(residual, step, static_cast<float>(sum) * multiplier));
   const float low = static_cast<float>(lowest - zero_point), high = static_cast<float>(highest - zero_point);
   if (std::isnan(scaled)) return zero_point;
   return (scaled < low ? lowest - zero_point : scaled > high ? highest - zero_point : static_cast<int64_t>(scaled)) + zero_point;
@@ -71,13 +71,14 @@ void check_result(const NodeView& node) {
     node.fail("the activation of a result in f32 should be Relu, Clip or nothing");
 }
 
-/// A byte of a sum, `multiplier` being input scale * weight scale. Relu and no activation leave one product and one rounding. `residual` is
-/// in steps of the result.
-int64_t byte_of(double sum, float multiplier, float y_scale, int64_t zero, DType dtype, const Activation& activation, float residual = 0) {
+/// A byte of a sum, `multiplier` being input scale * weight scale. Relu and no activation leave one product and one rounding. `step` is
+/// that of the residual in those of the result.
+int64_t byte_of(double sum, float multiplier, float y_scale, int64_t zero, DType dtype, const Activation& activation, float residual = 0,
+                float step = 0) {
   const int64_t lowest = lowest_of(dtype), highest = highest_of(dtype);
-  if (activation.kind == Activation::Kind::none) return requantize(sum, multiplier / y_scale, zero, lowest, highest, residual);
+  if (activation.kind == Activation::Kind::none) return requantize(sum, multiplier / y_scale, zero, lowest, highest, residual, step);
   if (activation.kind == Activation::Kind::relu)
-    return requantize(sum, multiplier / y_scale, zero, std::max(zero, lowest), highest, residual);
+    return requantize(sum, multiplier / y_scale, zero, std::max(zero, lowest), highest, residual, step);
   return requantize(activation(double{static_cast<float>(sum) * multiplier}), 1 / y_scale, zero, lowest, highest);
 }
 
@@ -163,8 +164,7 @@ void quantized_conv(const NodeView& node, KernelArgs& args) {
   const float step = adds ? scale_of(args.reals(kResidualScale), 0) / scale_of(y_scale, 0) : 0;  // in those of the result
   Numbers<int64_t> y(sums.size());
   for_each_sum([&](size_t i, float scale, size_t channel) {
-    const float more = static_cast<float>(residual[i]) * step;
-    y[i] = byte_of(sums[i], scale, scale_of(y_scale, channel), zero, dtype, activation, more);
+    y[i] = byte_of(sums[i], scale, scale_of(y_scale, channel), zero, dtype, activation, static_cast<float>(residual[i]), step);
   });
   args.write(0, y);
 }

@@ -21,8 +21,9 @@ Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t 
 Numbers<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis);
 
 /// An element of a quantized result: `sum` (an integer, in units of input scale * weight scale) times multiplier (input scale * weight
-/// scale / output scale, from left to right) in single precision, plus an addend, rounded to nearest, ties to even, moved by the zero
-/// point, cut to the dtype's range.
-int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest, float addend = 0) noexcept;
+/// scale / output scale, from left to right) in single precision, plus a residual times its step, rounded to nearest, ties to even, moved
+/// by the zero point, cut to the dtype's range.
+int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest, float residual = 0,
+                   float step = 0) noexcept;
 
 }  // namespace minnow

@@ -45,7 +45,7 @@ INLINE void load_chunk(float* lanes, const uint2* from, const float zero = 0.0f)
 INLINE u32 lowest_bytes(const u32 a, const u32 b, const u32 c, const u32 d) {
   return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
-// Of whole numbers.
+// Lanes are whole numbers.
 INLINE void store_chunk(uint2* to, const float* lanes) {
   u32 bits[8];
   UNROLL for (int i = 0; i < 8; ++i) bits[i] = AS_U32(lanes[i] + 12582912.0f);
