@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from command import F32, CommandTest, helper, np, write_model
+from command import F32, CommandTest, helper, np, onnx, write_model
 
 try:
     import onnxruntime
@@ -82,6 +82,12 @@ class Quantize(NetworkTest):
             # The last layer adds at most 150 steps of rounding that differ; nearly all are the same.
             self.assertLess(np.abs(ours - theirs).max(), 0.02 * np.abs(theirs).max())
             self.assertLess((np.abs(ours - theirs) > 1e-4 * np.abs(theirs).max()).mean(), 0.5)
+
+    def test_an_export_has_no_constants_that_nothing_reads(self):
+        self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz")
+        self.succeeds("convert", "q.minnow", "export.onnx")
+        graph = onnx.load(self.folder / "export.onnx").graph
+        self.assertLessEqual({each.name for each in graph.initializer}, {name for node in graph.node for name in node.input})
 
     def test_same_bytes(self):
         (self.folder / "recipe.toml").write_text('calibration = "data.npz"\nmethod = "percentile"\npercentile = 99.9\nskip = ["last"]\nseed = 3\n')

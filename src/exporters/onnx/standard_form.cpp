@@ -173,6 +173,7 @@ std::unique_ptr<Graph> standard_form(const OperatorSet& operators, const Graph& 
   if (!refused.empty())
     throw Unsupported("{}: these nodes cannot be written in the operators of opset {}, or not without the shapes of their inputs:{}",
                       graph.source, opset, refused);
+  for_each_graph(*copy, [](Graph& each) { each.remove_unused_constants(); });  // of which ONNX Runtime warns one by one
   infer_types(operators, *copy);
   find_output_ranks(operators, *copy);
   return copy;

@@ -114,6 +114,25 @@ TEST_F(OnnxExport, integers_with_a_result_in_f32_become_DequantizeLinear_and_a_l
 }
 
 // In ONNX a name is a value; here graphs within have values of the same name as those outside, and all nodes are called "n".
+TEST_F(OnnxExport, residuals_of_quantized_convolutions_are_added_before_QuantizeLinear) {
+  const auto graph = round_trip(R"(graph {
+  input x: u8[1, 3, 4, 4]
+  input r: i8[1, 2, 4, 4]
+  const w = i8[2, 3, 1, 1] random 1
+  const b = i32[2] [40, -70]
+  const s = f32[] 0.25
+  const sums = f32[] 2
+  const z = u8[] 3
+  const zw = i8[] 0
+  y: u8[1, 2, 4, 4] = minnow.QuantizedConv(x, s, z, w, s, zw, sums, z, b, r, s, zw) {activation = "Relu"}
+  output y
+})");
+  std::vector<std::string> ops;
+  for (const Node& node : graph->nodes()) ops.push_back(node.op());
+  EXPECT_THAT(ops, testing::UnorderedElementsAre("DequantizeLinear", "DequantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv",
+                                                 "Add", "Relu", "QuantizeLinear"));
+}
+
 TEST_F(OnnxExport, names_that_repeat_are_told_apart) {
   const auto graph = round_trip(R"(graph {
   input x: f32[2]
