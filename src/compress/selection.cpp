@@ -191,7 +191,9 @@ class Selector {
     for (const Layer& layer : result_.layers) {
       Value& product = *layer.node->output(0);
       const Node* const sum = sole_user(product);
-      if (layer.node->op() != "Conv" || !sum || sum->op() != "Add" || !integer_.contains(sum) || !quantized_.contains(&product)) continue;
+      if (layer.node->op() != "Conv" || int_attribute(*layer.node, "group", 1) != 1 || !sum || sum->op() != "Add" ||
+          !integer_.contains(sum) || !quantized_.contains(&product))
+        continue;
       Value* const other = sum->input(sum->input(0) == &product ? 1 : 0);
       if (quantized_.contains(other) && same_shape(product, *other) && quantized_.contains(end_of(*sum->output(0)))) joined[sum] = &product;
     }

@@ -25,8 +25,8 @@ Activation activation_before(const Node& node, const Quantization& y) {
   return {cuts_below ? Activation::Kind::relu : Activation::Kind::none};
 }
 
-/// A convolution's result without other readers plus a dequantized tensor of its shape: the tensor is the residual, the convolution's
-/// result takes the place of the sum. Products of both may be sums of two convolutions, one of whose results is quantized.
+/// The result of a convolution of one group, without other readers, plus a dequantized tensor of its shape: the tensor is the residual, the
+/// convolution's result takes the place of the sum. Kernels of depthwise convolutions add none.
 void take_residual(QuantizedProduct& found, Value*& result) {
   Node* const sum = result->producer();
   if (!sum || sum->op() != "Add" || !found.activation.joins_rounding() || !found.y->is_per_tensor() || !found.y->scale->constant()) return;
@@ -34,9 +34,11 @@ void take_residual(QuantizedProduct& found, Value*& result) {
     Value *const product = sum->input(i), *const other = sum->input(1 - i);
     const Node* const maker = made_by(other, "DequantizeLinear");
     const auto residual = Quantization::of(maker);
-    const bool conv =
-        product->producer() && product->producer()->op() == "Conv" && sole_user(*product) == sum && same_shape(*product, *other);
-    if (!conv || !residual || maker->input(0)->constant() || !is_byte(residual->dtype)) continue;
+    const Node* const conv = product->producer();
+    if (!conv || conv->op() != "Conv" || int_attribute(*conv, "group", 1) != 1 || sole_user(*product) != sum ||
+        !same_shape(*product, *other))
+      continue;
+    if (!residual || maker->input(0)->constant() || !is_byte(residual->dtype)) continue;
     if (!residual->is_per_tensor() || !residual->has_positive_scale() || !residual->scale->constant() || !residual->zero_point_number())
       continue;
     found.residual = residual;

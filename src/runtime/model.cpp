@@ -55,16 +55,13 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, const Pa
 }
 
 // Packed weights share large blocks. Each run reads all of them, so they gain from large pages even if each has only some hundred kilobytes
-// (see allocate_aligned). The first block is no larger than the weights expected to fill it; the others, of weights that are packed into more
-// than their plain bytes, are a page each.
+// (see allocate_aligned). A block is no larger than the weights expected to fill it.
 std::shared_ptr<void> PackedWeights::allocate(size_t bytes) {
   const size_t wanted = align_up(bytes);
   {
     const std::lock_guard lock(mutex_);
-    const size_t still = expected_ > allocated_ ? (expected_ - allocated_) / os::kHugePage * os::kHugePage : 0;
-    if (wanted < os::kHugePage && wanted > block_bytes_ - block_used_ && (block_ || still > 0)) {
-      release_rest();
-      block_bytes_ = std::max(still, os::kHugePage), block_used_ = 0;
+    if (wanted < os::kHugePage && !block_ && expected_ > allocated_ && expected_ - allocated_ >= os::kHugePage) {
+      block_bytes_ = (expected_ - allocated_) / os::kHugePage * os::kHugePage;
       block_ = allocate_shared(block_bytes_);
     }
     allocated_ += bytes;
@@ -76,10 +73,6 @@ std::shared_ptr<void> PackedWeights::allocate(size_t bytes) {
     }
   }
   return allocate_shared(bytes);
-}
-
-void PackedWeights::release_rest() noexcept {
-  if (block_) os::release_unused(static_cast<std::byte*>(block_.get()) + block_used_, block_bytes_ - block_used_);
 }
 
 void PackedWeights::keep_in(const std::string& file, const Graph& graph, int threads) {
@@ -101,7 +94,7 @@ void PackedWeights::release_plain() noexcept {
     if (item->bytes) os::release_mapped(item->weight.data(), item->weight.bytes());
   if (!has_new_) return;
   has_new_ = false;
-  release_rest();
+  if (block_) os::release_unused(static_cast<std::byte*>(block_.get()) + block_used_, block_bytes_ - block_used_);
   os::release_freed();
 }
 

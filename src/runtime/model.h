@@ -49,7 +49,6 @@ class PackedWeights final : public WeightStore {
     std::atomic<size_t> bytes{0};
   };
   std::shared_ptr<void> allocate(size_t bytes);
-  void release_rest() noexcept;  // of the block
   std::shared_ptr<Item> item_of(const Tensor& weight, const Packing& packing);
   mutable std::mutex mutex_;  // not held while packing: many weights are packed at the same time, each once
   std::unique_ptr<WeightCache> owned_cache_;

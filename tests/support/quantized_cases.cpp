@@ -179,7 +179,8 @@ std::vector<SchemeCase> quantized_cases() {
         cases.push_back({"minnow.QuantizedConv", many, attributes, constants_of(many)});
         cases.push_back(with_activation("minnow.QuantizedConv", many, attributes, number));
       }
-      if (w[0] % 3 != 1) cases.push_back(with_residual(inputs, q, result_of(x, w, attributes), attributes, q.relu ? 0.7 : 1.3));
+      if (!depthwise && w[0] % 3 != 1)
+        cases.push_back(with_residual(inputs, q, result_of(x, w, attributes), attributes, q.relu ? 0.7 : 1.3));
       cases.push_back(with_real_result("minnow.QuantizedConv", q.per_channel && q.bias ? with_real_bias(inputs) : inputs, q, attributes));
     }
   };
