@@ -158,8 +158,9 @@ class RealChains {
       const auto found = step_of_.find(step.node);
       if (found == step_of_.end() || least_seconds(bytes_.candidates[s]) == kInfinity) continue;
       const StepInfos infos(step, plan_.values);
-      const auto ends = real_ends(NodeView(*step.node, infos.inputs, infos.outputs, step.definition));
-      if (!ends || gains_nothing(NodeView(*step.node, infos.inputs, infos.outputs, step.definition), *ends, bytes_.candidates[s])) continue;
+      const NodeView node(*step.node, infos.inputs, infos.outputs, step.definition);
+      const auto ends = real_ends(node);
+      if (!ends || gains_nothing(node, *ends, bytes_.candidates[s])) continue;
       steps_[s] = {*ends, true};
       found->second = s;
       for_each_end(s, [&](uint32_t v, const RealEnd& end) {

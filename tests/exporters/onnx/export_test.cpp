@@ -113,7 +113,6 @@ TEST_F(OnnxExport, integers_with_a_result_in_f32_become_DequantizeLinear_and_a_l
       EXPECT_FLOAT_EQ(actual[i].tensor.data<float>()[k], expected[i].tensor.data<float>()[k]) << i << ", " << k;
 }
 
-// In ONNX a name is a value; here graphs within have values of the same name as those outside, and all nodes are called "n".
 TEST_F(OnnxExport, residuals_of_quantized_convolutions_are_added_before_QuantizeLinear) {
   const auto graph = round_trip(R"(graph {
   input x: u8[1, 3, 4, 4]
@@ -133,6 +132,7 @@ TEST_F(OnnxExport, residuals_of_quantized_convolutions_are_added_before_Quantize
                                                  "Add", "Relu", "QuantizeLinear"));
 }
 
+// In ONNX a name is a value; here graphs within have values of the same name as those outside, and all nodes are called "n".
 TEST_F(OnnxExport, names_that_repeat_are_told_apart) {
   const auto graph = round_trip(R"(graph {
   input x: f32[2]
