@@ -58,7 +58,10 @@ endif()
 # Kernels are worth more optimization than the code around them, in the builds that optimize at all; what no run waits for is worth less.
 # Functions in sections of their own: a library leaves out what only the converter calls.
 set(MINNOW_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
-set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os> "${MINNOW_SECTION_OPTIONS}")
+# gcc inlines a function with -Os only if the caller is estimated not to grow at all; an instruction more (of std::string_view's
+# constructor) lets the rest become constants: 5 to 18 % smaller.
+set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os> "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:--param=max-inline-insns-size=1>"
+    "${MINNOW_SECTION_OPTIONS}")
 set(MINNOW_FAST_OPTIONS $<$<CONFIG:Release>:-O2> "${MINNOW_SECTION_OPTIONS}") # behind a target's own options
 set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:MinSizeRel>:-O2>

@@ -6,12 +6,12 @@
 
 namespace minnow {
 
-Exprs GraphBuilder::ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes) {
+Exprs GraphBuilder::ops(std::string_view name, ListView<Expr> inputs, size_t outputs, const AttributeList& attributes) {
   std::vector<Value*> values;
   for (const Expr& input : inputs) values.push_back(input.value());
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs; ++i) names.push_back(graph_->fresh_name(stem_.empty() ? name : std::string_view(stem_)));
-  Node& node = graph_->add_node(name, values, names, std::move(attributes), stem_.empty() ? std::string() : stem_, before_);
+  Node& node = graph_->add_node(name, values, names, attributes.copy(), stem_.empty() ? std::string() : stem_, before_);
   Exprs made;
   for (size_t i = 0; i < outputs; ++i) {
     // A first guess of the dtype, right for most operators, so that numbers can follow it before inference has run.
@@ -21,19 +21,15 @@ Exprs GraphBuilder::ops(std::string_view name, const Exprs& inputs, size_t outpu
   return made;
 }
 
-Expr GraphBuilder::op(std::string_view name, const Exprs& inputs, Attributes attributes) {
-  return ops(name, inputs, 1, std::move(attributes))[0];
-}
-Expr GraphBuilder::op(std::string_view name, std::initializer_list<Expr> inputs, Attributes attributes) {
-  return op(name, Exprs(inputs), std::move(attributes));
+Expr GraphBuilder::op(std::string_view name, ListView<Expr> inputs, const AttributeList& attributes) {
+  return ops(name, inputs, 1, attributes)[0];
 }
 
 Expr GraphBuilder::constant(Tensor tensor) {
   if (tensor.dtype() == DType::undefined) throw InvalidModel("a constant beside a value needs the value's dtype, which is not known");
   return wrap(&graph_->add_constant(std::move(tensor)));
 }
-Expr GraphBuilder::constant(std::initializer_list<int64_t> ints) { return constant(Ints(ints)); }
-Expr GraphBuilder::constant(const Ints& ints) { return constant(Tensor::of_i64({static_cast<int64_t>(ints.size())}, ints)); }
+Expr GraphBuilder::constant(ListView<int64_t> ints) { return constant(Tensor::of_i64({static_cast<int64_t>(ints.size())}, ints)); }
 
 Expr GraphBuilder::scalar(double value, DType dtype) {
   Tensor tensor(dtype, Shape{});
@@ -52,9 +48,9 @@ Expr GraphBuilder::scalar_like(double value, const Expr& like) {
   return scalar(value, dtype);
 }
 
-Expr op(std::string_view name, std::initializer_list<Expr> inputs, Attributes attributes) {
+Expr op(std::string_view name, ListView<Expr> inputs, const AttributeList& attributes) {
   for (const Expr& input : inputs)
-    if (input) return input.builder().op(name, inputs, std::move(attributes));
+    if (input) return input.builder().op(name, inputs, attributes);
   throw InternalError("op(\"{}\") needs an input that tells its graph", name);
 }
 

@@ -2,6 +2,7 @@
 // Expr: a value of a graph that is being built, with arithmetic operators. Importers, passes, decompositions and gradients all write graphs
 // with it.
 #pragma once
+#include "base/list_view.h"
 #include "graph/graph.h"
 
 namespace minnow {
@@ -34,13 +35,11 @@ class GraphBuilder {
 
   Expr wrap(Value* value) { return value ? Expr(*this, *value) : Expr(); }
   /// One node with one output.
-  Expr op(std::string_view name, std::initializer_list<Expr> inputs, Attributes attributes = {});
-  Expr op(std::string_view name, const Exprs& inputs, Attributes attributes = {});
+  Expr op(std::string_view name, ListView<Expr> inputs, const AttributeList& attributes = kNoAttributes);
   /// One node with `outputs` outputs.
-  Exprs ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes = {});
+  Exprs ops(std::string_view name, ListView<Expr> inputs, size_t outputs, const AttributeList& attributes = kNoAttributes);
   Expr constant(Tensor tensor);
-  Expr constant(std::initializer_list<int64_t> ints);   // i64, rank 1
-  Expr constant(const Ints& ints);                      // i64, rank 1
+  Expr constant(ListView<int64_t> ints);                // i64, rank 1
   Expr scalar(double value, DType dtype = DType::f32);  // rank 0
   Expr scalar_like(double value, const Expr& like);     // rank 0, dtype of `like`, which must be known
 
@@ -51,7 +50,7 @@ class GraphBuilder {
 };
 
 /// Free form of GraphBuilder::op for expressions that exist: op("Tanh", {x}).
-Expr op(std::string_view name, std::initializer_list<Expr> inputs, Attributes attributes = {});
+Expr op(std::string_view name, ListView<Expr> inputs, const AttributeList& attributes = kNoAttributes);
 
 // Numbers take the dtype of the expression beside them.
 Expr operator+(const Expr& a, const Expr& b);

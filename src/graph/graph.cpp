@@ -62,7 +62,10 @@ std::string to_string(const ValueType& type) {
 }
 
 Attributes::Attributes() = default;
-Attributes::Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> list) : items_(list) {}
+Attributes::Attributes(std::initializer_list<NamedAttribute> list) {
+  items_.reserve(list.size());
+  for (const NamedAttribute& attribute : list) items_.emplace_back(attribute.name, attribute.value.copy());
+}
 Attributes::Attributes(const Attributes& other) = default;
 Attributes::Attributes(Attributes&& other) noexcept = default;
 Attributes& Attributes::operator=(const Attributes& other) = default;

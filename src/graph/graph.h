@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/tensor.h>
 
+#include <concepts>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,11 +55,34 @@ using Strings = std::vector<std::string>;
 using Subgraph = std::shared_ptr<Graph>;
 using AttributeValue = std::variant<int64_t, float, std::string, Tensor, Subgraph, Ints, Floats, Strings, ValueType>;
 
+/// An attribute as a call writes it, {"axis", axis}. It refers to the caller's value, so it must not outlive the call.
+struct NamedAttribute {
+  class Reference {
+   public:
+    Reference(std::integral auto value) noexcept : integer_(value) {}
+    Reference(const char* text) noexcept
+        : object_(text), copy_([](const void* x) { return AttributeValue(static_cast<const char*>(x)); }) {}
+    template <class T>
+    requires(!std::integral<T>) Reference(const T& value)
+    noexcept : object_(&value), copy_([](const void* x) { return AttributeValue(*static_cast<const T*>(x)); }) {}
+    AttributeValue copy() const { return copy_ ? copy_(object_) : AttributeValue(integer_); }
+
+   private:
+    union {
+      int64_t integer_;
+      const void* object_;
+    };
+    AttributeValue (*copy_)(const void*) = nullptr;  // of the object
+  };
+  const char* name;
+  Reference value;
+};
+
 /// The attributes of a node: a few (name, value) pairs.
 class Attributes {
  public:
   Attributes();
-  Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> list);
+  Attributes(std::initializer_list<NamedAttribute> list);
   Attributes(const Attributes& other);
   Attributes(Attributes&& other) noexcept;
   Attributes& operator=(const Attributes& other);
@@ -81,6 +105,20 @@ class Attributes {
  private:
   std::vector<std::pair<std::string, AttributeValue>> items_;
 };
+
+/// A parameter that takes {{"axis", axis}, ...} or Attributes, without a copy.
+class AttributeList {
+ public:
+  constexpr AttributeList() = default;
+  AttributeList(std::initializer_list<NamedAttribute> list) noexcept : list_(list) {}
+  AttributeList(const Attributes& attributes) noexcept : attributes_(&attributes) {}
+  Attributes copy() const { return attributes_ ? *attributes_ : Attributes(list_); }
+
+ private:
+  std::initializer_list<NamedAttribute> list_;
+  const Attributes* attributes_ = nullptr;
+};
+inline constexpr AttributeList kNoAttributes;
 
 struct Use {
   Node* node;

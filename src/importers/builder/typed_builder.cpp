@@ -16,11 +16,11 @@ namespace minnow {
 
 // Nodes.
 
-Exprs TypedBuilder::ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes) {
+Exprs TypedBuilder::ops(std::string_view name, ListView<Expr> inputs, size_t outputs, const AttributeList& attributes) {
   for (const Expr& input : inputs)
     if (input) infer(input);
   if (outputs == 0) return {};  // a node without outputs computes nothing
-  Exprs made = GraphBuilder::ops(name, inputs, outputs, std::move(attributes));
+  Exprs made = GraphBuilder::ops(name, inputs, outputs, attributes);
   Node& node = *made[0].value()->producer();
   if (operators_->find(name)) {
     for (const Expr& x : made) x.value()->type.dtype = DType::undefined;
@@ -30,8 +30,8 @@ Exprs TypedBuilder::ops(std::string_view name, const Exprs& inputs, size_t outpu
   inferred_.insert(&node);
   return made;
 }
-Expr TypedBuilder::op(std::string_view name, const Exprs& inputs, Attributes attributes) {
-  return ops(name, inputs, 1, std::move(attributes))[0];
+Expr TypedBuilder::op(std::string_view name, ListView<Expr> inputs, const AttributeList& attributes) {
+  return ops(name, inputs, 1, attributes)[0];
 }
 
 Expr TypedBuilder::reals(const Shape& shape, std::span<const double> values, DType dtype) {
@@ -128,8 +128,8 @@ Expr TypedBuilder::shape_of(const Expr& x, int64_t start, int64_t end) {
   return op("Shape", {x}, std::move(attributes));
 }
 
-Expr TypedBuilder::reshape(const Expr& x, const Ints& to) {
-  if (const auto known = shape(x); known && *known == to) return x;
+Expr TypedBuilder::reshape(const Expr& x, ListView<int64_t> to) {
+  if (const auto known = shape(x); known && std::ranges::equal(*known, to)) return x;
   if (const Tensor* tensor = x.value()->constant()) {
     Ints sizes = to;
     int64_t others = 1;
@@ -155,7 +155,7 @@ Expr TypedBuilder::reshape(const Expr& x, const Expr& to) {
   return y;
 }
 
-Expr TypedBuilder::transpose(const Expr& x, const Ints& perm) {
+Expr TypedBuilder::transpose(const Expr& x, ListView<int64_t> perm) {
   bool is_identity = true;
   for (size_t i = 0; i < perm.size(); ++i) is_identity = is_identity && perm[i] == static_cast<int64_t>(i);
   if (is_identity) return x;
@@ -177,10 +177,10 @@ Expr TypedBuilder::before_transpose(const Expr& x, Ints& perm) {
   graph().remove(*maker);
   return source;
 }
-Expr TypedBuilder::unsqueeze(const Expr& x, const Ints& axes) { return axes.empty() ? x : op("Unsqueeze", {x, constant(axes)}); }
-Expr TypedBuilder::squeeze(const Expr& x, const Ints& axes) { return axes.empty() ? x : op("Squeeze", {x, constant(axes)}); }
+Expr TypedBuilder::unsqueeze(const Expr& x, ListView<int64_t> axes) { return axes.empty() ? x : op("Unsqueeze", {x, constant(axes)}); }
+Expr TypedBuilder::squeeze(const Expr& x, ListView<int64_t> axes) { return axes.empty() ? x : op("Squeeze", {x, constant(axes)}); }
 
-Expr TypedBuilder::concat(const Exprs& parts, int64_t axis) {
+Expr TypedBuilder::concat(ListView<Expr> parts, int64_t axis) {
   if (parts.size() == 1) return parts[0];
   if (std::all_of(parts.begin(), parts.end(),
                   [&](const Expr& x) { return x.value()->constant() && rank(x) == 1 && dtype(x) == DType::i64; })) {
@@ -194,7 +194,7 @@ Expr TypedBuilder::concat(const Exprs& parts, int64_t axis) {
   return op("Concat", parts, {{"axis", axis}});
 }
 
-Expr TypedBuilder::slice(const Expr& x, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps) {
+Expr TypedBuilder::slice(const Expr& x, ListView<int64_t> starts, ListView<int64_t> ends, ListView<int64_t> axes, ListView<int64_t> steps) {
   Exprs inputs = {x, constant(starts), constant(ends), constant(axes)};
   if (!steps.empty()) inputs.push_back(constant(steps));
   return op("Slice", inputs);

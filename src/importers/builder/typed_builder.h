@@ -21,8 +21,8 @@ class TypedBuilder : public GraphBuilder {
   SizeTable& sizes() const noexcept { return *sizes_; }
 
   // Nodes. The types of their outputs are inferred.
-  Expr op(std::string_view name, const Exprs& inputs, Attributes attributes = {});
-  Exprs ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes = {});
+  Expr op(std::string_view name, ListView<Expr> inputs, const AttributeList& attributes = kNoAttributes);
+  Exprs ops(std::string_view name, ListView<Expr> inputs, size_t outputs, const AttributeList& attributes = kNoAttributes);
   Expr reals(const Shape& shape, std::span<const double> values, DType dtype = DType::f32);  // a constant
 
   // Queries. They infer the types of nodes that were made with plain expressions.
@@ -42,15 +42,15 @@ class TypedBuilder : public GraphBuilder {
   Expr cast(const Expr& x, DType dtype);  // x itself if it has that dtype; integer constants are cast at once
   Expr i64(const Expr& x) { return cast(x, DType::i64); }
   Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = kEnd);  // i64 vector; a constant if it is known
-  Expr reshape(const Expr& x, const Ints& shape);                       // -1 infers one; 0 is a size
+  Expr reshape(const Expr& x, ListView<int64_t> shape);                 // -1 infers one; 0 is a size
   Expr reshape(const Expr& x, const Expr& shape);
-  Expr vector(const Expr& x) { return reshape(x, Ints{-1}); }
-  Expr transpose(const Expr& x, const Ints& perm);
+  Expr vector(const Expr& x) { return reshape(x, {-1}); }
+  Expr transpose(const Expr& x, ListView<int64_t> perm);
   Expr swap_last(const Expr& x);  // the last two dimensions
-  Expr unsqueeze(const Expr& x, const Ints& axes);
-  Expr squeeze(const Expr& x, const Ints& axes);
-  Expr concat(const Exprs& parts, int64_t axis);
-  Expr slice(const Expr& x, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
+  Expr unsqueeze(const Expr& x, ListView<int64_t> axes);
+  Expr squeeze(const Expr& x, ListView<int64_t> axes);
+  Expr concat(ListView<Expr> parts, int64_t axis);
+  Expr slice(const Expr& x, ListView<int64_t> starts, ListView<int64_t> ends, ListView<int64_t> axes, ListView<int64_t> steps = {});
   Expr gather(const Expr& x, const Expr& indices, int64_t axis) { return op("Gather", {x, indices}, {{"axis", axis}}); }
   Expr fill(const Expr& shape, double value, DType dtype);
   /// f(x) for an elementwise f. If x is the result of a Transpose, f is applied before it, so that Transposes meet and cancel.
