@@ -3,15 +3,18 @@
 """Networks on a device beside PyTorch on the same device, in one run.
 
 usage: bench/devices.py MINNOW [--backend cuda vulkan opencl] [--precision tf32|low] [--networks resnet18 ...] [--batch 1 32] [--seconds 0.5]
+                        [--int8] [--ncnn]
 
 MINNOW is the command. Needs torch, torchvision and onnx. Networks have random weights. Both sides compute in f32 (torch also with TF32); with
 --precision tf32 both use TF32, with low both compute in f16 (torch with channels last).
 Every time includes the copies of the input and of the result, f32 arrays in ordinary memory; "without copies" are torch's first times without
 them. torch replays a CUDA graph. Minima of interleaved rounds, in milliseconds;
-"difference" is the largest one from torch's f32 result, as a part of the largest element.
+"difference" is the largest one from torch's f32 result, as a part of the largest element. --ncnn adds ncnn on Vulkan in the same precision,
+with f32 arrays in ordinary memory, too (PyPI: ncnn, pnnx); it has no batches.
 """
 import argparse
 import copy
+import importlib.util
 import json
 import subprocess
 import tempfile
@@ -97,6 +100,39 @@ def minnow_result(command, model, backend, precision, x, folder):
     return np.load(next(Path(folder / "out").glob("*.npy")))
 
 
+class Ncnn:
+    """The network of an ONNX file on Vulkan."""
+
+    def __init__(self, model, low):
+        import ncnn
+
+        package = importlib.util.find_spec("pnnx")  # importing it would take as long as torch
+        subprocess.run([Path(package.origin).parent / "pnnx", model.name, "fp16=0"], cwd=model.parent, check=True, capture_output=True)
+        self.ncnn, self.net = ncnn, ncnn.Net()
+        options = self.net.opt
+        options.use_vulkan_compute = True
+        options.use_fp16_packed = options.use_fp16_storage = options.use_fp16_arithmetic = low
+        options.use_bf16_storage = False
+        if self.net.load_param(str(model.with_suffix(".ncnn.param"))) or self.net.load_model(str(model.with_suffix(".ncnn.bin"))):
+            raise RuntimeError("ncnn cannot load the network")
+
+    def run(self, x):
+        extractor = self.net.create_extractor()
+        extractor.input("in0", self.ncnn.Mat(x))
+        status, y = extractor.extract("out0")
+        if status:
+            raise RuntimeError("ncnn's run failed")
+        return np.array(y)
+
+    def seconds(self, x, runs):
+        best = float("inf")
+        for _ in range(runs):
+            start = time.perf_counter()
+            self.run(x)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("minnow")
@@ -106,6 +142,7 @@ def main():
     parser.add_argument("--networks", nargs="+", default=["squeezenet1_1", "mobilenet_v2", "resnet18", "resnet50"])
     parser.add_argument("--batch", nargs="+", type=int, default=[1, 32])
     parser.add_argument("--int8", action="store_true", help="also of the model that `minnow quantize --data-free` makes, and how far it is from the f32 one")
+    parser.add_argument("--ncnn", action="store_true", help="also ncnn on Vulkan, for batch 1")
     arguments = parser.parse_args()
     low = arguments.precision == "low"
     torch.backends.cudnn.benchmark = True
@@ -113,7 +150,8 @@ def main():
     ours_name = {"normal": "f32", "tf32": "TF32", "low": "f16"}[arguments.precision]
     names = ["f16", "f32"] if low else ["TF32", "f32"] if arguments.precision == "tf32" else ["f32", "TF32"]
     print(f"| network | batch | backend | Minnow {ours_name} | torch {names[0]} | torch {names[1]} | torch {names[0]} / Minnow | without copies | difference |"
-          + (" Minnow int8 | its difference |" if arguments.int8 else "") + "\n|---|---|---|---|---|---|---|---|---|" + ("---|---|" if arguments.int8 else ""))
+          + (" Minnow int8 | its difference |" if arguments.int8 else "") + (" ncnn | ncnn / Minnow | its difference |" if arguments.ncnn else "")
+          + "\n|---|---|---|---|---|---|---|---|---|" + ("---|---|" if arguments.int8 else "") + ("---|---|---|" if arguments.ncnn else ""))
     for name in arguments.networks:
         network = settled(getattr(torchvision.models, name)(weights=None))
         for batch in arguments.batch:
@@ -129,8 +167,12 @@ def main():
                                     "1x3x224x224"], check=True, stdout=subprocess.DEVNULL)
                 network.cuda()
                 sides = [Graph(network, x, half=low, tf32=arguments.precision == "tf32"), Graph(network, x, tf32=arguments.precision == "normal")]
+                theirs = Ncnn(folder / "model.onnx", low) if arguments.ncnn and batch == 1 else None
+                ncnns = float("inf")
                 ours, torchs = {backend: float("inf") for backend in arguments.backend}, [float("inf")] * 2
                 for _ in range(3):
+                    if theirs:
+                        ncnns = min(ncnns, theirs.seconds(x[0].numpy(), 30))
                     for backend in ours:
                         ours[backend] = min(ours[backend], minnow_seconds(arguments.minnow, model, backend, arguments.precision, x.shape, arguments.seconds))
                     torchs = [min(best, side.seconds(30)) for best, side in zip(torchs, sides)]
@@ -144,6 +186,8 @@ def main():
                         least = min(minnow_seconds(arguments.minnow, int8, backend, arguments.precision, x.shape, arguments.seconds) for _ in range(3))
                         found = minnow_result(arguments.minnow, int8, backend, arguments.precision, x, folder)
                         more = f" {least * 1e3:.3f} | {np.abs(found - expected).max() / np.abs(expected).max():.1e} |"
+                    if theirs:
+                        more += f" {ncnns * 1e3:.3f} | {ncnns / seconds:.2f} | {np.abs(theirs.run(x[0].numpy()) - expected).max() / np.abs(expected).max():.1e} |"
                     print(f"| {name} | {batch} | {backend} | {seconds * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / seconds:.2f} | "
                           f"{sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |" + more, flush=True)
 
