@@ -45,6 +45,11 @@ bool may_compute_in_f32(const Node& node, const PassContext& context) {
   return narrow;
 }
 
+/// True if the node takes elements of a constant (a row of a table): they are widened, and the constant keeps its 16 bits.
+bool takes_from_constant(const Node& node, const PassContext& context) {
+  return context.find(node)->elements == Elements::copied && node.input(0) && node.input(0)->constant();
+}
+
 /// The dtype of 16 bits in which all of a graph's nodes compute; undefined: some compute in f32 or f64, or have subgraphs. Casts from
 /// inputs and to outputs do not count.
 DType only_dtype(const Graph& graph) {
@@ -80,7 +85,7 @@ class Widening {
   void run() {
     bool worthwhile = false;  // rounding as it goes is all that other operators would do anyway
     for (Node& node : graph_.nodes()) {
-      if (!may_compute_in_f32(node, context_)) continue;
+      if (!may_compute_in_f32(node, context_) || takes_from_constant(node, context_)) continue;
       nodes_.insert(&node);
       worthwhile = worthwhile || context_.find(node)->operations;
     }

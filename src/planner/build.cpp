@@ -140,8 +140,11 @@ std::shared_ptr<const Plan> Plan::build(const PlanEnvironment& environment, cons
     place_values(draft->plan);
     if constexpr (kHasDevices) find_recorded_steps(draft->plan);
     const bool fits = draft->plan.arena_bytes <= request.memory_limit || !request.may_split_batch;
-    if (fits || (bytes != request.memory_limit && (entries == 0 || entries == before)))
+    if (fits || (bytes != request.memory_limit && (entries == 0 || entries == before))) {
+      draft->plan.values.shrink_to_fit();  // up to half of it is room to grow, megabytes in a large network
+      draft->plan.steps.shrink_to_fit();
       return std::shared_ptr<const Plan>(new Plan(std::move(draft->plan)));
+    }
   }
 }
 

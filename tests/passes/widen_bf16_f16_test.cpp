@@ -41,6 +41,21 @@ TEST(WidenBf16F16, roundings_in_between_go) {
   EXPECT_TRUE(numbers_stay(r, 5e-2));
 }
 
+TEST(WidenBf16F16, tables_keep_16_bits) {
+  const Rewrite r = rewrite(R"(graph {
+    input i: i64[n]
+    const random_t = f16[16, 8] fill 0
+    const random_w = f16[8, 8] fill 0
+    rows = Gather(random_t, i)
+    y = MatMul(rows, random_w)
+    output y
+  })",
+                            {"widen_bf16_f16", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Cast Gather Cast MatMul Cast");
+  EXPECT_EQ(r.after->first()->next()->input(0)->type.dtype, DType::f16);
+  EXPECT_TRUE(numbers_stay(r, 4e-3));
+}
+
 // Where every node of the file computes in 16 bits, whatever its inputs and outputs are; Resize has scales of f32.
 TEST(WidenBf16F16, files_of_one_dtype_are_noted) {
   const auto noted = [](std::string_view middle, std::string_view end = "y = Cast(m) {to = 1}") {
