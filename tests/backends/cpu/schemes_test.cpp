@@ -537,6 +537,10 @@ std::vector<SchemeCase> cast_cases() {
       if (is_signed(dtype))
         for (const char* op : {"Div", "Mod"}) cases.push_back({op, {a, b}, {}, {1}});
     }
+  Tensor bytes(DType::u8, {3, 67, 1}), places(DType::u8, {3});
+  for (size_t i = 0; i < size_t(bytes.elements()); ++i) bytes.writable().data<uint8_t>()[i] = uint8_t(i * 37);
+  for (size_t i = 0; i < 3; ++i) places.writable().data<uint8_t>()[i] = uint8_t(4 * i);  // 8 leaves nothing
+  for (const char* direction : {"LEFT", "RIGHT"}) cases.push_back({"BitShift", {bytes, places}, {{"direction", std::string(direction)}}});
   return cases;
 }
 

@@ -37,13 +37,19 @@ void repeat(const char* x, size_t size, size_t count, char* y) noexcept {
   if (size == 8) fill(uint64_t());
 }
 
-// Shifts words of 32 bits; a shift by the whole width or more leaves zero.
+// A shift by the whole width or more leaves zero.
+template <class T>
 struct ShiftLeft {
-  constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a << b : 0; }
+  constexpr T operator()(T a, T b) const { return b < 8 * sizeof(T) ? static_cast<T>(a << b) : T{}; }
 };
+template <class T>
 struct ShiftRight {
-  constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a >> b : 0; }
+  constexpr T operator()(T a, T b) const { return b < 8 * sizeof(T) ? static_cast<T>(a >> b) : T{}; }
 };
+template <class T>
+RowFunction shift(const NodeView& node) {
+  return node.require<std::string>("direction") == "LEFT" ? row<T, ShiftLeft<T>> : row<T, ShiftRight<T>>;
+}
 // The result has the sign of the divisor, which is neither 0 nor -1. Values that fit 32 bits are divided as 32-bit numbers: half the time.
 template <class T>
 struct Remainder {
@@ -91,7 +97,7 @@ constexpr Combined kCombined[] = {{"Add", Combination::add},
 RowFunction function_of(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   const std::string& op = node.op();
-  if (op == "BitShift") return node.require<std::string>("direction") == "LEFT" ? row<uint32_t, ShiftLeft> : row<uint32_t, ShiftRight>;
+  if (op == "BitShift") return dtype == DType::u8 ? shift<uint8_t>(node) : shift<uint32_t>(node);
   if (op == "Mod" && dtype == DType::i64) return row<int64_t, Remainder<int64_t>>;
   if (op == "Mod" && dtype == DType::i32) return row<int32_t, Remainder<int32_t>>;
   if (op == "Div" && dtype == DType::i64) return row<int64_t, Quotient<int64_t>>;
@@ -131,10 +137,11 @@ Estimate estimate_any(const NodeView& node, const Device& device, Layout layout)
   if (layout == Layout::packed) result.packed_outputs = 1;
   return result;
 }
-// Shifts of 32-bit words.
+// Of bytes, which hold weights of few bits, and of the words of random numbers.
 Estimate estimate_shift(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
-  return dtype == DType::u32 ? estimate_any(node, device, Layout::plain) : declined("the dtype is {}, not u32", dtype);
+  return dtype == DType::u8 || dtype == DType::u32 ? estimate_any(node, device, Layout::plain)
+                                                   : declined("the dtype is {}, not u8 or u32", dtype);
 }
 // By a constant that any number can be divided by.
 Estimate estimate_divided(const NodeView& node, const Device& device) {
