@@ -92,7 +92,7 @@ class RegionKernel final : public Kernel {
     if (compiled_) api_.free_compiled(compiled_);
     if (model_) api_.free_model(model_);
   }
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const auto copy = [&](const Slot& slot, Api::Handle tensor, bool in) {
       void* memory = nullptr;
       size_t bytes = 0;

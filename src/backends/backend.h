@@ -228,9 +228,10 @@ class RunContext {
 
 class RowKernel;
 
-/// A prepared computation. If all shapes were known, run() allocates nothing, takes no lock, and executes no string or shape logic.
+/// A prepared computation, which runs do not change: what they need lies in the context. If all shapes were known, run() allocates nothing,
+/// takes no lock, and executes no string or shape logic.
 struct Kernel {
-  virtual void run(RunContext& context) noexcept = 0;
+  virtual void run(RunContext& context) const noexcept = 0;
   /// The kernel as one that can also compute its output row by row (row_tiling.h); null where it cannot.
   virtual RowKernel* by_rows() noexcept { return nullptr; }
   virtual ~Kernel() = default;

@@ -81,7 +81,7 @@ class Chain final : public Kernel {
   }
   size_t scratch_bytes() const noexcept { return scratch_; }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     for (size_t image = 0; image < images_; ++image) {
       Progress progress{image, {}};
       advance(tiles_.size() - 1, tiles_.back().height, progress, context);

@@ -25,7 +25,7 @@ class RowKernel : public Kernel {
   virtual void cut_rows(size_t input, size_t output) = 0;
   /// Computes the rows [first, end) of one image. `add` (null: nothing is added) is a whole image; `context` has the scratch and the
   /// threads.
-  virtual void run_rows(RunContext& context, const float* x, const float* add, float* y, size_t first, size_t end) noexcept = 0;
+  virtual void run_rows(RunContext& context, const float* x, const float* add, float* y, size_t first, size_t end) const noexcept = 0;
 };
 
 /// A kernel of a chain, and the size of the image that it makes.

@@ -60,7 +60,7 @@ class CustomKernel : public Kernel {
   }
   ~CustomKernel() override { release(); }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     if (is_empty_) return;  // as run_reference()
     try {
       compute(context);
@@ -70,7 +70,7 @@ class CustomKernel : public Kernel {
   }
 
  private:
-  void compute(RunContext& context) {
+  void compute(RunContext& context) const {
     call_.context = &context;
     call_.memory = scratch_ ? context.scratch_at(scratch_ - 1) : nullptr;
     call_.describe_outputs();  // again, because an earlier run may have changed them
@@ -91,7 +91,7 @@ class CustomKernel : public Kernel {
 
   const minnow_op_scheme& scheme_;
   const NodeCopy view_;
-  SchemeCall call_;
+  mutable SchemeCall call_;  // with the tensors of the run under way, so that a run allocates nothing
   void* prepared_ = nullptr;
   size_t scratch_ = 0;    // the place of its memory, and 1; 0: it has none
   bool is_empty_ = true;  // no output holds an element

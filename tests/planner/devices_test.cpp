@@ -23,7 +23,7 @@ class StubKernel final : public Kernel {
  public:
   StubKernel(StubDevice& device, std::string op, int64_t count, std::vector<std::shared_ptr<const void>> constants)
       : device_(device), op_(std::move(op)), count_(count), constants_(std::move(constants)) {}
-  void run(RunContext& context) noexcept override;
+  void run(RunContext& context) const noexcept override;
 
  private:
   StubDevice& device_;
@@ -35,7 +35,7 @@ class StubKernel final : public Kernel {
 class StubTransfer final : public Kernel {
  public:
   StubTransfer(Backend& device, bool to_host) : device_(device), to_host_(to_host) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const TensorView& from = context.inputs[0]->view;
     if (to_host_)
       device_.copy_to_host(context.out<void>(0), from.data(), from.bytes());
@@ -89,7 +89,7 @@ class StubDevice final : public Backend {
   bool records_;
 };
 
-void StubKernel::run(RunContext& context) noexcept {
+void StubKernel::run(RunContext& context) const noexcept {
   if (device_.lost) return context.fail("the device is lost");
   const auto in = [&](size_t i) {
     return static_cast<const float*>(StubDevice::real(constants_[i] ? constants_[i].get() : context.inputs[i]->view.data()));

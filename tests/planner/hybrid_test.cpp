@@ -97,7 +97,7 @@ class SlowHost final : public Backend {
 
 struct SlowKernel final : Kernel {
   SlowKernel(std::string op, SlowDevice* device) : op(std::move(op)), device(device) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const int64_t count = context.outputs[0]->view.elements();
@@ -109,7 +109,7 @@ struct SlowKernel final : Kernel {
 };
 struct SlowTransfer final : Kernel {
   SlowTransfer(Backend& device, bool to_host) : device(device), to_host(to_host) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const TensorView& from = context.inputs[0]->view;
     to_host ? device.copy_to_host(context.out<void>(0), from.data(), from.bytes())
             : device.copy_from_host(context.out<void>(0), from.data(), from.bytes());

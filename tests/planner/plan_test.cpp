@@ -23,7 +23,7 @@ class SmallBackend final : public Backend {
 
  private:
   struct Twice final : Kernel {
-    void run(RunContext& context) noexcept override {
+    void run(RunContext& context) const noexcept override {
       for (int64_t i = 0; i < context.outputs[0]->view.elements(); ++i) context.out<float>(0)[i] = 2 * context.in<float>(0)[i];
     }
   };

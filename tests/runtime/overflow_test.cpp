@@ -42,7 +42,7 @@ class HalfBackend final : public Backend {
  private:
   class Product final : public Kernel {
    public:
-    void run(RunContext& context) noexcept override {
+    void run(RunContext& context) const noexcept override {
       ++g_runs;
       bool overflows = false;
       const int64_t count = context.outputs[0]->view.elements();

@@ -85,7 +85,7 @@ int32_t Launches::add_fault(std::string_view pattern) {
   return static_cast<int32_t>(faults.sentences.size());
 }
 
-void Launches::run(RunContext& context) noexcept {
+void Launches::run(RunContext& context) const noexcept {
   for (Launch& launch : launches_) {
     if (launch.same && static_cast<const char*>(context.inputs[launch.same->input]->view.data()) + launch.same->input_offset ==
                            static_cast<const char*>(context.outputs[launch.same->output]->view.data()) + launch.same->output_offset)

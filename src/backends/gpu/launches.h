@@ -60,7 +60,7 @@ class Launches final : public Kernel {
   int32_t add_fault(std::string_view pattern);
   Given fault_memory() { return constant(add_constant(queue_.faults.memory)); }
 
-  void run(RunContext& context) noexcept override;
+  void run(RunContext& context) const noexcept override;
 
  private:
   static constexpr size_t kConstants = size_t{1} << 32;
@@ -89,7 +89,7 @@ class Launches final : public Kernel {
   PrepareContext* context_;  // while it is being prepared
   Queue& queue_;
   std::string where_;
-  std::vector<Launch> launches_;
+  mutable std::vector<Launch> launches_;  // with the addresses of the run under way
   std::vector<std::shared_ptr<const void>> constants_;
   std::vector<std::unique_ptr<PlacedBoxes>> boxes_;
   std::vector<size_t> constant_of_input_;  // +1; 0: not a constant

@@ -14,7 +14,7 @@ class ReferenceKernel : public Kernel {
  public:
   explicit ReferenceKernel(const NodeView& node) : view_(node) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     try {
       compute(context);
     } catch (...) {

@@ -56,7 +56,7 @@ class ArgKernel final : public Kernel {
       units_.reserve(context, lines_.outer, is_float ? 0 : lines_.length);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const char* x = context.in<char>(0);
     const size_t length = lines_.length;
     units_.run(context, [&](size_t unit, float* scratch) {
@@ -186,7 +186,7 @@ class PositionKernel final : public Kernel {
       units_.reserve(context, lines_.outer * strips_, kStrip * kMostSize / sizeof(float));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const char* x = context.in<char>(0);
     int64_t* const y = context.out<int64_t>(0);
     if (lines_.inner == 1 && lines_.outer == 1) {
@@ -254,7 +254,7 @@ class TopKernel final : public Kernel {
     units_.reserve(context, lines_.outer * lines_.inner, 2 * first_floats_scratch(wanted_));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     units_.run(context, [&](size_t line, float* scratch) {
       const size_t inner = lines_.inner, outer = line / inner, column = line % inner;
       const float* x = context.in<float>(0) + outer * lines_.length * inner + column;

@@ -108,7 +108,7 @@ class AttentionKernel final : public Kernel {
                    sum_of({product_of({rows_, ceil_div(head_, lanes_) * lanes_ + row_floats + (kPair + spare) * lanes_}), row_floats}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     if (kFewQueries && few_) return units_.run(context, [&](size_t head, float* scratch) { attend_in_place(context, head, scratch); });
     const size_t parts = ceil_div(key_vectors_, kPair) + ceil_div(value_vectors_, kPair);
     context.parallel_for(size(a_.batch * a_.kv_heads) * parts, [&](size_t task) { pack(context, task / parts, task % parts); });

@@ -96,7 +96,7 @@ class AttentionGradientKernel final : public Kernel {
     units_.reserve(context, size(a_.batch * a_.q_heads), floats);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     units_.run(context, [&](size_t head, float* scratch) { one_head(context, head, scratch); });
   }
 

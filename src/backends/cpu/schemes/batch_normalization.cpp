@@ -54,7 +54,7 @@ class BatchNormalizationKernel final : public Kernel {
     factors_ = context.reserve_scratch(vectors_ * 4 * lanes_ * sizeof(float));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float *x = context.in<float>(0), *g = gradient_ ? context.in<float>(2) : nullptr;
     ChannelMoments* const moments = context.scratch_at<ChannelMoments>(moments_);
     float* const factors = context.scratch_at<float>(factors_);
@@ -139,7 +139,7 @@ class ChannelSumKernel final : public Kernel {
     vectors_ = (channels_ + lanes_ - 1) / lanes_;
     factor_ = context.node().op() == "ReduceMean" ? 1 / (static_cast<double>(images_) * static_cast<double>(pixels_)) : 1;
   }
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t plane = pixels_ * lanes_;

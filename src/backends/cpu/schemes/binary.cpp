@@ -78,7 +78,7 @@ class RowsKernel final : public Kernel {
     rows_per_task_ = std::max<int64_t>(1, kFloatsPerTask / std::max<int64_t>(1, row_.extent));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float *a = context.in<float>(0), *b = context.in<float>(1);
     float* y = context.out<float>(0);
     const int64_t groups = (rows_ + rows_per_task_ - 1) / rows_per_task_;
@@ -165,7 +165,7 @@ class PackedKernel final : public Kernel {
     other_image_ = form_.other == Other::channels_packed && node.input_shape(1 - form_.full)[0] != 1 ? blocks_ * lanes_ : 0;
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* full = context.in<float>(form_.full);
     const float* other = context.in<float>(1 - form_.full);
     float* y = context.out<float>(0);

@@ -45,7 +45,7 @@ class PlaneKernel final : public Kernel {
     each_ = std::max<size_t>(1, kFloatsPerTask * sizeof(float) / std::max<size_t>(1, bytes_));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t count = planes_.size() * images_;
     context.parallel_for((count + each_ - 1) / each_, [&](size_t task) {
       for (size_t k = task * each_; k < std::min(count, (task + 1) * each_); ++k) {
@@ -113,7 +113,7 @@ class LaneKernel final : public Kernel {
     each_ = std::max<size_t>(1, kFloatsPerTask / std::max<size_t>(1, pixels_ * pack_));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t count = images_ * blocks_.size();
     context.parallel_for((count + each_ - 1) / each_ * cuts_, [&](size_t task) {
       const size_t cut = task % cuts_, first = share(pixels_, cuts_, cut), pixels = share(pixels_, cuts_, cut + 1) - first;

@@ -81,7 +81,7 @@ class ConvKernel : public Base {
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     typename Conv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
                                        context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
     if constexpr (requires { arguments.overflowed; }) arguments.overflowed = &context.overflowed;
@@ -104,7 +104,7 @@ class ConvKernel : public Base {
   }
 
  protected:
-  void run_units(RunContext& context, const typename Conv::Arguments& arguments, size_t first, size_t end) noexcept {
+  void run_units(RunContext& context, const typename Conv::Arguments& arguments, size_t first, size_t end) const noexcept {
     if constexpr (requires { conv_.run(0, arguments, nullptr, Units::kNone); })
       units_.run(context, first, end, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
     else
@@ -129,7 +129,7 @@ class RowTiledConv final : public ConvKernel<Conv, RowKernel> {
     return {conv_.has_rows(), conv_.reads_ring(), s.stride_h, s.extent_h(), s.pad_top};
   }
   void cut_rows(size_t input, size_t output) override { conv_.cut_rows(input, output); }
-  void run_rows(RunContext& context, const float* x, const float* add, float* y, size_t first, size_t end) noexcept override {
+  void run_rows(RunContext& context, const float* x, const float* add, float* y, size_t first, size_t end) const noexcept override {
     const size_t units = conv_.units_of_row();
     this->run_units(context, {x, this->filter_.weights(), this->filter_.bias(), add, y}, first * units, end * units);
   }

@@ -94,7 +94,7 @@ class FilterGradientKernel final : public Kernel {
     scratch_ = context.reserve_scratch(product_of({units_, parts_, floats_, sizeof(float)}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     float* const sums = context.scratch_at<float>(scratch_);
     const float *x = context.in<float>(0), *g = context.in<float>(1);
     context.parallel_for(units_ * parts_, [&](size_t task) {
@@ -196,7 +196,7 @@ class DepthwiseFilterGradientKernel final : public Kernel {
         vectors_(ceil_div(s_.in_channels, lanes_)),
         scratch_(context.reserve_scratch(product_of({s_.batch, vectors_, s_.taps(), lanes_, sizeof(float)}))) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t floats = s_.taps() * lanes_;
     float *const sums = context.scratch_at<float>(scratch_), *const y = context.out<float>(0);
     context.parallel_for(s_.batch * vectors_, [&](size_t plane) {
@@ -277,7 +277,7 @@ class DepthwiseImageGradientKernel final : public Kernel {
         vectors_(ceil_div(s_.in_channels, lanes_)),
         weights_(context.reserve_scratch(product_of({vectors_, s_.taps(), lanes_, sizeof(float)}))) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t floats = s_.taps() * lanes_;
     float* const weights = context.scratch_at<float>(weights_);
     for (size_t vector = 0; vector < vectors_; ++vector) {

@@ -98,7 +98,7 @@ class TransposedWinogradKernel final : public WinogradKernel {
     prepare(context, conv_, "transposed winograd", {{"stride_h", s.stride_h}, {"stride_w", s.stride_w}}, form,
             [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
-  void run(RunContext& context) noexcept override { run_conv(context, conv_, context.in<float>(0)); }
+  void run(RunContext& context) const noexcept override { run_conv(context, conv_, context.in<float>(0)); }
 
  private:
   TransposedConv<WinogradConv> conv_;

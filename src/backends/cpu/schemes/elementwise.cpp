@@ -22,7 +22,7 @@ size_t floats_of(const ValueInfo& info, const Device& device, Layout layout) {
 class UnaryKernel final : public Kernel {
  public:
   UnaryKernel(UnaryFunction function, float a, float b, size_t count) : function_(function), a_(a), b_(b), count_(count) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t tasks = (count_ + kFloatsPerTask - 1) / kFloatsPerTask;
@@ -63,7 +63,7 @@ constexpr size_t kDoublesPerTask = 4 << 10;
 class Unary64Kernel final : public Kernel {
  public:
   Unary64Kernel(Unary64Function function, size_t count) : function_(function), count_(count) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const double* x = context.in<double>(0);
     double* y = context.out<double>(0);
     context.parallel_for((count_ + kDoublesPerTask - 1) / kDoublesPerTask, [&](size_t task) {

@@ -156,7 +156,7 @@ class ElementwiseKernel final : public Kernel {
     units_.reserve(context, (blocks_ + blocks_per_task_ - 1) / blocks_per_task_, program_offset_ + program_.scratch());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     units_.run(context, [&](size_t task, float* scratch) {
       const size_t last = std::min(blocks_, (task + 1) * blocks_per_task_);
       program_.begin(scratch + program_offset_);
@@ -241,7 +241,7 @@ class ByteTableKernel final : public Kernel {
     integer_.quantize(y.data(), kEntries, to.scale, to.zero_point, to.is_signed, table_);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     constexpr size_t kEach = 4 * kElementsPerTask;
     context.parallel_for((count_ + kEach - 1) / kEach, [&](size_t task) {
       const size_t first = task * kEach;
@@ -403,7 +403,7 @@ class BlendKernel final : public Kernel {
     }
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     // Some short rows at a time: a task costs as much as a few hundred elements.
     const size_t each = std::max<size_t>(1, kElementsPerTask / row_);
     context.parallel_for(ceil_div(rows_, each) * cuts_, [&](size_t task) {

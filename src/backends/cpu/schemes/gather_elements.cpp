@@ -32,7 +32,7 @@ class GatherElementsKernel final : public Kernel {
     length_ = static_cast<size_t>(indices_.back());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t rows = static_cast<size_t>(indices_.product(0, indices_.rank() - 1)),
                  each = std::max<size_t>(1, kElementsPerTask / length_);
     std::atomic<const Index*> wrong{nullptr};

@@ -42,7 +42,7 @@ class LayerGradientKernel final : public Kernel {
     sums_ = context.reserve_scratch(tasks_ * 2 * length_ * sizeof(float));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float *x = context.in<float>(0), *scale = context.in<float>(1), *g = context.in<float>(2);
     float* const y = context.has_output(kX) ? context.out<float>(kX) : nullptr;
     const bool sums = context.has_output(kScale) || context.has_output(kBias);

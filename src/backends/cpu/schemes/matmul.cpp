@@ -107,7 +107,7 @@ class MatMulKernel final : public Kernel {
     units_.reserve(context, product_.batches * matmul_.units(), matmul_.scratch_floats());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* a = context.in<float>(0);
     const float* b = static_cast<const float*>(b_.get());
     if (!b) {

@@ -68,7 +68,7 @@ class F64I32MatMulKernel final : public Kernel {
     units_.reserve(context, p_.batches * blocks_, product_of({block_, kStride, sizeof(T) / sizeof(float)}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const T* b = static_cast<const T*>(b_.get());
     if (!b) {
       T* packed = context.scratch_at<T>(b_offset_);

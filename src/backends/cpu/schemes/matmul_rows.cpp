@@ -43,7 +43,7 @@ class RowsKernel final : public Kernel {
     if (parts_ > 1) sums_ = context.reserve_scratch(product_of({rows_, parts_, sizeof(float)}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t m = product_.shape.m, k = product_.shape.k;
     const float *a = context.in<float>(0), *b = context.in<float>(1);
     float* y = context.out<float>(0);

@@ -27,7 +27,7 @@ class MovementKernel final : public Kernel {
   std::vector<std::byte> fill;  // one element: the value of output 0 where no part writes; empty: every element is written
   size_t fill_count = 0;
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     if (!fill.empty()) fill_output(context.out<std::byte>(0));
     for (const Part& part : parts) {
       const void* from = context.in<void>(part.input);
@@ -109,7 +109,7 @@ class SplitPixelsKernel final : public Kernel {
     cuts_ = (pixels_ + kPixels - 1) / kPixels;
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     context.parallel_for(images_ * cuts_, [&](size_t task) {
       const size_t first = task % cuts_ * kPixels, count = std::min(kPixels, pixels_ - first), at = task / cuts_ * 3 * pixels_;
       if (bytes_)
@@ -377,7 +377,7 @@ std::unique_ptr<Kernel> prepare_depth_space(PrepareContext& context) {
 class AliasKernel final : public Kernel {
  public:
   explicit AliasKernel(size_t bytes) : bytes_(bytes) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const void* from = context.in<void>(0);
     void* to = context.out<void>(0);
     if (from != to && bytes_) std::memcpy(to, from, bytes_);
@@ -407,7 +407,7 @@ class GatherKernel final : public Kernel {
   bool wide_index = true;
   std::string where;
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     constexpr int64_t kPiece = 1 << 16;  // bytes that are worth a task
     const int64_t each = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, outer * static_cast<int64_t>(row_bytes)));
     std::atomic<int64_t> wrong{count};  // the first place whose index is out of range

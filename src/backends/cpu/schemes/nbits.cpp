@@ -105,7 +105,7 @@ class NBitsKernel final : public Kernel {
     if (zero_bytes_ || factors_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float *a = context.in<float>(kA), *bias = context.has_input(kBias) ? context.in<float>(kBias) : nullptr;
     if (many_ && multiply_many(context, a, bias)) return;
     if (m_ <= kFewRows || many_) return multiply_rows(context, a, bias);

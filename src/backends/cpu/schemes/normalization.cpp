@@ -52,7 +52,7 @@ class LayerKernel final : public Kernel {
  public:
   LayerKernel(const Kernels& kernels, const NodeView& node)
       : kernels_(*kernels.rows), shape_(node), epsilon_(node.attribute(kEpsilon)), centered_(node.op() == "LayerNormalization") {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     const float* scale = context.in<float>(1);
     const float* bias = context.has_input(2) ? context.in<float>(2) : nullptr;
@@ -136,7 +136,7 @@ class ChannelsKernel final : public Kernel {
     if (joins_moments()) moments_ = context.reserve_scratch(2 * images_ * blocks_ * lanes_ * sizeof(float));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t plane = pixels_ * lanes_;
@@ -240,7 +240,7 @@ class LrnKernel final : public Kernel {
         beta_(node.attribute(kLrnBeta)),
         bias_(node.attribute(kLrnBias)) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const UnaryKernels& unary = *kernels_.unary;
     const auto sum_squares = kernels_.rows->reduce_columns[static_cast<size_t>(Reduction::sum_square)];
     const BinaryFunction multiply = kernels_.binary->of(Binary::multiply, BinaryForm::both);

@@ -96,7 +96,7 @@ class WindowsKernel final : public Kernel {
     blocks_ = x > 1 ? planes_.rows : std::min(r_.rows, pixel_parts(threads, r_.rows * r_.out_w, channels, channels));
     units_.reserve(context, vectors_ * blocks_, planes_.out_w * lanes_);
   }
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t in = r_.in_h * r_.in_w * lanes_, out = r_.rows * r_.out_w * lanes_;
     const size_t each = vectors_ / images_;  // vectors of an image
     units_.run(context, [&](size_t unit, float* scratch) {
@@ -150,7 +150,7 @@ class PlainPool3dKernel final : public Kernel {
     units_.reserve(context, size(context.node().input_shape(0).product(0, 2) * w_.output[0]),
                    sum_of({plane(), product_of({2, size(w_.output[1]), size(w_.input[2])})}));
   }
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t image = unit / size(w_.output[0]);
       const float* planes =
@@ -233,7 +233,7 @@ class GlobalKernel final : public Kernel {
         channels_(size(context.node().input_shape(0)[1])),
         is_plain_(context.node().output_shape(0).rank() < context.node().input_shape(0).rank()),
         average_(is_average(context.node())) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t of_image = (channels_ + lanes_ - 1) / lanes_;
@@ -279,7 +279,7 @@ class ColumnsKernel final : public Kernel {
       : add_(cpu_device(context.device()).kernels->binary->of(Binary::add, BinaryForm::both)),
         window_(WindowGeometry::of(context.node(), context.node().ints(1), context.node().ints(2))),
         planes_(size(context.node().output_shape(0).product(0, 2))) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t blocks = size(window_.output_positions()), image = size(window_.input_positions());
     context.parallel_for(planes_, [&](size_t plane) {
       const float* x = context.in<float>(0) + plane * size(window_.taps()) * blocks;

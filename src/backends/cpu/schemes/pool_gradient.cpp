@@ -44,7 +44,7 @@ class MaxPoolGradientKernel final : public Kernel {
     p_.in_w = size(w.input[x]), p_.out_w = size(w.output[x]), p_.kernel_w = size(w.kernel[x]), p_.stride_w = size(w.stride[x]);
     p_.dilation_w = size(w.dilation[x]), p_.pad_left = static_cast<ptrdiff_t>(w.pad_begin[x]);
   }
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t in = p_.in_h * p_.in_w * lanes_, out = p_.out_h * p_.out_w * lanes_;
     context.parallel_for(planes_, [&](size_t plane) {
       MaxPoolGradient p = p_;

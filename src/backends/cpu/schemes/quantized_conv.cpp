@@ -130,7 +130,7 @@ class QuantizedConvKernel final : public Kernel {
     units_.reserve(context, groups * chunks_, scratch / sizeof(float) + 1);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const ByteSource x = weights_.source(context);
     const int32_t* biases = weights_.biases(context, requantization_, x);
     uint8_t* y = context.out<uint8_t>(0);

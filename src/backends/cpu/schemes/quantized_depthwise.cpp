@@ -82,7 +82,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
                    sum_of({out_offset_, product_of({rows, out_row_}), conv_.scratch_floats()}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t plane = unit / blocks_, first = share(s_.out_h, blocks_, unit % blocks_),
                    rows = share(s_.out_h, blocks_, unit % blocks_ + 1) - first;
@@ -220,7 +220,7 @@ class ByteDepthwiseKernel final : public Kernel {
                    ceil_div(sum_of({product_of({s_.extent_h(), row_bytes_}), product_of({columns_, lanes_})}), sizeof(float)));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const uint8_t* x = context.in<uint8_t>(kX);
     uint8_t* y = context.out<uint8_t>(0);
     units_.run(context, [&](size_t unit, float* scratch) {

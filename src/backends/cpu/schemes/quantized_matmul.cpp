@@ -56,7 +56,7 @@ class QuantizedMatMulKernel final : public Kernel {
     units_.reserve(context, blocks_ * chunks_, product_of({ceil_div(m_, blocks_), row_}) / sizeof(float) + 1);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const ByteSource x = weights_.source(context);
     const int32_t* biases = weights_.biases(context, requantization_, x);
     uint8_t* y = context.out<uint8_t>(0);

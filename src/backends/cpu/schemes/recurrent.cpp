@@ -155,7 +155,7 @@ class RecurrentKernel final : public Kernel {
     units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     const int32_t* steps = steps_of(context);
     for (size_t b = 0; steps && b < r_.batch; ++b)

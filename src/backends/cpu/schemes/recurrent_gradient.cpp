@@ -75,7 +75,7 @@ class RecurrentGradientKernel final : public Kernel {
     units_.reserve(context, units, std::max({of_x_.scratch_floats(), of_w_.scratch_floats(), of_r_.scratch_floats()}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t panels = ceil_div(blocks_, kPair);
     context.parallel_for(r_.directions * panels, [&](size_t task) { pack_panel(context, task / panels, task % panels); });
     std::fill_n(context.scratch_at<float>(zeros_), blocks_ * lanes_, 0.0f);

@@ -122,7 +122,7 @@ class ReduceKernel final : public Kernel {
         lines_(lines),
         shares_(context, lines, sizeof(float)) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     if (shares_.whole_rows()) {
@@ -197,7 +197,7 @@ class MinMaxKernel final : public Kernel {
   MinMaxKernel(PrepareContext& context, const MinMax& min_max, const Lines& lines)
       : min_max_(min_max), lines_(lines), size_(size_of(context.node().input_dtype(0))), shares_(context, lines, size_) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const char* x = context.in<char>(0);
     char* y = context.out<char>(0);
     const MinMaxLoops& loops = *min_max_.loops;
@@ -266,7 +266,7 @@ class Sum64Kernel final : public Kernel {
     if (size_of(dtype_) != kSize) results_ = context.reserve_scratch(lines.outer * lines.inner * kSize);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const char* x = context.in<char>(0);
     const size_t size = size_of(dtype_), count = lines_.outer * lines_.inner;
     char* const y = size == kSize ? context.out<char>(0) : context.scratch_at(results_);
@@ -330,7 +330,7 @@ class AnyAllKernel final : public Kernel {
         lines_(lines),
         shares_(context, lines, 1) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const char* x = context.in<char>(0);
     const auto found = [&](const char* row, size_t count) { return static_cast<char>(loops_.found(row, count, kKeep, !any_)); };
     char* const y = context.out<char>(0);

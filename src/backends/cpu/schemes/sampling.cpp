@@ -63,7 +63,7 @@ class GridKernel final : public Kernel {
     units_.reserve(context, size(y[0]) * blocks_, 2 * kPositions * taps_);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t image = unit / blocks_, first = unit % blocks_ * kPositions, count = std::min(kPositions, positions_ - first);
       int32_t* index = reinterpret_cast<int32_t*>(scratch);
@@ -145,7 +145,7 @@ class RoiKernel final : public Kernel {
     units_.reserve(context, regions_, 2 * (most(0) + most(1) + kMostTaps));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* regions = context.in<float>(1);
     const int64_t* images = context.in<int64_t>(2);
     for (size_t r = 0; r < regions_; ++r) {

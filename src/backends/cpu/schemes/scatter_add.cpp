@@ -51,7 +51,7 @@ class ScatterAddKernel final : public Kernel {
     tasks_ = std::clamp<size_t>(tuples_ * slice_ / kFloatsPerTask, 1, std::min<size_t>(slice_ / 16 + 1, size_t(context.device().threads)));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     float* const y = context.out<float>(0);
     if (context.in<float>(0) != y) std::memcpy(y, context.in<float>(0), floats_ * sizeof(float));
     std::atomic<const int64_t*> wrong{nullptr};
@@ -94,7 +94,7 @@ class ScatterElementsKernel final : public Kernel {
     tasks_ = std::clamp<size_t>(outer_ * line / kFloatsPerTask, 1, std::min(outer_, static_cast<size_t>(context.device().threads)));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     float* const y = context.out<float>(0);
     const float* const x = context.in<float>(0);
     std::atomic<const int64_t*> wrong{nullptr};

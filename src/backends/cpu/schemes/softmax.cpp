@@ -38,7 +38,7 @@ class RowsKernel final : public Kernel {
  public:
   RowsKernel(const Kernels& kernels, const Lines& lines, bool log)
       : function_(log ? kernels.rows->log_softmax : kernels.rows->softmax), lines_(lines) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length), tasks = (lines_.outer + each - 1) / each;
@@ -57,7 +57,7 @@ class RowsKernel final : public Kernel {
 class ColumnsKernel final : public Kernel {
  public:
   ColumnsKernel(const Kernels& kernels, const Lines& lines, bool log) : kernels_(kernels), lines_(lines), log_(log) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t cuts = (lines_.inner + kColumns - 1) / kColumns;
     const UnaryKernels& unary = *kernels_.unary;
     const BinaryKernels& binary = *kernels_.binary;
@@ -118,7 +118,7 @@ class NormKernel final : public Kernel {
         euclidean_(node.attribute(Attribute<int64_t>{"p", 2}) == 2),
         sum_(kernels.rows->reduce[static_cast<size_t>(euclidean_ ? Reduction::sum_square : Reduction::sum_abs)]),
         divide_(kernels.binary->of(Binary::divide, BinaryForm::b_scalar)) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length), tasks = (lines_.outer + each - 1) / each;
     context.parallel_for(tasks, [&](size_t task) {
       for (size_t row = task * each; row < std::min(lines_.outer, (task + 1) * each); ++row)
@@ -166,7 +166,7 @@ class RunningKernel final : public Kernel {
         exclusive_(context.node().attribute(Attribute<bool>{"exclusive", false})),
         reverse_(context.node().attribute(Attribute<bool>{"reverse", false})),
         lines_(context.node(), context.node().int_scalar(1)) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t cuts = (lines_.inner + kColumns - 1) / kColumns;
     context.parallel_for(lines_.outer * cuts, [&](size_t task) {
       const size_t first = task % cuts * kColumns, width = std::min(kColumns, lines_.inner - first);

@@ -222,7 +222,7 @@ class SparseKernel final : public Kernel {
     units_.reserve(context, product_.units(), product_.scratch_floats());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const SparseProduct::Arguments arguments{
         context.in<float>(0), static_cast<const float*>(bias_.get()),
         added_ >= 0 && context.has_input(static_cast<size_t>(added_)) ? context.in<float>(static_cast<size_t>(added_)) : nullptr,

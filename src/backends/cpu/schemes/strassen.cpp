@@ -132,7 +132,7 @@ class StrassenKernel final : public Kernel {
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
                                             added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
     if (!product_) return multiply(context, arguments, context.in<float>(1));

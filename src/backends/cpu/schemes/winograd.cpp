@@ -109,7 +109,7 @@ class PackedKernel final : public WinogradKernel {
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     prepare(context, conv_, "winograd", {}, form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
-  void run(RunContext& context) noexcept override { run_conv(context, conv_, context.in<float>(0)); }
+  void run(RunContext& context) const noexcept override { run_conv(context, conv_, context.in<float>(0)); }
 
  private:
   WinogradConv conv_;
@@ -125,7 +125,7 @@ class FirstLayerKernel final : public WinogradKernel {
     prepare(context, conv_.conv(), "winograd of blocks", {{"odd top", s.pad_top % 2}, {"odd left", s.pad_left % 2}}, form,
             [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* blocks = context.scratch_at<float>(blocks_);
     constexpr size_t kEach = 8;

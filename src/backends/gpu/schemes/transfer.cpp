@@ -8,7 +8,7 @@ namespace {
 class TransferKernel final : public Kernel {
  public:
   TransferKernel(Queue& queue, bool to_host) : queue_(queue), to_host_(to_host) {}
-  void run(RunContext& context) noexcept override try {
+  void run(RunContext& context) const noexcept override try {
     const TensorView& from = context.inputs[0]->view;
     if (to_host_)
       queue_.copy_to_host(context.out<void>(0), from.data(), from.bytes());

@@ -50,7 +50,7 @@ class BytePoolKernel final : public Kernel {
     planes_ = size(pool.batch) * ((size(pool.channels) + lanes_ - 1) / lanes_);
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     context.parallel_for(planes_, [&](size_t plane) {
       const uint8_t* x = context.in<uint8_t>(0) + plane * w_.in_h * w_.in_w * lanes_;
       uint8_t* y = context.out<uint8_t>(0) + plane * w_.out_h * w_.out_w * lanes_;

@@ -78,7 +78,7 @@ class DeformConvKernel final : public Kernel {
                    sum_of({columns_floats_, sums_floats_, samples_floats_, product_.scratch_floats()}));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float *x = context.in<float>(0), *offsets = context.in<float>(2), *mask = context.has_input(4) ? context.in<float>(4) : nullptr;
     const float* weights = static_cast<const float*>(weights_.get());
     if (!weights) {

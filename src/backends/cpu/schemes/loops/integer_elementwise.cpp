@@ -137,7 +137,7 @@ Estimate estimate_any(const NodeView& node, const Device& device, Layout layout)
   if (layout == Layout::packed) result.packed_outputs = 1;
   return result;
 }
-// Of bytes, which hold weights of few bits, and of the words of random numbers.
+// Shifts bytes, which hold weights of few bits, and words of random numbers.
 Estimate estimate_shift(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   return dtype == DType::u8 || dtype == DType::u32 ? estimate_any(node, device, Layout::plain)
@@ -183,7 +183,7 @@ class RowsKernel final : public Kernel {
     }
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const int64_t groups = (geometry_.rows + rows_per_task_ - 1) / rows_per_task_;
     context.parallel_for(static_cast<size_t>(groups * cuts_), [&](size_t task) {
       const int64_t group = static_cast<int64_t>(task) / cuts_, cut = static_cast<int64_t>(task) % cuts_;
@@ -317,7 +317,7 @@ class CastKernel final : public Kernel {
         from_size_(size_of(context.node().input_dtype(0))),
         to_size_(size_of(context.node().output(0).dtype)),
         function_(cast_function(context.node(), context.device())) {}
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t each = kElementsPerTask;
     context.parallel_for((count_ + each - 1) / each, [&](size_t task) {
       const size_t first = task * each;

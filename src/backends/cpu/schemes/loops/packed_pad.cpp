@@ -65,7 +65,7 @@ class PackedPadKernel final : public Kernel {
     }
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     context.parallel_for(images_ * out_vectors_, [&](size_t task) {
       const size_t image = task / out_vectors_, vector = task % out_vectors_;
       const std::byte* x = context.in<std::byte>(0) + (image * in_vectors_ + vector) * plane_;

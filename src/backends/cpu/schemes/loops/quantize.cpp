@@ -54,7 +54,7 @@ class QuantizeKernel final : public Kernel {
     }
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const size_t cuts = std::max<size_t>(1, count_ / kElementsPerTask),
                  rows = std::max<size_t>(1, kElementsPerTask / std::max<size_t>(1, count_));
     context.parallel_for((rows_ + rows - 1) / rows * cuts, [&](size_t task) {
@@ -98,7 +98,7 @@ class DynamicKernel final : public Kernel {
     bounds_offset_ = context.reserve_scratch(2 * tasks_ * sizeof(float));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* bounds = context.scratch_at<float>(bounds_offset_);
     const auto extent = [&](size_t task) { return std::min(kElementsPerTask, count_ - task * kElementsPerTask); };
@@ -153,7 +153,7 @@ class SumKernel final : public Kernel {
     count_ = context.device().bytes(y.dtype, y.shape, context.output_layout(0));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     context.parallel_for((count_ + kElementsPerTask - 1) / kElementsPerTask, [&](size_t task) {
       const size_t begin = task * kElementsPerTask;
       kernels_.sum(context.in<uint8_t>(0) + begin, context.in<uint8_t>(1) + begin, std::min(kElementsPerTask, count_ - begin), sum_,

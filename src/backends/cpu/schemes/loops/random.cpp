@@ -22,7 +22,7 @@ class KeyedUniformKernel final : public Kernel {
  public:
   explicit KeyedUniformKernel(const PrepareContext& context) : count_(static_cast<size_t>(context.node().output_shape(0).elements())) {}
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const uint32_t* given = context.in<uint32_t>(0);
     const std::array<uint32_t, 2> key{given[0], given[1]};
     float* y = context.out<float>(0);

@@ -40,7 +40,7 @@ class ReorderKernel final : public Kernel {
     each_ = std::max<size_t>(1, kFloatsPerTask / std::max<size_t>(1, pixels_ * pack_));
   }
 
-  void run(RunContext& context) noexcept override { bytes_ ? reorder<uint8_t>(context) : reorder<float>(context); }
+  void run(RunContext& context) const noexcept override { bytes_ ? reorder<uint8_t>(context) : reorder<float>(context); }
 
  private:
   template <class T>

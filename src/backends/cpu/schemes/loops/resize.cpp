@@ -81,7 +81,7 @@ class ResizeKernel final : public Kernel {
     units_.reserve(context, planes_ * cuts_, plan_.columns.input * element_ + (plan_.planes.is_identity ? 0 : in_plane_));
   }
 
-  void run(RunContext& context) noexcept override {
+  void run(RunContext& context) const noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t in_row = plan_.columns.input * element_, out_row = plan_.columns.output * element_;
