@@ -14,7 +14,6 @@ with f32 arrays in ordinary memory, too (PyPI: ncnn, pnnx); it has no batches.
 """
 import argparse
 import copy
-import importlib.util
 import json
 import subprocess
 import tempfile
@@ -24,6 +23,17 @@ from pathlib import Path
 import numpy as np
 import torch
 import torchvision
+
+import engine
+
+
+def least_seconds(call, runs):
+    best = float("inf")
+    for _ in range(runs):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
 class Graph:
@@ -55,14 +65,6 @@ class Graph:
         self.x.copy_(self.host)
         self.graph.replay()
         return self.y.cpu()
-
-    def seconds(self, runs):
-        best = float("inf")
-        for _ in range(runs):
-            start = time.perf_counter()
-            self.run()
-            best = min(best, time.perf_counter() - start)
-        return best
 
     def device_seconds(self, runs):
         """The graph alone takes, without copies."""
@@ -100,37 +102,10 @@ def minnow_result(command, model, backend, precision, x, folder):
     return np.load(next(Path(folder / "out").glob("*.npy")))
 
 
-class Ncnn:
-    """The network of an ONNX file on Vulkan."""
-
-    def __init__(self, model, low):
-        import ncnn
-
-        package = importlib.util.find_spec("pnnx")  # importing it would take as long as torch
-        subprocess.run([Path(package.origin).parent / "pnnx", model.name, "fp16=0"], cwd=model.parent, check=True, capture_output=True)
-        self.ncnn, self.net = ncnn, ncnn.Net()
-        options = self.net.opt
-        options.use_vulkan_compute = True
-        options.use_fp16_packed = options.use_fp16_storage = options.use_fp16_arithmetic = low
-        options.use_bf16_storage = False
-        if self.net.load_param(str(model.with_suffix(".ncnn.param"))) or self.net.load_model(str(model.with_suffix(".ncnn.bin"))):
-            raise RuntimeError("ncnn cannot load the network")
-
-    def run(self, x):
-        extractor = self.net.create_extractor()
-        extractor.input("in0", self.ncnn.Mat(x))
-        status, y = extractor.extract("out0")
-        if status:
-            raise RuntimeError("ncnn's run failed")
-        return np.array(y)
-
-    def seconds(self, x, runs):
-        best = float("inf")
-        for _ in range(runs):
-            start = time.perf_counter()
-            self.run(x)
-            best = min(best, time.perf_counter() - start)
-        return best
+def ncnn(model, x, low):
+    """A function that runs the network of an ONNX file by ncnn on Vulkan, and one that returns its result."""
+    subprocess.run(engine.pnnx(model.name), cwd=model.parent, check=True, capture_output=True)
+    return engine.ncnn(str(model.with_suffix(".ncnn.param")), 1, low, vulkan=True)()(x)
 
 
 def main():
@@ -167,16 +142,18 @@ def main():
                                     "1x3x224x224"], check=True, stdout=subprocess.DEVNULL)
                 network.cuda()
                 sides = [Graph(network, x, half=low, tf32=arguments.precision == "tf32"), Graph(network, x, tf32=arguments.precision == "normal")]
-                theirs = Ncnn(folder / "model.onnx", low) if arguments.ncnn and batch == 1 else None
+                theirs = ncnn(folder / "model.onnx", x.numpy(), low) if arguments.ncnn and batch == 1 else None
                 ncnns = float("inf")
                 ours, torchs = {backend: float("inf") for backend in arguments.backend}, [float("inf")] * 2
                 for _ in range(3):
                     if theirs:
-                        ncnns = min(ncnns, theirs.seconds(x[0].numpy(), 30))
+                        ncnns = min(ncnns, least_seconds(theirs[0], 30))
                     for backend in ours:
                         ours[backend] = min(ours[backend], minnow_seconds(arguments.minnow, model, backend, arguments.precision, x.shape, arguments.seconds))
-                    torchs = [min(best, side.seconds(30)) for best, side in zip(torchs, sides)]
+                    torchs = [min(best, least_seconds(side.run, 30)) for best, side in zip(torchs, sides)]
                 expected = sides[0 if arguments.precision == "normal" else 1].run().numpy()
+                if theirs:
+                    theirs_column = f" {ncnns * 1e3:.3f} | {{:.2f}} | {np.abs(theirs[1]() - expected).max() / np.abs(expected).max():.1e} |"
                 for backend, seconds in ours.items():
                     found = minnow_result(arguments.minnow, model, backend, arguments.precision, x, folder)
                     difference = np.abs(found - expected).max() / np.abs(expected).max()
@@ -187,7 +164,7 @@ def main():
                         found = minnow_result(arguments.minnow, int8, backend, arguments.precision, x, folder)
                         more = f" {least * 1e3:.3f} | {np.abs(found - expected).max() / np.abs(expected).max():.1e} |"
                     if theirs:
-                        more += f" {ncnns * 1e3:.3f} | {ncnns / seconds:.2f} | {np.abs(theirs.run(x[0].numpy()) - expected).max() / np.abs(expected).max():.1e} |"
+                        more += theirs_column.format(ncnns / seconds)
                     print(f"| {name} | {batch} | {backend} | {seconds * 1e3:.3f} | {torchs[0] * 1e3:.3f} | {torchs[1] * 1e3:.3f} | {torchs[0] / seconds:.2f} | "
                           f"{sides[0].device_seconds(30) * 1e3:.3f} | {difference:.1e} |" + more, flush=True)
 

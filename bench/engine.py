@@ -8,9 +8,11 @@ Each engine is called in the leanest way that its Python package offers: inputs 
 PRECISION is normal (all engines compute in f32) or low (engines that can compute in 16 bits do). Memory is the peak resident set while loading
 and running, less that of the process before loading, with the engine's libraries loaded.
 """
+import importlib.util
 import json
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -81,12 +83,19 @@ def mnn(path, threads, low):
     return load
 
 
-def ncnn(path, threads, low):
+def pnnx(model):
+    """The command that converts an ONNX file for ncnn, to files in the current folder. None: it is not installed."""
+    package = importlib.util.find_spec("pnnx")  # importing it would ask for torch, which its converter does not need
+    return [Path(package.origin).parent / "pnnx", model, "fp16=0"] if package else None
+
+
+def ncnn(path, threads, low, vulkan=False):
     import ncnn
 
     def load():
         net = ncnn.Net()
         net.opt.num_threads = threads
+        net.opt.use_vulkan_compute = vulkan
         net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = low
         net.opt.use_bf16_storage = False
         if net.load_param(path) or net.load_model(path[: -len(".param")] + ".bin"):

@@ -18,7 +18,6 @@ Writes OUT/NAME.md, .csv, .png and .json (every single run); NAME is "peers", wi
 """
 import argparse
 import csv
-import importlib.util
 import json
 import math
 import os
@@ -33,6 +32,7 @@ import numpy as np
 import onnx
 
 import networks
+from engine import pnnx
 
 ROOT = Path(__file__).resolve().parent.parent
 MISSION = ["mobilenet_v1", "squeezenet_1_1", "resnet_18"]
@@ -142,13 +142,13 @@ class NCNN(Peer):
         folder = folder / f"{path.stem}.ncnn"
         target = folder / f"{path.stem}.ncnn.param"
         if not is_newer(target, path):
-            package = importlib.util.find_spec("pnnx")  # importing it would ask for torch, which its converter does not need
-            if not package:
+            command = pnnx(path.name)
+            if not command:
                 raise Failure("its converter pnnx is not installed")
             folder.mkdir(exist_ok=True)
             copy = folder / path.name  # pnnx writes beside what it reads
             copy.write_bytes(path.read_bytes())
-            run([Path(package.origin).parent / "pnnx", copy.name, "fp16=0"], where=folder)
+            run(command, where=folder)
             if not target.exists():
                 raise Failure("pnnx wrote nothing")
         return target
