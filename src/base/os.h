@@ -92,6 +92,8 @@ const ArmFeatures& arm_features() noexcept;
 /// Whether this processor multiplies bytes and bf16 in AMX's tile registers, and the system lets this process use them, for which it is
 /// asked.
 bool may_use_amx() noexcept;
+/// Whether this processor multiplies and adds bytes in vectors of AVX2 (AVX-VNNI).
+bool has_avx_vnni() noexcept;
 /// Number of cores that this process may use.
 int available_cores();
 /// Has `handler` called in the child after every fork of this process.

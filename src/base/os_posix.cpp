@@ -379,6 +379,16 @@ bool may_use_amx() noexcept {
 #endif
 }
 
+bool has_avx_vnni() noexcept {
+#if defined(__x86_64__)
+  constexpr unsigned kAvxVnni = 1u << 4;  // of leaf 7, 1
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & kAvxVnni);
+#else
+  return false;
+#endif
+}
+
 // "model name" on x86; on ARM, which lacks it, the numbers of implementer and part.
 std::string processor_name() {
   std::FILE* file = std::fopen("/proc/cpuinfo", "r");

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/targets.h"
 #include "base/error.h"
+#include "base/os.h"
 
 namespace minnow::cpu {
 namespace {
@@ -36,16 +37,28 @@ bool runs_avx2() {  // f16c, which clang 14 cannot ask for, is older than AVX2
 }
 #endif
 
+constexpr std::string_view kAvx2Vnni = "avx2_vnni";
+const char* environment() {
+  const char* name = std::getenv("MINNOW_ISA");
+  return name ? name : "";
+}
+
 Isa parse(std::string_view name, std::string_view where) {
+  if (name == kAvx2Vnni) return Isa::avx2;
   for (const Row& row : kRows)
     if (row.name == name) return row.isa;
-  throw InvalidArgument("{} should be sse4, avx2, avx3, neon or simd128, it is \"{}\"", where, name);
+  throw InvalidArgument("{} should be sse4, avx2, avx2_vnni, avx3, neon or simd128, it is \"{}\"", where, name);
 }
 
 }  // namespace
 
 std::string_view name_of(Isa isa) noexcept { return row_of(isa).name; }
 int lanes_of(Isa isa) noexcept { return row_of(isa).lanes; }
+
+bool may_use_avx_vnni() noexcept {
+  static const bool may = os::has_avx_vnni() && name_of(Isa::avx2) != environment();
+  return may;
+}
 
 bool is_double_pumped([[maybe_unused]] Isa isa) noexcept {
 #if HWY_ARCH_X86
@@ -78,11 +91,11 @@ std::vector<Isa> available_isas() {
 }
 
 Isa best_isa(std::string_view cap) {
-  const char* environment = std::getenv("MINNOW_ISA");
+  const std::string_view allowed = environment();
   std::optional<Isa> most;
   if (!cap.empty()) most = parse(cap, "the option isa");
-  if (environment && *environment) {
-    const Isa isa = parse(environment, "the environment variable MINNOW_ISA");
+  if (!allowed.empty()) {
+    const Isa isa = parse(allowed, "the environment variable MINNOW_ISA");
     if (!most || isa < *most) most = isa;
   }
   const std::vector<Isa> all = available_isas();

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/isa.h"
 #include "backends/cpu/kernels/amx.h"
 #include "backends/cpu/kernels/targets.h"
 #include "base/os.h"
@@ -29,8 +30,8 @@ constexpr int kVector = 4 * kLanes;  // bytes
 constexpr bool kTwoSums = HWY_TARGET == HWY_NEON;
 constexpr int kSums = kTwoSums ? 2 : 1;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 8 : kTwoSums ? 5 : 6;  // 12 on AVX-512, whose loads do not need them, were 19 KB
-constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;            // if there is a tile of bytes
-constexpr int kMatrixRows = 12;                                       // if there is one of matrices
+constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_AVX2 ? 6 : 9;  // if there is a tile of bytes
+constexpr int kMatrixRows = 12;                                                          // if there is one of matrices
 constexpr int kAmxRows = HWY_TARGET == HWY_AVX3 ? 32 : 0;
 constexpr ptrdiff_t kGroupBytes = group_bytes(IntegerForm::bytes);
 constexpr int kColumns = 2;  // vectors of a tile
@@ -140,32 +141,36 @@ HWY_NOINLINE void words_tile(const IntegerTile& t) {
   }
 }
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+// AVX512-VNNI or AVX-VNNI, which Highway 1.0.3 has no operation for: four products of u8 and i8 are added to each sum, without saturation.
 #if HWY_TARGET == HWY_AVX3
-// AVX512-VNNI, which Highway 1.0.3 has no operation for: four products of u8 and i8 are added to each sum, without saturation.
 #define MINNOW_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
+MINNOW_VNNI HWY_INLINE V add_fours(V sum, V a, V b) { return V{_mm512_dpbusd_epi32(sum.raw, a.raw, b.raw)}; }
+#else
+#define MINNOW_VNNI __attribute__((target(HWY_TARGET_STR ",avxvnni")))
+MINNOW_VNNI HWY_INLINE V add_fours(V sum, V a, V b) { return V{_mm256_dpbusd_avx_epi32(sum.raw, a.raw, b.raw)}; }
+#endif
 template <int R>
 MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
-  __m512i sum[R][kColumns];
-  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] =
-      _mm512_loadu_si512(t.bias + n * kLanes);
+  const D d;
+  V sum[R][kColumns];
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::LoadU(d, t.bias + n * kLanes);
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
     const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups) * kGroupBytes;
     for (ptrdiff_t at = 0; at < bytes; at += kGroupBytes, w += kColumns * kVector) {
-      __m512i b[kColumns];
-      MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = _mm512_loadu_si512(w + n * kVector);
+      V b[kColumns];
+      MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = hn::LoadU(d, reinterpret_cast<const int32_t*>(w + n * kVector));
       MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-        int32_t group;
-        std::memcpy(&group, rows.at(r, stride) + at, sizeof group);
-        const __m512i a = _mm512_set1_epi32(group);
-        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[r][n] = _mm512_dpbusd_epi32(sum[r][n], a, b[n]);
+        const V a = broadcast(rows.at(r, stride) + at);
+        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[r][n] = add_fours(sum[r][n], a, b[n]);
       }
     }
   }
   for (size_t n = 0; n < t.vectors; ++n) {
     V made[R];
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = V{n == 0 ? sum[r][0] : sum[r][1]};
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = n == 0 ? sum[r][0] : sum[r][1];
     finish(made, t, n);
   }
 }
@@ -372,7 +377,7 @@ MINNOW_I8MM HWY_NOINLINE void matrices_tile(const IntegerTile& t) {
 }
 #endif
 
-#if HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS)
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || (HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS)
 #define MINNOW_BYTES 1
 #else
 #define MINNOW_BYTES 0
@@ -803,6 +808,7 @@ extern const IntegerKernels kIntegerKernels;
 const IntegerKernels kIntegerKernels{
     {kRows, kByteRows, kMatrixRows, kAmxRows},
     {kTable.words, MINNOW_BYTES ? kTable.bytes : nullptr, MINNOW_MATRICES ? kTable.matrices : nullptr, kAmxRows ? kTable.amx : nullptr},
+    kLanes,
     kSignedBytes,
     release,
     arrange,
@@ -819,6 +825,7 @@ const IntegerKernels kIntegerKernels{
     blend_reals,
     round_quotients};
 #undef MINNOW_BYTES
+#undef MINNOW_VNNI
 #undef MINNOW_MATRICES
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
@@ -831,6 +838,7 @@ bool runs(const IntegerKernels& kernels, IntegerForm form) {
   if (!kernels.tiles[static_cast<size_t>(form)]) return false;
   if (form == IntegerForm::words) return true;
 #if HWY_ARCH_X86
+  if (kernels.lanes == lanes_of(Isa::avx2)) return may_use_avx_vnni();
   static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
   return has_vnni && (form == IntegerForm::bytes || os::may_use_amx());
 #else

@@ -129,6 +129,7 @@ struct RealBlend {
 struct IntegerKernels {
   int rows[kIntegerForms];                          // most rows of a tile of each form
   const IntegerTileFunction* tiles[kIntegerForms];  // [form][rows]; null: there is none
+  int lanes;                                        // of a vector of sums
   bool signed_bytes;                                // the forms of bytes take x as i8
   void (*release)();                                // the tile registers, behind the last tile of a loop in the form amx
   /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: of bytes plus their offset (below), for words as
