@@ -100,7 +100,7 @@ def lists_of_operators(text):
 
 
 # A sentence in a comment, a docstring or a page that begins with a relative clause: name the thing itself (docs/style.md).
-OBLIQUE = re.compile(r'(?:(?://+|#+:?|"""|/\*+|\*\*|^[-*]|\|)\s*|[.:!?)]\s+|^\s*)\b(?:What|Of)\s+[a-z`][^.?!]*(?:[.?!]|$)')
+OBLIQUE = re.compile(r'(?:(?://+|#+:?|"""|/\*+|\*\*|^[-*]|\|)\s*|[.:!?)]\s+|^\s*)\b(?:What|Of)\s+[A-Za-z`][^.?!]*(?:[.?!]|$)')
 
 
 def oblique_sentences(text):
@@ -110,7 +110,8 @@ def oblique_sentences(text):
 class Rules(unittest.TestCase):
     def test_oblique_sentences(self):
         for line in ("// What is stored stays.", "int x;  /// Of the last run.", "A sentence. Of some steps those that matter.", "# What they import",
-                     "## What may go wrong", '"""What a notebook shows."""', "**Errors.** What can fail returns a status.", "Of both, one."):
+                     "## What may go wrong", '"""What a notebook shows."""', "**Errors.** What can fail returns a status.", "Of both, one.",
+                     "/// Of MaxPool and its kind."):
             self.assertEqual(len(oblique_sentences(line)), 1, line)
         for line in ("// What kind of file is it?", "// The size of what is stored.", "what follows;", "// Offsets. Off by one."):
             self.assertEqual(oblique_sentences(line), [], line)

@@ -30,7 +30,7 @@ struct MatMulGeometry {
   bool shares_b() const noexcept;
   double multiply_adds() const noexcept;
 
-  /// Of MatMul, Gemm, minnow.FusedMatMul and MatMulInteger: A is input 0, B input 1. QLinearMatMul and minnow.QuantizedMatMul have B at 3.
+  /// For MatMul, Gemm, minnow.FusedMatMul and MatMulInteger: A is input 0, B input 1. QLinearMatMul and minnow.QuantizedMatMul have B at 3.
   /// Throws InvalidModel where the shapes do not fit; asks for a cut where a shape is not known.
   static MatMulGeometry of(const NodeView& node);
 

@@ -39,7 +39,7 @@ struct PoolGeometry {
   int64_t planes() const noexcept { return batch * channels; }
   Shape output_shape() const;
 
-  /// Of MaxPool, AveragePool and LpPool, and of the global pools, whose one window is all of the input.
+  /// For MaxPool, AveragePool and LpPool, and of the global pools, whose one window is all of the input.
   static PoolGeometry of(const NodeView& node);
   /// The shape rule.
   static Sizes output_sizes(const NodeView& node);
@@ -61,7 +61,7 @@ struct ConvGeometry {
   /// Multiply-adds of the direct computation, padding included.
   double multiply_adds() const noexcept;
 
-  /// Of Conv, minnow.FusedConv, ConvInteger and DeformConv: X is input 0, W input 1. QLinearConv and minnow.QuantizedConv have W at 3.
+  /// For Conv, minnow.FusedConv, ConvInteger and DeformConv: X is input 0, W input 1. QLinearConv and minnow.QuantizedConv have W at 3.
   /// The bias, where there is one, is checked too. Where X's channels are last, what is said here is of X as it would be with them first.
   /// Throws InvalidModel where shapes and attributes do not fit; asks for a cut where a shape is not known.
   static ConvGeometry of(const NodeView& node);

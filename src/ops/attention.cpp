@@ -148,7 +148,7 @@ class Decomposition {
   }
 
 #if MINNOW_GRADIENTS
-  /// Of Q, K and V, where no heads are shared and none are packed.
+  /// For Q, K and V, where no heads are shared and none are packed.
   Exprs gradients() {
     if (a_.scores_shape().elements() == 0) return {};
     weigh();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RNN, GRU and LSTM share: sizes, directions, sequences of different length, activations.
+// RNN, GRU and LSTM share this: sizes, directions, sequences of different length, activations.
 #pragma once
 #include "ops/operator.h"
 

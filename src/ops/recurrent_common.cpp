@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RNN, GRU and LSTM share beside their loops (loops/recurrent.cpp): sizes, activations, and all steps as nodes.
+// RNN, GRU and LSTM share this beside their loops (loops/recurrent.cpp): sizes, activations, and all steps as nodes.
 #include <algorithm>
 #include <cmath>
 #include <limits>

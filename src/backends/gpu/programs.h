@@ -17,7 +17,7 @@ namespace minnow::gpu {
 class Program {
  public:
   virtual ~Program() = default;
-  /// What Compiler::load() makes the same program of; empty: the driver does not tell.
+  /// Compiler::load() makes the same program of it; empty: the driver does not tell.
   virtual std::string binary() const = 0;
 };
 

@@ -135,7 +135,7 @@ class NBitsKernel final : public Kernel {
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
   size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
-  /// Of NBitsRows: for each row and group bytes in words, a step and a sum.
+  /// For NBitsRows: for each row and group bytes in words, a step and a sum.
   size_t rows_of_bytes() const noexcept { return groups_ * kMostNBitsRows * (kNBitsGroup / 4 + 2); }
   NBitsRows bytes_of(float* rows, size_t row) const noexcept {
     float* const first = rows + row / kMostNBitsRows * rows_of_bytes();

@@ -143,7 +143,7 @@ class RecurrentGradientKernel final : public Kernel {
   size_t time_of(size_t d, size_t i) const noexcept { return is_reversed(d) ? i : r_.length - 1 - i; }
   size_t row_of(size_t t, size_t b) const noexcept { return r_.batch_first ? b * r_.length + t : t * r_.batch + b; }
   size_t state_place(size_t d, size_t b) const noexcept { return (r_.batch_first ? b * r_.directions + d : d * r_.batch + b) * r_.hidden; }
-  /// Of Y and its gradient: [steps, directions, batch, hidden] or [batch, steps, directions, hidden].
+  /// For Y and its gradient: [steps, directions, batch, hidden] or [batch, steps, directions, hidden].
   size_t y_place(size_t d, size_t t, size_t b) const noexcept {
     return (r_.batch_first ? (b * r_.length + t) * r_.directions + d : (t * r_.directions + d) * r_.batch + b) * r_.hidden;
   }
