@@ -645,6 +645,37 @@ class Training(unittest.TestCase):
             self.assertTrue(made.step(loss))
         self.assertLess(losses[-1], losses[0] / 3)
 
+    def test_optimizers_leave_running_statistics_and_unused_layers(self):
+        class Net(MNN.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.norm, self.unused = MNN.nn.linear(4, 3), MNN.nn.batch_norm(3, 2), MNN.nn.linear(2, 2)
+
+            def forward(self, x):
+                return F.softmax(self.norm(self.body(x)))
+
+        x = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+        goal = F.one_hot(F.const((np.arange(8) % 3).astype(np.int32), [8], F.NCHW, F.int), 3)
+        for make in (lambda net: MNN.optim.SGD(net, 0.1, 0.9, 0.01), lambda net: MNN.optim.ADAM(net, 0.05)):
+            net = Net()
+            made, losses = make(net), []
+            mean, variance, unused = np.zeros(3), np.zeros(3), np.array(net.unused.weight)
+            for training in [True] * 10 + [False] * 2:
+                net.train(training)
+                body = x @ np.array(net.body.weight).T + np.array(net.body.bias)
+                if training:
+                    mean, variance = 0.99 * mean + 0.01 * body.mean(0), 0.99 * variance + 0.01 * body.var(0)
+                loss = MNN.nn.loss.cross_entropy(net(F.const(x, [8, 4], F.NCHW)), goal)
+                losses.append(float(loss.read()))
+                made.step(loss)
+                np.testing.assert_allclose(np.array(net.norm.running_mean)[0], mean, rtol=1e-4, atol=1e-6)
+                np.testing.assert_allclose(np.array(net.norm.running_variance)[0], variance, rtol=1e-4, atol=1e-6)
+            self.assertLess(losses[9], losses[0])
+            self.assertEqual(len(net.parameters), 8)
+            np.testing.assert_array_equal(np.array(net.unused.weight), unused)
+            gradients = MNN.optim.Grad(net).grad(MNN.nn.loss.cross_entropy(net(F.const(x, [8, 4], F.NCHW)), goal))
+            self.assertEqual([one is None for one in gradients], [True, True, False, False, True, True, False, False])
+
     def test_sgd(self):
         for method, decay in ((1, 0.0), (0, 0.1), (1, 0.1), (2, 0.1)):
             gradients, found = self.parameters(lambda net: MNN.optim.SGD(net, 0.02, 0.9, decay, method))

@@ -11,6 +11,7 @@ from minnow.compat import expr as F
 from minnow.compat._later import on_cpu
 from minnow.compat._values import Context, Var, as_mnn, own
 from minnow._typing import VarLike
+from minnow.nn._safetensors import detached
 
 # MNN's options and Minnow's names for them; None: accepted and ignored.
 _OPTIONS: dict[str, str | None] = {"dynamic": None, "shape_mutable": None, "rearrange": None, "backend": None, "power_mode": "power", "thread_num": "threads", "precision_mode": "precision",
@@ -326,6 +327,8 @@ class _BatchNorm(_Layer):
             mean, variance = np.mean(value, axis=self._axes, keepdims=True), np.var(value, axis=self._axes, keepdims=True)
             for kept, now in ((self.running_mean, mean), (self.running_variance, variance)):
                 kept.assign((own(kept) * self._momentum + now * (1 - self._momentum)).evaluate())
+        else:  # copies, so that no optimizer changes the running ones
+            mean, variance = detached(mean), detached(variance)
         made: Var = as_mnn((value - mean) / np.sqrt(variance + self._epsilon) * scale + bias, Context([x]))
         return made
 

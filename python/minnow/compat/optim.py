@@ -41,23 +41,30 @@ class Optimizer:
         raise NotImplementedError
 
     def grad(self, loss: Any) -> list[Any]:
-        """The gradients of a loss with respect to the parameters, in their order."""
-        return _minnow.gradients(own(loss), [own(one) for one in self._module.parameters])
+        """The gradients of a loss with respect to the parameters, in their order; None for a parameter on which the loss does not depend, such as
+        running statistics."""
+        parameters = [own(one) for one in self._module.parameters]
+        # Placeholders in their place tell by their names which of them the loss reads.
+        stands = [expr.placeholder(str(i), one.dtype, list(one.shape)) for i, one in enumerate(parameters)]
+        read = sorted(int(one.name) for one in expr.placeholders(expr.replace([own(loss), *parameters], list(zip(parameters, stands)))[:1]) if one.name.isdigit())
+        gradients = dict(zip(read, _minnow.gradients(own(loss), [parameters[i] for i in read])))
+        return [gradients.get(i) for i in range(len(parameters))]
 
     def step(self, loss: Any) -> bool:
         """Make a step that lowers the loss. Returns True."""
         parameters = self._module.parameters
         gradients = self.grad(loss)
-        _minnow.evaluate(gradients)
+        _minnow.evaluate([gradient for gradient in gradients if gradient is not None])
         if len(self._states) != len(parameters):
             self._states = [[] for _ in parameters]
         self._steps += 1
         values = []
-        for parameter, gradient, state in zip(parameters, gradients, self._states):
+        changed = [(parameter, gradient, state) for parameter, gradient, state in zip(parameters, gradients, self._states) if gradient is not None]
+        for parameter, gradient, state in changed:
             w = own(parameter)
             values.append(w - self._update(state, w, self._decayed(w, gradient)))
         _minnow.evaluate([*values, *[one for state in self._states for one in state]])
-        for parameter, value, state in zip(parameters, values, self._states):
+        for (parameter, _, state), value in zip(changed, values):
             parameter.assign(_minnow.Var(value, copy=True))
             state[:] = [_minnow.Var(one, copy=True) for one in state]
         return True
