@@ -7,7 +7,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from minnow import _minnow, nn
 from minnow._files import ModelPath, read_model
 from minnow._minnow import InvalidArgument, Var
-from minnow.nn import _safetensors
+from minnow.nn._layers import Lora, _Adapted
 from minnow.nn.functional import op, shape_of  # type: ignore[attr-defined]
 from minnow._typing import VarLike
 
@@ -20,7 +20,7 @@ def _dropped(x: Var, ratio: Var | None) -> Var:
     return op("Where", op("Less", drawn, kept), x * (1.0 / kept).astype(x.dtype), Var(0, x.dtype))
 
 
-class TrainableModel(nn.Module):
+class TrainableModel(_Adapted):
     """A model whose constants of some names are parameters; load_trainable() makes it. Until eval() is called, Dropout drops, and
     BatchNormalization computes with the batch; one whose scale and bias are no parameters, or frozen, stays as in inference. Names of parameters
     and buffers are those of the file."""
@@ -30,7 +30,7 @@ class TrainableModel(nn.Module):
         self._model = model
         self._running = _minnow.running_statistics(model)
         self._weights = {name: value for name, value in (_minnow.parameters_of(model, patterns) if patterns else {}).items() if name not in self._running}
-        self._lora: dict[str, tuple[Var, Var]] = {}
+        self._adapters: dict[str, Lora] = {}
         self._watched: dict[str, Var] = {}  # values of the last call, of the names that are there
 
     def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
@@ -38,48 +38,47 @@ class TrainableModel(nn.Module):
         for values in (self._weights, self._running):
             for name, value in values.items():
                 yield name, value, True
-        for name, (a, b) in self._lora.items():
-            yield f"{name}.lora.a", a, True
-            yield f"{name}.lora.b", b, True
+        for name, adapter in self._adapters.items():
+            for part, value, saved in adapter._named_vars():
+                yield f"{name}.{part}", value, saved
+
+    def named_children(self) -> Iterator[tuple[str, nn.Module]]:
+        # Adapters are none: _named_vars() has their parameters.
+        yield from ()
+
+    def _adaptable(self) -> dict[str, Var]:
+        return {f"{name}.lora": value for name, value in self._weights.items() if sum(length > 1 for length in value.shape) >= 2}
+
+    def _adapter(self, name: str) -> Lora | None:
+        return self._adapters.get(name)
+
+    def _set_adapter(self, name: str, adapter: Lora | None) -> None:
+        if adapter is None:
+            del self._adapters[name]
+        else:
+            self._adapters[name] = adapter
 
     def add_lora(self, rank: int, alpha: float = 16.0, seed: int = 0) -> list[str]:
-        """Freeze the parameters, and add low-rank adapters to those of two dimensions and more, as rows of their first one: weight + alpha / rank B A,
-        where B begins with zeros (Hu et al. 2021). Returns their names. Raises InvalidArgument (a ValueError) for a rank below 1, if no parameter is
-        a matrix, and where adapters exist already."""
+        """nn.lora() with first values that depend on this seed. Returns the names of the weights. Raises its errors."""
         import numpy
-        fitting = {name: value for name, value in self._weights.items() if sum(length > 1 for length in value.shape) >= 2}
-        if rank < 1 or not fitting or self._lora:
-            raise InvalidArgument("adapters exist already" if self._lora else f"the rank is positive, it is {rank}" if rank < 1 else "no parameter of the model is a matrix")
+        names = nn.lora(self, rank, alpha)
         random = numpy.random.default_rng([seed, 5])
-        for name, value in self._weights.items():
-            value.trainable = False
-            value.__dict__["_frozen"] = True
-            if name in fitting:
-                rows, columns = value.shape[0], value.size // value.shape[0]
-                bound = (1 / columns) ** 0.5
-                self._lora[name] = (_minnow.trainable(random.uniform(-bound, bound, (rank, columns)).astype(str(value.dtype)), f"{name}.lora.a"),
-                                    _minnow.trainable(numpy.zeros((rows, rank), str(value.dtype)), f"{name}.lora.b"))
-        self._lora_scale = alpha / rank
-        return list(fitting)
-
-    def _adapted(self, name: str) -> Var:
-        a, b = self._lora[name]
-        weight = self._weights[name]
-        return weight + op("MatMul", b * self._lora_scale, a).reshape(weight.shape)
+        for adapter in self._adapters.values():
+            bound = (1 / adapter.a.shape[2]) ** 0.5
+            adapter.a.assign(random.uniform(-bound, bound, adapter.a.shape).astype(str(adapter.a.dtype)))
+        return names
 
     def merge_lora(self) -> None:
-        """Add the adapters to the weights, take them away, and thaw the parameters."""
-        for name in self._lora:
-            self._weights[name].assign(_safetensors.detached(self._adapted(name)))
-        for value in self._weights.values() if self._lora else ():
-            value.__dict__.pop("_frozen", None)
-            value.trainable = True
-        self._lora.clear()
+        """Add the adapters to the weights, take them away, and train again what they froze. Does nothing without adapters."""
+        if self._adapters:
+            nn.merge_lora(self)
+            nn.remove_lora(self)
 
     def forward(self, *inputs: VarLike) -> Any:
         """The model's outputs for these inputs: one Var, or a tuple. Raises InvalidArgument (a ValueError) for another number of inputs or
         other dtypes."""
-        constants = {**self._weights, **{name: self._adapted(name) for name in self._lora}, **{name: nn.read_buffer(value) for name, value in self._running.items()}}
+        constants = {name: self._with_lora(value, f"{name}.lora") for name, value in self._weights.items()}
+        constants.update({name: nn.read_buffer(value) for name, value in self._running.items()})
         outputs, following = _minnow.apply_with(self._model, [x if isinstance(x, Var) else Var(x) for x in inputs], constants, self.training, _dropped,
                                                 list(self._watched), self._note)
         for name, value in following.items():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Training a part of a network: freezing, adapters, cached features and class means."""
+import copy
 import sys
 import tempfile
 import unittest
@@ -10,7 +11,7 @@ try:
     import numpy as np
 
     import minnow
-    from minnow import nn, optim
+    from minnow import expr, nn, optim
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -26,6 +27,14 @@ class Attends(nn.Module):
 
     def forward(self, x):
         return self.attention(x, x, x)[0]
+
+
+class AttendsToOthers(nn.Module):
+    def __init__(self):
+        self.attention = nn.MultiheadAttention(6, 2, batch_first=True, kdim=4, vdim=2)
+
+    def forward(self, x):
+        return self.attention(x, x[..., :4], x[..., 4:])[0]
 
 
 class Budget(unittest.TestCase):
@@ -83,7 +92,8 @@ class Freezing(unittest.TestCase):
 
 class Adapters(unittest.TestCase):
     cases = [(lambda: nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)), (4, 6)), (lambda: nn.Sequential(nn.Conv2d(4, 6, 3, padding=1, groups=2)), (2, 4, 5, 5)),
-             (lambda: nn.Sequential(nn.ConvTranspose1d(4, 6, 3, stride=2)), (2, 4, 5)), (lambda: Attends(), (2, 4, 6))]
+             (lambda: nn.Sequential(nn.ConvTranspose1d(4, 6, 3, stride=2)), (2, 4, 5)), (lambda: Attends(), (2, 4, 6)),
+             (lambda: AttendsToOthers(), (2, 4, 6))]
 
     def test_training_merging_and_files(self):
         for make, shape in self.cases:
@@ -101,6 +111,11 @@ class Adapters(unittest.TestCase):
             adapted = np.array(net(x))
             nn.merge_lora(net)
             np.testing.assert_allclose(np.array(net(x)), adapted, atol=1e-5)
+            with tempfile.TemporaryDirectory() as folder:  # a file of the plain network
+                net.save(Path(folder) / "merged")
+                other = make().eval()
+                other.load(Path(folder) / "merged")
+                np.testing.assert_array_equal(np.array(other(x)), np.array(net(x)))
             nn.unmerge_lora(net)
             self.assertEqual({name: value.tolist() for name, value in net.state_dict().items() if ".lora." not in name}, before)
             with tempfile.TemporaryDirectory() as folder:
@@ -113,6 +128,46 @@ class Adapters(unittest.TestCase):
                 np.testing.assert_array_equal(np.array(other(x)), adapted)
             nn.remove_lora(net)
             np.testing.assert_array_equal(np.array(net(x)), plain)
+            self.assertEqual([name for name, _ in net.named_parameters()], list(before))
+
+    def test_every_projection_of_an_attention_has_an_adapter(self):
+        net = AttendsToOthers()
+        self.assertEqual(nn.lora(net, rank=2, pattern="attention"), ["attention.q_proj", "attention.k_proj", "attention.v_proj"])
+        self.assertEqual([value.shape for value in net.parameters()], [(1, 2, 6), (1, 6, 2), (1, 2, 4), (1, 6, 2), (1, 2, 2), (1, 6, 2)])
+
+    def test_models_of_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plain = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 2))
+            expr.save(plain(expr.placeholder("x", "float32", [None, 1, 4, 4])), f"{folder}/net.onnx")
+            net, x = minnow.load_trainable(f"{folder}/net.onnx"), noise(5, 1, 4, 4)
+            names, before = [name for name, _ in net.named_parameters()], np.array(net(x))
+            frozen = next(name for name, value in net.named_parameters() if value.shape == (3,))
+            nn.freeze(net, frozen)
+            weights = [name for name, value in net.named_parameters() if len(value.shape) > 1]
+            net = nn.Sequential(net)
+            self.assertEqual(nn.lora(net, rank=2, alpha=4), [f"0.{name}" for name in weights])
+            step = optim.TrainingStep(lambda x: (net(x) ** 2).mean(), optim.Adam(net, lr=0.1))
+            self.assertGreater(float(step(x)), float(step(x)))
+            state = {name: np.array(value) for name, value in net.state_dict().items()}
+            adapted = np.array(net(x))
+            other = minnow.load_trainable(f"{folder}/net.onnx")  # by the formula
+            other.load_state_dict({name: state[f"0.{name}"] + (2 * (state[f"0.{name}.lora.b"] @ state[f"0.{name}.lora.a"]).reshape(state[f"0.{name}"].shape) if name in weights else 0)
+                                   for name in names})
+            np.testing.assert_allclose(np.array(other(x)), adapted, atol=1e-5)
+            self.assertGreater(np.abs(adapted - before).max(), 1e-3)
+            nn.save_lora(net, f"{folder}/adapter")
+            again = copy.deepcopy(net)
+            nn.merge_lora(net)
+            self.assertEqual(list(net.state_dict()), [f"0.{name}" for name in names])
+            np.testing.assert_allclose(np.array(net(x)), adapted, atol=1e-5)
+            nn.unmerge_lora(net)
+            nn.remove_lora(net)
+            np.testing.assert_array_equal(np.array(net(x)), before)
+            self.assertEqual([name for name, _ in net.named_parameters()], [f"0.{name}" for name in names if name != frozen])
+            np.testing.assert_array_equal(np.array(again(x)), adapted)  # a copy has weights and adapters of its own
+            fresh = nn.Sequential(minnow.load_trainable(f"{folder}/net.onnx"))
+            nn.load_lora(fresh, f"{folder}/adapter")
+            np.testing.assert_array_equal(np.array(fresh(x)), adapted)
 
     def test_errors(self):
         net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
@@ -187,10 +242,25 @@ class ClassMeans(unittest.TestCase):
             for _ in range(2):
                 cached = nn.CachedFeatures(part, data, path=Path(folder) / "features.npy")
                 np.testing.assert_allclose(cached[3][0], expected[3], rtol=1e-5)
-            self.assertEqual(calls, [10])
+            self.assertEqual(calls, [10, 10, 10])  # two samples, and the features
             part.layer.weight.assign(noise(3, 4))
             nn.CachedFeatures(part, data, path=Path(folder) / "features.npy")
+            self.assertEqual(calls, [10] * 5)
+            calls.clear()
+            for key in ("a", "a", "b"):
+                nn.CachedFeatures(part, data, path=Path(folder) / "features.npy", key=key)
             self.assertEqual(calls, [10, 10])
+
+    def test_other_functions_and_inputs_have_other_features(self):
+        data = [noise(4, seed=i) for i in range(50)]
+        with tempfile.TemporaryDirectory() as folder:
+            for factor in (1, 2):
+                for inputs in (data, [3 * x for x in data]):
+                    cached = nn.CachedFeatures(lambda x: x * factor, inputs, path=Path(folder) / "features.npy")  # noqa: B023
+                    np.testing.assert_allclose(np.stack([cached[i] for i in range(50)]), factor * np.stack(inputs), rtol=1e-6)
+
+    def test_no_features_of_an_empty_data_set(self):
+        part = nn.Linear(4, 3)
         with self.assertRaisesRegex(ValueError, "empty"):
             nn.CachedFeatures(part, [])
 

@@ -53,10 +53,15 @@ class MultiheadAttention(_Adapted):
             init.zeros_(self.out_proj.bias)
         self.bias_k, self.bias_v = (init.xavier_normal_(parameter((1, 1, embed_dim), dtype)) if add_bias_kv else None for _ in range(2))
 
+    def _adaptable(self) -> dict[str, Var]:
+        own = vars(self)
+        return {"lora": own["in_proj_weight"]} if "in_proj_weight" in own else {f"{name}_proj.lora": own[f"{name}_proj_weight"] for name in "qkv"}
+
     def _projected(self, query: Var, key: Var, value: Var) -> list[Var]:
         parts = [None] * 3 if self.in_proj_bias is None else _minnow.ops("Split", [self.in_proj_bias], 3, {"axis": 0, "num_outputs": 3})
         if "in_proj_weight" not in vars(self):
-            return [F.linear(x, getattr(self, f"{name}_proj_weight"), bias) for name, x, bias in zip("qkv", (query, key, value), parts)]
+            weights = [self._with_lora(weight, name) for name, weight in self._adaptable().items()]
+            return [F.linear(x, weight, bias) for weight, x, bias in zip(weights, (query, key, value), parts)]
         weight = self._with_lora(self.in_proj_weight)
         if query is key and key is value:
             return list(_minnow.ops("Split", [F.linear(query, weight, self.in_proj_bias)], 3, {"axis": -1, "num_outputs": 3}))

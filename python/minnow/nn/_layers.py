@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from minnow import numpy as np
 from minnow._minnow import InvalidArgument, Var
@@ -48,7 +48,12 @@ class Lora(Module):
 
     def __init__(self, a: Var, b: Var, scale: float) -> None:
         self.a, self.b, self.scale = a, b, scale
-        self.merged: list[Var] | None = None  # the weight as it was, while it contains the change
+        self.merged: Var | None = None  # the weight as it was, while it contains the change
+
+    def _named_vars(self) -> Iterator[tuple[str, Var, bool]]:
+        # A merged adapter is not saved, so that the state is that of the plain network.
+        for name in "ab":
+            yield name, getattr(self, name), self.merged is None
 
     def added_to(self, weight: Var) -> Var:
         """The weight with the change."""
@@ -60,11 +65,27 @@ class Lora(Module):
 
 
 class _Adapted(Module):
-    """A layer that may have an adapter."""
+    """A layer that may have adapters. The name of one is its path below the layer: "lora", or "q_proj.lora" of one of several weights."""
     lora: Lora | None = None
 
-    def _with_lora(self, weight: Var) -> Var:
-        return weight if self.lora is None or self.lora.merged is not None else self.lora.added_to(weight)
+    def _adaptable(self) -> dict[str, Var]:
+        """Weights that may have an adapter, by the adapter's name."""
+        own: Any = self
+        return {"lora": own.weight}
+
+    def _adapter(self, name: str) -> Lora | None:
+        made: Lora | None = vars(self).get(name)
+        return made
+
+    def _set_adapter(self, name: str, adapter: Lora | None) -> None:
+        if adapter is None:
+            delattr(self, name)
+        else:
+            setattr(self, name, adapter)
+
+    def _with_lora(self, weight: Var, name: str = "lora") -> Var:
+        adapter = self._adapter(name)
+        return weight if adapter is None or adapter.merged is not None else adapter.added_to(weight)
 
 
 class Identity(Module):

@@ -303,9 +303,11 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
         if value.trainable:
             made = _minnow.trainable(made, value.name)
         if "_frozen" in value.__dict__:
-            made.__dict__["_frozen"] = True
+            made.__dict__["_frozen"] = value.__dict__["_frozen"]
         memo[id(value)] = made
         return made
+    if isinstance(value, _minnow.ModelData):  # does not change
+        return value
     if isinstance(value, dict):
         return {key: _copied(item, memo) for key, item in value.items()}
     if isinstance(value, list):

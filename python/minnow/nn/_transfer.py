@@ -2,11 +2,12 @@
 """Transfer: training a part of a network. Freezing, low-rank adapters, features computed once, and a head of class means."""
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
 import math
 import os
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow import numpy as np
@@ -16,7 +17,7 @@ from minnow._typing import VarLike
 from minnow.nn import _safetensors, init
 from minnow.nn import functional as F
 from minnow.nn._attention import MultiheadAttention
-from minnow.nn._layers import Linear, Lora, _Conv, parameter
+from minnow.nn._layers import Lora, _Adapted, parameter
 from minnow.nn._module import IncompatibleKeys, Module, is_parameter
 
 if TYPE_CHECKING:
@@ -132,24 +133,47 @@ def train_within(module: Module, memory: int, loss: Callable[..., Any], *batch: 
 
 # ---- Low-rank adapters
 
-def _adapters(module: Module) -> list[tuple[str, Module, Lora]]:
-    """Names of layers, layers and their adapters."""
-    return [(name, layer, adapter) for name, layer in module.named_modules() if isinstance(adapter := getattr(layer, "lora", None), Lora)]
+class _Place(NamedTuple):
+    """A weight that may have an adapter: the layer's, or of a layer of several and of a file's model the weight's own."""
+    layer: _Adapted
+    adapter_name: str  # in the layer
+    weight: Var
+
+    @property
+    def adapter(self) -> Lora | None:
+        return self.layer._adapter(self.adapter_name)
 
 
-def _add(layer: Any, rank: int, alpha: float) -> None:
-    weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
-    parts = 3 if isinstance(layer, MultiheadAttention) else 1  # query, key and value each have their own
-    rows, columns = weight.shape[0] // parts, math.prod(weight.shape[1:])
-    a, b = parameter((parts, rank, columns), weight.dtype), parameter((parts, rows, rank), weight.dtype)
-    init.kaiming_uniform_(a, math.sqrt(5))
-    layer.lora = Lora(a, b, alpha / rank)
+def _places(module: Module) -> dict[str, _Place]:
+    """The weights of all layers that may have an adapter, by the adapter's path without its last part, "lora"."""
+    return {f"{path}.{name}".removeprefix(".").rpartition("lora")[0].removesuffix("."): _Place(layer, name, weight)
+            for path, layer in module.named_modules() if isinstance(layer, _Adapted) for name, weight in layer._adaptable().items()}
+
+
+def _parts(place: _Place) -> int:
+    return 3 if isinstance(place.layer, MultiheadAttention) and place.adapter_name == "lora" else 1  # query, key and value each have their own
+
+
+def _freeze_for_lora(module: Module) -> None:
+    """Freeze the parameters that are trained, and note that remove_lora() thaws them."""
+    for _, value, _ in module._named_vars():
+        if value.trainable:
+            value.trainable = False
+            value.__dict__["_frozen"] = "lora"
+
+
+def _adapted(module: Module) -> list[tuple[str, _Place, Lora]]:
+    found = [(name, place, adapter) for name, place in _places(module).items() if (adapter := place.adapter) is not None]
+    if not found:
+        raise InvalidArgument("the module has no adapters; lora() adds them")
+    return found
 
 
 def lora(module: Module, rank: int = 8, alpha: float = 16.0, pattern: Pattern = "*") -> list[str]:
-    """Freeze the module and add low-rank adapters to its Linear, convolution and attention layers whose names fit: weight + alpha / rank B A, where B
-    begins with zeros (Hu et al. 2021). Only A and B are trained. Returns the names of the layers. Raises InvalidArgument (a ValueError) for a rank
-    below 1, if no layer fits and where adapters exist already.
+    """Freeze the module and add low-rank adapters to its Linear, convolution and attention layers whose names fit, and in models of
+    load_trainable() to parameters of two dimensions and more, as rows of their first one: weight + alpha / rank B A, where B begins with zeros
+    (Hu et al. 2021). Only A and B are trained. Returns the names of the layers, and of an attention with several projections and a file's model
+    those of the weights. Raises InvalidArgument (a ValueError) for a rank below 1, if no layer fits and where adapters exist already.
 
     >>> net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
     >>> nn.lora(net, rank=2, pattern="0")
@@ -159,57 +183,58 @@ def lora(module: Module, rank: int = 8, alpha: float = 16.0, pattern: Pattern = 
     """
     if rank < 1:
         raise InvalidArgument(f"the rank is positive, it is {rank}")
-    if _adapters(module):
+    places = _places(module)
+    if any(place.adapter for place in places.values()):
         raise InvalidArgument("the module has adapters already; merge_lora() or remove_lora() ends them")
-    fitting = [(name, layer) for name, layer in module.named_modules()
-               if _matches(name, pattern) and (isinstance(layer, (Linear, _Conv)) or (isinstance(layer, MultiheadAttention) and "in_proj_weight" in vars(layer)))]
+    layers = {id(layer): name for name, layer in module.named_modules()}
+    fitting = {name: place for name, place in places.items() if _matches(name, pattern) or _matches(layers[id(place.layer)], pattern)}
     if not fitting:
-        raise InvalidArgument(f"the module has no Linear, convolution or attention layer {pattern!r}")
-    freeze(module)
-    for _, layer in fitting:
-        _add(layer, rank, alpha)
-    return [name for name, _ in fitting]
+        raise InvalidArgument(f"the module has no Linear, convolution or attention layer {pattern!r}"
+                              + (f"; it has {', '.join(list(places)[:8])}{' ...' * (len(places) > 8)}" if places else ""))
+    _freeze_for_lora(module)
+    for place in fitting.values():
+        parts = _parts(place)
+        rows, columns = place.weight.shape[0] // parts, math.prod(place.weight.shape[1:])
+        a, b = parameter((parts, rank, columns), place.weight.dtype), parameter((parts, rows, rank), place.weight.dtype)
+        init.kaiming_uniform_(a, math.sqrt(5))
+        place.layer._set_adapter(place.adapter_name, Lora(a, b, alpha / rank))
+    return list(fitting)
 
 
 def merge_lora(module: Module) -> None:
-    """Add adapters to the weights, so that layers cost what they cost without. unmerge_lora() takes them out again, exactly. Raises InvalidArgument (a
-    ValueError) if there are no adapters."""
-    for layer, adapter in _each(module):
+    """Add adapters to the weights, so that layers cost what they cost without; state_dict() and save() then give the state of the plain network.
+    unmerge_lora() takes them out again, exactly. Raises InvalidArgument (a ValueError) if there are no adapters."""
+    for _, place, adapter in _adapted(module):
         if adapter.merged is None:
-            weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
-            adapter.merged = [_safetensors.detached(weight)]  # in a list, so that it is no buffer of the module
-            weight.assign(_safetensors.detached(adapter.added_to(weight)))
+            adapter.merged = _safetensors.detached(place.weight)
+            place.weight.assign(_safetensors.detached(adapter.added_to(place.weight)))
 
 
 def unmerge_lora(module: Module) -> None:
     """Undo merge_lora(). Raises InvalidArgument (a ValueError) if there are no adapters."""
-    for layer, adapter in _each(module):
+    for _, place, adapter in _adapted(module):
         if adapter.merged is not None:
-            weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
-            weight.assign(adapter.merged[0])
+            place.weight.assign(adapter.merged)
             adapter.merged = None
 
 
 def remove_lora(module: Module) -> None:
-    """Take the adapters away; weights stay as they are, with merged adapters or without. Raises InvalidArgument (a ValueError) if there are none."""
-    for layer, _ in _each(module):
-        del layer.lora
-
-
-def _each(module: Module) -> list[tuple[Any, Lora]]:
-    found = [(layer, adapter) for _, layer, adapter in _adapters(module)]
-    if not found:
-        raise InvalidArgument("the module has no adapters; lora() adds them")
-    return found
+    """Take the adapters away and train again what lora() froze; weights stay as they are, with merged adapters or without. Raises InvalidArgument (a
+    ValueError) if there are none."""
+    for _, place, _ in _adapted(module):
+        place.layer._set_adapter(place.adapter_name, None)
+    for _, value, _ in module._named_vars():
+        if value.__dict__.get("_frozen") == "lora":
+            del value.__dict__["_frozen"]
+            value.trainable = True
 
 
 def save_lora(module: Module, path: str | os.PathLike[str]) -> None:
     """Write the adapters alone to a .safetensors file. Raises InvalidArgument (a ValueError) if there are none, and an OSError if the file cannot be
     written."""
-    _each(module)
-    tensors = {f"{name}.lora.{part}": value for name, _, adapter in _adapters(module) for part, value in (("a", adapter.a), ("b", adapter.b))}
-    _safetensors.save_file({name.lstrip("."): value for name, value in tensors.items()}, path,
-                           {"scales": json.dumps({name: adapter.scale for name, _, adapter in _adapters(module)})})
+    adapted = _adapted(module)
+    tensors = {f"{name}.lora.{part}".removeprefix("."): value for name, _, adapter in adapted for part, value in (("a", adapter.a), ("b", adapter.b))}
+    _safetensors.save_file(tensors, path, {"scales": json.dumps({name: adapter.scale for name, _, adapter in adapted})})
 
 
 def load_lora(module: Module, path: str | os.PathLike[str]) -> list[str]:
@@ -217,24 +242,21 @@ def load_lora(module: Module, path: str | os.PathLike[str]) -> list[str]:
     InvalidModel (a ValueError) for a wrong file and InvalidArgument (a ValueError) for one of another network."""
     tensors, metadata = _safetensors.load_with_metadata(path)
     scales = json.loads(metadata.get("scales", "{}"))
-    layers = dict(module.named_modules())
+    places = _places(module)
     for name in scales:
-        part = f"{name}.lora." if name else "lora."
-        layer = layers.get(name)
-        if not isinstance(layer, (Linear, _Conv, MultiheadAttention)):
-            raise InvalidArgument(f'{os.fspath(path)}: the module has no layer "{name}" that takes an adapter{_minnow.nearest(name, list(layers))}')
-        weight = layer.in_proj_weight if isinstance(layer, MultiheadAttention) else layer.weight
-        a, b = tensors[part + "a"], tensors[part + "b"]
-        if a.shape[2] != math.prod(weight.shape[1:]) or a.shape[0] * b.shape[1] != weight.shape[0]:
+        if name not in places:
+            raise InvalidArgument(f'{os.fspath(path)}: the module has no layer "{name}" that takes an adapter{_minnow.nearest(name, list(places))}')
+        weight, parts = places[name].weight, _parts(places[name])
+        a, b = (tensors[f"{name}.lora.{part}".removeprefix(".")] for part in "ab")
+        if a.shape[0] != parts or a.shape[2] != math.prod(weight.shape[1:]) or parts * b.shape[1] != weight.shape[0]:
             raise InvalidArgument(f'{os.fspath(path)}: the adapter of "{name}" does not fit the weight {list(weight.shape)}')
-    if _adapters(module):
+    if any(place.adapter for place in places.values()):
         unmerge_lora(module)
         remove_lora(module)
-    freeze(module)
+    _freeze_for_lora(module)
     for name, scale in scales.items():
-        part = f"{name}.lora." if name else "lora."
-        made = Lora(_minnow.trainable(tensors[part + "a"]), _minnow.trainable(tensors[part + "b"]), scale)
-        setattr(layers[name], "lora", made)
+        a, b = (_minnow.trainable(tensors[f"{name}.lora.{part}".removeprefix(".")]) for part in "ab")
+        places[name].layer._set_adapter(places[name].adapter_name, Lora(a, b, scale))
     return list(scales)
 
 
@@ -321,11 +343,13 @@ class CachedFeatures:
     """A data set of the features of another one, computed once: item i is (features, *rest), where the other one's is (input, *rest).
 
     features: the frozen part of a network, which is called in eval mode with batches. path: a file (NumPy's .npy) for the features; if it holds
-    those of this network and as many inputs already, nothing is computed. Without one, features beyond memory_limit bytes go to a file that is
-    deleted with the object. It needs NumPy. Raises InvalidArgument (a ValueError) for an empty data set.
+    those of this network and these inputs already, nothing is computed. They are compared by the weights, by batch_size inputs spread over the
+    data set, and by the features of these. key: a text for the network and the inputs, such as a version; with one it alone is compared. Without
+    a path, features beyond memory_limit bytes go to a file that is deleted with the object. It needs NumPy. Raises InvalidArgument (a ValueError)
+    for an empty data set.
     """
 
-    def __init__(self, features: Callable[[Any], Any], dataset: Any, *, path: str | os.PathLike[str] | None = None, batch_size: int = 32,
+    def __init__(self, features: Callable[[Any], Any], dataset: Any, *, path: str | os.PathLike[str] | None = None, key: str = "", batch_size: int = 32,
                  memory_limit: int = 1 << 30) -> None:
         import numpy
         if not len(dataset):
@@ -333,39 +357,59 @@ class CachedFeatures:
         self._rest: dict[int, tuple[Any, ...]] = {}  # labels and so on, once they were read
         self._dataset, self._features, self._limit = dataset, features, memory_limit
         self._temporary: Any = None
-        key = self._key()
-        note = None if path is None else os.fspath(path) + ".json"
-        if note is not None and path is not None and os.path.exists(note) and os.path.exists(path):
+        if path is None:
+            self._rows: NDArray[Any] = self._compute(batch_size, None)
+            return
+        path, note = os.fspath(path), os.fspath(path) + ".json"
+        content = json.dumps({"inputs": len(dataset), **({"key": key} if key else self._compared(batch_size))})
+        if os.path.exists(note) and os.path.exists(path):
             with open(note) as file:
-                if file.read() == key:
-                    self._rows: NDArray[Any] = numpy.load(path, mmap_mode="r")
+                if file.read() == content:
+                    self._rows = numpy.load(path, mmap_mode="r")
                     return
-        self._rows = self._compute(batch_size, None if path is None else os.fspath(path))
-        if note is not None:
-            with open(note, "w") as file:
-                file.write(key)
+        if os.path.exists(note):
+            os.remove(note)  # it does not describe a file that is being written
+        self._rows = self._compute(batch_size, path)
+        with open(note, "w") as file:
+            file.write(content)
 
     @staticmethod
     def _parts(item: Any) -> tuple[Any, ...]:
         return tuple(item) if isinstance(item, (tuple, list)) else (item,)
 
-    def _key(self) -> str:
+    def _compared(self, count: int) -> dict[str, str]:
+        """Digests of the weights, of some inputs and of their features."""
         import hashlib
-        digest = hashlib.sha256()
+        import numpy
+        weights, inputs = hashlib.sha256(), hashlib.sha256()
         if isinstance(self._features, Module):
             for name, value in self._features.state_dict().items():
-                digest.update(name.encode() + str(value.dtype).encode())
-                digest.update(memoryview(value.astype("float32").evaluate()) if value.size else b"")
-        return json.dumps({"inputs": len(self._dataset), "weights": digest.hexdigest()})
+                weights.update(name.encode() + str(value.dtype).encode())
+                weights.update(memoryview(value.astype("float32").evaluate()) if value.size else b"")
+        count = min(count, len(self._dataset))
+        items = [numpy.asarray(self._parts(self._dataset[i * (len(self._dataset) - 1) // max(count - 1, 1)])[0]) for i in range(count)]
+        for item in items:
+            inputs.update(f"{item.dtype}{item.shape}".encode() + item.tobytes())
+        with self._evaluating():
+            made = numpy.asarray(self._features(Var(numpy.stack(items))))
+        return {"weights": weights.hexdigest(), "sample": inputs.hexdigest(), "features": hashlib.sha256(made.tobytes()).hexdigest()}
+
+    @contextlib.contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        modes = [(module, module.training) for module in self._features.modules()] if isinstance(self._features, Module) else []
+        for module, _ in modes:
+            module.training = False
+        try:
+            yield
+        finally:
+            for module, mode in modes:
+                module.training = mode
 
     def _compute(self, batch_size: int, path: str | None) -> NDArray[Any]:
         import numpy
         import tempfile
-        modes = [(module, module.training) for module in self._features.modules()] if isinstance(self._features, Module) else []
-        for module, _ in modes:
-            module.training = False
         rows: Any = None
-        try:
+        with self._evaluating():
             for first in range(0, len(self._dataset), batch_size):
                 items = []
                 for i in range(first, min(first + batch_size, len(self._dataset))):
@@ -380,9 +424,6 @@ class CachedFeatures:
                         path = self._temporary.name
                     rows = numpy.empty(shape, made.dtype) if path is None else numpy.lib.format.open_memmap(path, "w+", made.dtype, shape)
                 rows[first:first + len(items)] = made
-        finally:
-            for module, mode in modes:
-                module.training = mode
         if path is not None:
             rows.flush()
         return rows  # type: ignore[no-any-return]
