@@ -72,16 +72,52 @@ def chained(schedules: Sequence[Schedule]) -> Schedule:
     return Schedule(_core.schedule_chained([schedule._made for schedule in schedules]))
 
 
-def _named(parameters: Parameters) -> dict[str, Any]:
+def _named(parameters: Parameters) -> tuple[dict[str, Any], dict[str, dict[str, Setting]]]:
+    """The parameters by name, and settings of groups."""
     if isinstance(parameters, Module):
-        return dict(parameters.named_parameters())
+        return dict(parameters.named_parameters()), {}
     if isinstance(parameters, Mapping):
-        return dict(parameters)
-    return {str(i): parameter for i, parameter in enumerate(parameters)}
+        return dict(parameters), {}
+    given = list(parameters)
+    if given and all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in given):
+        return dict(given), {}
+    if not any(isinstance(item, Mapping) for item in given):
+        return {str(i): parameter for i, parameter in enumerate(given)}, {}
+    made: dict[str, Any] = {}
+    groups: dict[str, dict[str, Setting]] = {}
+    for i, group in enumerate(given):
+        if not isinstance(group, Mapping) or "params" not in group:
+            raise InvalidType(f'group {i} of the parameters is a dict with "params" and settings, such as {{"params": layer.parameters(), "lr": 0.1}}')
+        params = group["params"]
+        named, _ = _named([params] if isinstance(params, Var) or hasattr(params, "__array_interface__") else params)
+        for name, parameter in named.items():
+            name = str(len(made)) if name.isdigit() else name
+            if name in made:
+                raise InvalidArgument(f'two groups have a parameter "{name}"; give the groups lists of parameters')
+            made[name] = parameter
+            groups[name] = {key: value for key, value in group.items() if key != "params"}
+    return made, {name: settings for name, settings in groups.items() if settings}
+
+
+# Names that other libraries have for settings.
+_OTHER_NAMES = {"betas": ("beta1", "beta2"), "learning_rate": ("lr",), "epsilon": ("eps",), "b1": ("beta1",), "b2": ("beta2",),
+                "wd": ("weight_decay",)}
+
+
+def _check_names(optimizer: str, settings: Mapping[str, Any]) -> None:
+    """An error for a setting of another library's name, which tells the name here."""
+    if not any(name in _OTHER_NAMES for name in settings) or optimizer not in names():
+        return
+    known = [row[0] for row in describe(optimizer)[1]]
+    for name in settings:
+        here = [other for other in _OTHER_NAMES.get(name, ()) if other in known]
+        if name not in known and here:
+            raise InvalidArgument(f'optimizer "{optimizer}": there is no setting "{name}"; here it is {" and ".join(here)}')
 
 
 class Optimizer:
-    """An optimizer over parameters: a module, a dict of arrays, or a list of them, whose names are then "0", "1" ...
+    """An optimizer over parameters: a module, a dict of arrays, its named_parameters(), a list of arrays, whose names are then "0", "1" ..., or
+    a list of groups, {"params": ..., "lr": ...}. lr: the setting of this name.
 
     settings: those of describe(name), such as lr and weight_decay. groups: settings for parameters whose names fit a pattern of * and ?; of
     several patterns the first counts. schedule: factors on every lr. Gradients are changed in this order: accumulate (calls whose mean makes one
@@ -94,10 +130,15 @@ class Optimizer:
     """
     _name = "adamw"
 
-    def __init__(self, parameters: Parameters, *, groups: Mapping[str, Mapping[str, Setting]] | None = None, schedule: Schedule | None = None,
+    def __init__(self, parameters: Parameters, lr: Setting | None = None, *, groups: Mapping[str, Mapping[str, Setting]] | None = None, schedule: Schedule | None = None,
                  accumulate: int = 1, clip_value: float = 0, clip_norm: float = 0, clip_adaptive: float = 0, average: float = 0,
                  sharpness: float = 0, threads: int = 0, backend: str = "", **settings: Setting) -> None:
-        self._parameters = _named(parameters)
+        self._parameters, own_groups = _named(parameters)
+        if lr is not None:
+            settings["lr"] = lr
+        for given in (settings, *own_groups.values()):
+            _check_names(self._name, given)
+        groups = {**own_groups, **(groups or {})}
         self._schedule = schedule or Schedule()
         options = {"accumulate": accumulate, "clip_value": clip_value, "clip_norm": clip_norm, "clip_adaptive": clip_adaptive,
                    "average": average, "sharpness": sharpness, "threads": threads, "backend": backend}

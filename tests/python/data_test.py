@@ -175,6 +175,10 @@ class Loaders(InFolder):
                     self.assertEqual(seen, sum(wanted, []), (kind, workers, stop))
 
     def test_a_pass_that_is_left_early_is_over(self):
+        numbers = []
+        loader = data.DataLoader(data.TensorDataset(np.arange(8)), 2, num_workers=2, worker_init_fn=numbers.append, pin_memory=True, persistent_workers=True)
+        self.assertEqual(len(list(loader)), 4)
+        self.assertEqual(sorted(numbers), [0, 1])
         loader = data.DataLoader(data.TensorDataset(np.arange(8)), 2, num_workers=2)
         for batch in loader:
             break

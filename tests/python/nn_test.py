@@ -14,7 +14,7 @@ try:
     import numpy as np
 
     import minnow
-    from minnow import expr, nn, optim
+    from minnow import _minnow, expr, nn, optim
     from minnow.nn import functional as F
 except ImportError as error:
     print(error)
@@ -288,8 +288,177 @@ class Containers(unittest.TestCase):
             nn.Liner
 
 
+class Windows(unittest.TestCase):
+    """Padding, pieces of pictures and pools, by torch's formulas in NumPy; gradients by differences."""
+
+    def gradient(self, function, x):
+        """The gradient of a sum with random factors, by minnow and by differences."""
+        x = np.asarray(x, np.float64)
+        factors = np.random.default_rng(5).normal(size=np.array(function(x)).shape)
+        w = expr.trainable(x)
+        found = np.array(_minnow.gradients((function(w) * factors).sum(), [w])[0])
+        expected = np.zeros_like(x)
+        for place in np.ndindex(x.shape):
+            step = np.zeros_like(x)
+            step[place] = 1e-6
+            expected[place] = ((np.array(function(x + step)) - np.array(function(x - step))) * factors).sum() / 2e-6
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+    def test_padding(self):
+        for axes in (1, 2, 3):
+            x = noise(2, 3, *[4, 5, 6][:axes])
+            for name, mode in (("Zero", "constant"), ("Reflection", "reflect"), ("Replication", "edge"), ("Circular", "wrap")):
+                layer = getattr(nn, f"{name}Pad{axes}d")
+                pads = [(2, 1), (1, 0), (0, 2)][:axes]  # of the last axis first
+                expected = np.pad(x, [(0, 0)] * 2 + pads[::-1], mode)
+                np.testing.assert_array_equal(np.array(layer(tuple(one for pair in pads for one in pair))(x)), expected)
+                np.testing.assert_array_equal(np.array(layer(1)(x[0])), np.pad(x[0], [(0, 0)] + [(1, 1)] * axes, mode))
+            made = getattr(nn, f"ConstantPad{axes}d")(1, -2.5)(x)
+            np.testing.assert_array_equal(np.array(made), np.pad(x, [(0, 0)] * 2 + [(1, 1)] * axes, constant_values=-2.5))
+        with self.assertRaisesRegex(ValueError, "axes"):
+            nn.ZeroPad2d(1)(noise(3, 4))
+        with self.assertRaisesRegex(ValueError, "4 numbers"):
+            nn.ReflectionPad2d((1, 2))
+
+    def test_pieces_and_their_sums(self):
+        x = noise(2, 3, 6, 7)
+        for kernel, dilation, padding, stride in (((2, 2), (1, 1), (0, 0), (1, 1)), ((2, 3), (2, 1), (1, 2), (2, 1)), ((3, 3), (1, 1), (1, 1), (3, 3)), ((2, 2), (1, 1), (0, 0), (4, 4))):
+            padded = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
+            counts = [(padded.shape[2 + i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
+            columns = np.stack([padded[:, :, i * dilation[0]:, j * dilation[1]:][:, :, :stride[0] * (counts[0] - 1) + 1:stride[0], :stride[1] * (counts[1] - 1) + 1:stride[1]]
+                                for i in range(kernel[0]) for j in range(kernel[1])], 2).reshape(2, -1, counts[0] * counts[1])
+            np.testing.assert_array_equal(np.array(nn.Unfold(kernel, dilation, padding, stride)(x)), columns)
+            sums = np.zeros_like(padded)
+            pieces = columns.reshape(2, 3, *kernel, *counts)
+            for i, j, row, column in np.ndindex(*kernel, *counts):
+                sums[:, :, i * dilation[0] + row * stride[0], j * dilation[1] + column * stride[1]] += pieces[:, :, i, j, row, column]
+            sums = sums[:, :, padding[0]:padding[0] + 6, padding[1]:padding[1] + 7]
+            np.testing.assert_allclose(np.array(nn.Fold((6, 7), kernel, dilation, padding, stride)(columns)), sums, rtol=1e-5)
+        self.gradient(nn.Unfold(2), x[:1, :1, :4, :4])
+        self.gradient(nn.Fold((4, 4), 2), noise(1, 4, 9))
+        with self.assertRaisesRegex(ValueError, "columns of"):
+            nn.Fold((4, 4), 2)(noise(1, 4, 8))
+
+    def test_local_response(self):
+        x = noise(2, 6, 3, 4)
+        for size in (1, 3, 4, 5):
+            squares = np.pad(x**2, ((0, 0), (size // 2, (size - 1) // 2), (0, 0), (0, 0)))
+            means = sum(squares[:, i:i + 6] for i in range(size)) / size
+            np.testing.assert_allclose(np.array(nn.LocalResponseNorm(size, 0.5, 0.7, 2.0)(x)), x / (2 + 0.5 * means)**0.7, rtol=1e-5)
+            self.gradient(nn.LocalResponseNorm(size, 0.5), x[:1, :, :1, :2])
+
+    def test_pools(self):
+        x = np.abs(noise(2, 3, 6, 8))
+        windows = x.reshape(2, 3, 3, 2, 4, 2)
+        np.testing.assert_allclose(np.array(nn.LPPool2d(3, 2)(x)), (windows**3).sum((3, 5))**(1 / 3), rtol=1e-5)
+        np.testing.assert_allclose(np.array(nn.LPPool1d(2, 2)(x[0])), (x[0].reshape(3, 6, 4, 2)**2).sum(3)**0.5, rtol=1e-5)
+        values, places = nn.MaxPool2d(2, return_indices=True)(x)
+        most = windows.max((3, 5), keepdims=True)
+        np.testing.assert_array_equal(np.array(nn.MaxUnpool2d(2)(values, places)), np.where(windows == most, windows, 0).reshape(x.shape))
+        self.assertEqual(nn.MaxUnpool2d(2)(values, places, output_size=(7, 9)).shape, (2, 3, 7, 9))
+        self.gradient(lambda v: nn.functional.max_unpool2d(v, places, 2), values)
+        self.gradient(nn.LPPool2d(2, 2), x[:1, :1, :4, :4])
+
+
+class Bags(unittest.TestCase):
+    def test_means_sums_and_maxima(self):
+        weight, places = noise(10, 3), np.random.default_rng(2).integers(0, 10, (4, 5))
+        flat, begins = places.ravel(), [0, 3, 3, 12]
+        factors = noise(4, 5, seed=3)
+        for mode, function in (("mean", np.mean), ("sum", np.sum), ("max", np.max)):
+            bag = nn.EmbeddingBag.from_pretrained(weight, mode=mode)
+            self.assertEqual(bag.parameters(), [])
+            np.testing.assert_allclose(np.array(bag(places)), function(weight[places], 1), rtol=1e-5)
+            expected = np.stack([function(weight[flat[a:b]], 0) if b > a else np.zeros(3) for a, b in zip(begins, [*begins[1:], 20])])
+            np.testing.assert_allclose(np.array(bag(flat, np.array(begins))), expected, rtol=1e-5)
+            bag.include_last_offset = True
+            np.testing.assert_allclose(np.array(bag(flat, np.array([*begins, 20]))), expected, rtol=1e-5)
+            without = nn.EmbeddingBag.from_pretrained(weight, mode=mode, padding_idx=int(flat[0]))
+            kept = [row[row != flat[0]] for row in places]
+            np.testing.assert_allclose(np.array(without(places)), np.stack([function(weight[row], 0) if len(row) else np.zeros(3) for row in kept]), rtol=1e-5)
+        summed = nn.EmbeddingBag.from_pretrained(weight, mode="sum")
+        np.testing.assert_allclose(np.array(summed(places, per_sample_weights=factors)), (weight[places] * factors[..., None]).sum(1), rtol=1e-4)
+        with self.assertRaisesRegex(ValueError, "offsets"):
+            summed(flat)
+
+    def test_rows_that_are_given(self):
+        weight = noise(4, 3)
+        layer = nn.Embedding.from_pretrained(weight)
+        np.testing.assert_array_equal(np.array(layer(np.array([2, 0]))), weight[[2, 0]])
+        self.assertEqual((layer.parameters(), list(layer.state_dict())), ([], ["weight"]))
+        self.assertEqual(len(nn.Embedding.from_pretrained(weight, freeze=False).parameters()), 1)
+
+
+class Cells(unittest.TestCase):
+    def test_steps_give_what_the_layers_give(self):
+        x = noise(5, 2, 4)
+        for cell, layer in ((nn.RNNCell(4, 3), nn.RNN(4, 3)), (nn.RNNCell(4, 3, nonlinearity="relu"), nn.RNN(4, 3, nonlinearity="relu")), (nn.GRUCell(4, 3), nn.GRU(4, 3)),
+                            (nn.LSTMCell(4, 3), nn.LSTM(4, 3)), (nn.LSTMCell(4, 3, bias=False), nn.LSTM(4, 3, bias=False))):
+            layer.load_state_dict({f"{name}_l0": value for name, value in cell.state_dict().items()})
+            state, found = None, []
+            for row in x:
+                state = cell(row, state)
+                found.append(np.array(state[0] if isinstance(state, tuple) else state))
+            np.testing.assert_allclose(np.stack(found), np.array(layer(x)[0]), rtol=1e-5, atol=1e-6)
+        self.assertEqual(nn.GRUCell(4, 3)(x[0, 0]).shape, (3,))
+        with self.assertRaisesRegex(ValueError, "size 4"):
+            nn.LSTMCell(4, 3)(noise(2, 5))
+
+    def test_a_transformer_is_its_encoder_and_its_decoder(self):
+        net = nn.Transformer(8, 2, 2, 1, 16, batch_first=True).eval()
+        self.assertEqual(net.encoder.layers[0].self_attn.in_proj_weight.shape, (24, 8))
+        self.assertIn("decoder.layers.0.multihead_attn.in_proj_weight", net.state_dict())
+        source, goal = noise(3, 5, 8), noise(3, 4, 8)
+        mask = net.generate_square_subsequent_mask(4)
+        np.testing.assert_array_equal(np.isinf(np.array(mask)), np.triu(np.ones((4, 4)), 1) > 0)
+        memory = net.encoder.norm(net.encoder.layers[1](net.encoder.layers[0](source)))
+        expected = net.decoder.norm(net.decoder.layers[0](goal, memory, mask))
+        made = np.array(net(source, goal, tgt_mask=mask))
+        np.testing.assert_allclose(made, np.array(expected), rtol=1e-5, atol=1e-6)
+        later = goal.copy()
+        later[:, 3] += 1  # a position does not see later ones
+        np.testing.assert_allclose(np.array(net(source, later, tgt_mask=mask))[:, :3], made[:, :3], rtol=1e-5, atol=1e-6)
+
+
+class Hooks(unittest.TestCase):
+    def test_before_and_after(self):
+        net, seen = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), []
+        x = noise(4, 2)
+        after = net[0].register_forward_hook(lambda module, inputs, result: seen.append((inputs[0].shape, result.shape)))
+        plain = np.array(net(x))
+        self.assertEqual(seen, [((4, 2), (4, 3))])
+        with net[0].register_forward_pre_hook(lambda module, inputs: inputs[0] * 0), net.register_forward_hook(lambda module, inputs, result: result + 1):
+            np.testing.assert_allclose(np.array(net(x)), np.maximum(np.array(net[0].bias), 0) + np.ones((4, 1)), rtol=1e-6)
+            copy.deepcopy(net)(x)
+            self.assertEqual(len(seen), 2)  # a copy has no hooks
+        after.remove()
+        after.remove()
+        np.testing.assert_array_equal(np.array(net(x)), plain)
+        self.assertEqual((len(seen), list(net.state_dict())), (2, ["0.weight", "0.bias"]))
+
+    def test_parameters(self):
+        layer = nn.Linear(2, 3)
+        layer.register_parameter("scale", np.ones(3, np.float32))
+        layer.register_parameter("none", None)
+        self.assertEqual([name for name, _ in layer.named_parameters()], ["weight", "bias", "scale"])
+        self.assertEqual(layer.requires_grad_(False).parameters(), [])
+        self.assertEqual(len(layer.state_dict()), 3)
+        self.assertEqual(len(layer.requires_grad_().parameters()), 3)
+
+
 class Losses(unittest.TestCase):
     """Those that torch does not have."""
+
+    def test_ctc_takes_targets_one_after_the_other(self):
+        scores = nn.functional.log_softmax(noise(10, 3, 5))
+        rows, flat, lengths, sizes = np.array([[1, 2, 3], [2, 2, 4], [4, 1, 1]]), np.array([1, 2, 3, 2, 2]), np.array([10, 8, 9]), np.array([3, 2, 0])
+        expected = nn.functional.ctc_loss(scores, rows, lengths, sizes, reduction="none")
+        np.testing.assert_allclose(np.array(nn.functional.ctc_loss(scores, flat, lengths, sizes, reduction="none")), np.array(expected), rtol=1e-6)
+        w = expr.trainable(np.array(scores))
+        step = optim.TrainingStep(lambda *batch: nn.functional.ctc_loss(w, *batch, reduction="sum"), optim.SGD([w], lr=0.0))
+        self.assertAlmostEqual(float(step(flat, lengths, sizes)), float(np.sum(expected)), 4)
+        with self.assertRaisesRegex(ValueError, "add up to 6, there are 5"):
+            nn.functional.ctc_loss(scores, flat, lengths, [3, 2, 1])
 
     def test_values(self):
         x, t = noise(4, 3), (noise(4, 3, seed=2) > 0).astype(np.float32)

@@ -246,12 +246,27 @@ class Optimizers(unittest.TestCase):
         plain.minimize(lambda: (w * 2).sum())
         np.testing.assert_allclose(w.tolist(), np.array(at) - 0.2)
 
+    def test_torchs_forms_of_parameters(self):
+        net, a, b = nn.Linear(3, 2), np.zeros(2), np.zeros(2)
+        self.assertEqual(list(optim.SGD(net.named_parameters(), 0.1).parameters), ["weight", "bias"])
+        optimizer = optim.SGD([{"params": [a], "lr": 0.1}, {"params": b}], 1.0)
+        optimizer.step([np.ones(2)] * 2)
+        np.testing.assert_allclose([a, b], [[-0.1] * 2, [-1.0] * 2])
+        mixed = optim.AdamW([{"params": net.parameters()}, {"params": nn.Linear(2, 2).named_parameters(), "weight_decay": 0.0}], lr=0.1)
+        self.assertEqual(list(mixed.parameters), ["0", "1", "weight", "bias"])
+
     def test_errors(self):
         w = np.zeros((2, 3), "float32")
         with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no optimizer "adamm"; the nearest are "adam"'):
             optim.create("adamm", [w])
         with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no setting "momentun"; the nearest are "momentum"'):
             optim.SGD([w], momentun=0.9)
+        with self.assertRaisesRegex(minnow.InvalidArgument, '"adam": there is no setting "betas"; here it is beta1 and beta2'):
+            optim.Adam([w], betas=(0.9, 0.99))
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no setting "learning_rate"; here it is lr'):
+            optim.SGD([{"params": [w], "learning_rate": 0.1}])
+        with self.assertRaisesRegex(minnow.InvalidType, 'group 0 of the parameters is a dict with "params"'):
+            optim.SGD([{"parameters": [w]}])
         with self.assertRaisesRegex(minnow.InvalidType, "lr takes a number"):
             optim.SGD([w], lr=object())
         with self.assertRaisesRegex(minnow.InvalidArgument, "there are 1 parameters, 2 gradients are given"):

@@ -36,7 +36,8 @@ class DataLoader:
     num_workers: threads that prepare batches ahead, prefetch_factor batches each (2); 0 prepares each when it is asked for. Decoding and
     the functions of minnow.cv release the GIL. drop_last: without a shorter last batch. collate_fn: makes a batch of a list of samples
     (default_collate); arrays of NumPy in its result become Vars over the same memory. seed, or a generator of NumPy that it is drawn from: of the
-    order, and of the random streams of transforms; batches do not depend on num_workers.
+    order, and of the random streams of transforms; batches do not depend on num_workers. worker_init_fn: called in each thread with its number
+    before its first batch. pin_memory, persistent_workers: accepted, and ignored.
 
     state_dict() is the position after the last batch that was given out; a loader that loads it goes on with the next one, to the bit, with any
     number of workers. An IterableDataset is read by one thread.
@@ -52,7 +53,8 @@ class DataLoader:
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Iterable[int] | None = None,
                  batch_sampler: Iterable[Any] | None = None, num_workers: int = 0, collate_fn: Collate | None = None, drop_last: bool = False, *,
-                 prefetch_factor: int | None = None, generator: Any = None, seed: int | None = None) -> None:
+                 prefetch_factor: int | None = None, generator: Any = None, seed: int | None = None, worker_init_fn: Callable[[int], Any] | None = None,
+                 pin_memory: bool = False, persistent_workers: bool = False) -> None:
         self.dataset, self.num_workers, self.drop_last = dataset, num_workers, drop_last
         self.seed = seed_of(seed, generator)
         self._iterable = isinstance(dataset, IterableDataset)
@@ -69,7 +71,7 @@ class DataLoader:
             raise InvalidArgument("batch_sampler takes the place of batch_size, shuffle, sampler and drop_last")
         if not self._iterable and not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
             raise InvalidType(f"a data set has __getitem__() and __len__(), or is an IterableDataset; this is {type(dataset).__name__}")
-        self.prefetch_factor = prefetch_factor or 2
+        self.prefetch_factor, self.worker_init_fn = prefetch_factor or 2, worker_init_fn
         self.batch_size = None if batch_sampler is not None else batch_size
         self.sampler: Any = sampler
         if sampler is None and not self._iterable and batch_sampler is None:
@@ -226,7 +228,9 @@ class _Pass:
         self._threads: Any = None
         if loader.num_workers:
             from concurrent.futures import ThreadPoolExecutor
-            self._threads = ThreadPoolExecutor(1 if loader._iterable else loader.num_workers, "minnow-data")
+            begin, numbers = loader.worker_init_fn, itertools.count()
+            self._threads = ThreadPoolExecutor(1 if loader._iterable else loader.num_workers, "minnow-data",
+                                               None if begin is None else lambda: begin(next(numbers)))
         self._ahead = loader.num_workers * loader.prefetch_factor
 
     def __iter__(self) -> _Pass:

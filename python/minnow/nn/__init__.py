@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from minnow import _minnow
 from minnow._functions import all_suggesting
-from minnow.nn import _activations, _attention, _containers, _layers, _loss_layers, _module, _recurrent, _transfer
+from minnow.nn import _activations, _attention, _containers, _layers, _loss_layers, _module, _recurrent, _transfer, _windows
 from minnow.nn import functional as functional, init as init
 from minnow.nn._activations import *  # noqa: F403
 from minnow.nn._attention import *  # noqa: F403
@@ -25,6 +25,7 @@ from minnow.nn._module import _MEMORIES as _MEMORIES, _POWERS as _POWERS, _PRECI
 from minnow.nn._recurrent import *  # noqa: F403
 from minnow.nn._safetensors import load_file as load_file, save_file as save_file
 from minnow.nn._transfer import *  # noqa: F403
+from minnow.nn._windows import *  # noqa: F403
 from minnow.nn._tracing import random_key as random_key, read_buffer as read_buffer, seed as seed, update_buffer as update_buffer
 
 if not TYPE_CHECKING:
@@ -32,6 +33,6 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'minnow.nn' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 _OWN = ["load_file", "random_key", "read_buffer", "save_file", "seed", "update_buffer"]
-__all__ = ["functional", "init", *_OWN, *_activations.__all__, *_attention.__all__, *_containers.__all__, *_layers.__all__, *_loss_layers.__all__, *_module.__all__, *_recurrent.__all__, *_transfer.__all__]
+__all__ = ["functional", "init", *_OWN, *_activations.__all__, *_attention.__all__, *_containers.__all__, *_layers.__all__, *_loss_layers.__all__, *_module.__all__, *_recurrent.__all__, *_transfer.__all__, *_windows.__all__]
 
 all_suggesting(globals(), _OWN)

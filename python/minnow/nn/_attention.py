@@ -6,6 +6,7 @@ import copy
 from typing import Any, Callable
 
 from minnow import _minnow
+from minnow import numpy as np
 from minnow._minnow import InvalidArgument, Var
 from minnow._typing import DTypeLike, VarLike
 from minnow.nn import functional as F
@@ -241,4 +242,39 @@ class TransformerDecoder(Module):
         return x if self.norm is None else self.norm(x)  # type: ignore[no-any-return]
 
 
-__all__ = ["MultiheadAttention", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+class Transformer(Module):
+    """An encoder and a decoder, each with a normalization at its end (Vaswani et al. 2017): transformer(src, tgt, src_mask, tgt_mask, memory_mask,
+    src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask, src_is_causal, tgt_is_causal, memory_is_causal). Matrices begin with
+    numbers of equal chance by Glorot's rule. Raises the errors of TransformerEncoderLayer.
+
+    >>> net = nn.Transformer(8, 2, 1, 1, 16)
+    >>> net(np.zeros((5, 2, 8), "float32"), np.zeros((3, 2, 8), "float32")).shape
+    (3, 2, 8)
+    """
+
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6, dim_feedforward: int = 2048,
+                 dropout: float = 0.1, activation: Activation = "relu", custom_encoder: Module | None = None, custom_decoder: Module | None = None,
+                 layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True, *, dtype: DTypeLike = "float32") -> None:
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+        settings: Any = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        ends = (LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype) for _ in range(2))
+        self.encoder = custom_encoder or TransformerEncoder(TransformerEncoderLayer(*settings, dtype=dtype), num_encoder_layers, next(ends))
+        self.decoder = custom_decoder or TransformerDecoder(TransformerDecoderLayer(*settings, dtype=dtype), num_decoder_layers, next(ends))
+        for value in self.parameters():
+            if len(value.shape) > 1:
+                init.xavier_uniform_(value)
+
+    def forward(self, src: VarLike, tgt: VarLike, src_mask: VarLike | None = None, tgt_mask: VarLike | None = None, memory_mask: VarLike | None = None,
+                src_key_padding_mask: VarLike | None = None, tgt_key_padding_mask: VarLike | None = None, memory_key_padding_mask: VarLike | None = None,
+                src_is_causal: bool = False, tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Var:
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        made: Var = self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal, memory_is_causal)
+        return made
+
+    @staticmethod
+    def generate_square_subsequent_mask(size: int, *, dtype: DTypeLike = "float32") -> Var:
+        """A mask [size, size] for a sequence that attends to itself: -inf where a position would see a later one. Never fails."""
+        return np.triu(np.full((size, size), float("-inf"), dtype), 1)
+
+
+__all__ = ["MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]

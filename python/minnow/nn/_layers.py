@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, Sequence, TypeVar
 
 from minnow import numpy as np
 from minnow._minnow import InvalidArgument, Var
@@ -156,8 +156,59 @@ class Embedding(Module):
             rows[self.padding_idx] = 0
             self.weight.assign(rows)
 
+    @classmethod
+    def from_pretrained(cls, embeddings: VarLike, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
+        """A layer with these rows [count, size], which are frozen (see nn.freeze()) unless freeze is False. Raises InvalidArgument (a ValueError) for
+        another rank.
+
+        >>> nn.Embedding.from_pretrained(minnow.Var([[1.0, 2.0], [3.0, 4.0]], "float32"))(minnow.Var([1]))
+        Var([[3., 4.]], shape=(1, 2), dtype=float32)
+        """
+        return _with_rows(cls(*_rows_of(embeddings), padding_idx, dtype=F._var(embeddings).dtype), embeddings, freeze)
+
     def forward(self, input: VarLike) -> Var:
         return F.embedding(input, self.weight, self.padding_idx)
+
+
+_Rows = TypeVar("_Rows", bound="Embedding | EmbeddingBag")
+
+
+def _rows_of(embeddings: VarLike) -> tuple[int, int]:
+    F._rank_is(F.shape_of(embeddings), 2)
+    count, size = F.shape_of(embeddings)
+    return count, size
+
+
+def _with_rows(layer: _Rows, embeddings: VarLike, freeze: bool) -> _Rows:
+    layer.weight.assign(embeddings)
+    if freeze:
+        layer.requires_grad_(False)
+    return layer
+
+
+class EmbeddingBag(Module):
+    """functional.embedding_bag() with rows `weight` [num_embeddings, embedding_dim], which begin with normal numbers: bag(input, offsets,
+    per_sample_weights). Raises its errors.
+
+    >>> nn.EmbeddingBag(10, 4, mode="sum")(minnow.Var([1, 2, 4, 5]), minnow.Var([0, 3])).shape
+    (2, 4)
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean", include_last_offset: bool = False, padding_idx: int | None = None, *,
+                 dtype: DTypeLike = "float32") -> None:
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
+        self.weight = init.normal_(parameter((num_embeddings, embedding_dim), dtype))
+
+    @classmethod
+    def from_pretrained(cls, embeddings: VarLike, freeze: bool = True, mode: str = "mean", include_last_offset: bool = False,
+                        padding_idx: int | None = None) -> EmbeddingBag:
+        """A layer with these rows [count, size], which are frozen (see nn.freeze()) unless freeze is False. Raises InvalidArgument (a ValueError) for
+        another rank."""
+        return _with_rows(cls(*_rows_of(embeddings), mode, include_last_offset, padding_idx, dtype=F._var(embeddings).dtype), embeddings, freeze)
+
+    def forward(self, input: VarLike, offsets: VarLike | None = None, per_sample_weights: VarLike | None = None) -> Var:
+        return F.embedding_bag(input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx, self.include_last_offset)
 
 
 # ---- Convolutions
@@ -702,6 +753,6 @@ class PixelUnshuffle(FunctionLayer):
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d",
            "AvgPool2d", "AvgPool3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
-           "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "Flatten", "GroupNorm", "Identity",
+           "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingBag", "Flatten", "GroupNorm", "Identity",
            "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm", "Linear", "MaxPool1d", "MaxPool2d", "MaxPool3d", "PixelShuffle",
            "PixelUnshuffle", "RMSNorm", "Unflatten", "Upsample"]

@@ -387,19 +387,33 @@ def info_nce_loss(query: VarLike, positive: VarLike, negatives: VarLike | None =
 
 # ---- Sequences
 
+def _in_rows(targets: Var, sizes: Var) -> Var:
+    """Targets [sum of sizes] as [N, S]; what is beyond the end of a row does not count."""
+    longest = total = shape_of(targets)[0]
+    if not _minnow.placeholders([sizes]):  # known now, not only in a step
+        longest = max([0, *sizes.tolist()])
+        if sum(sizes.tolist()) != total:
+            raise InvalidArgument(f"the lengths of the targets add up to {sum(sizes.tolist())}, there are {total} labels")
+    first = op("Unsqueeze", op("CumSum", sizes, Var(0, "int64"), exclusive=1), _axes(1))
+    places = op("Min", first + Var([list(range(longest))], "int64"), Var(max(total - 1, 0), "int64"))
+    return op("Gather", targets if total else Var([0], "int64"), places, axis=0)
+
+
 def ctc_loss(log_probs: VarLike, targets: VarLike, input_lengths: Sequence[int] | VarLike, target_lengths: Sequence[int] | VarLike, blank: int = 0,
              reduction: str = "mean", zero_infinity: bool = False) -> Var:
-    """Minus the logarithm of the probability that log_probs [T, N, C], logarithms of shares, spell the targets [N, S] when repetitions and blanks are
-    taken out (Graves et al. 2006). "mean" divides each loss by the length of its target. zero_infinity: sequences that are too short for their
+    """Minus the logarithm of the probability that log_probs [T, N, C], logarithms of shares, spell the targets [N, S], or those of all sequences one
+    after the other, when repetitions and blanks are taken out (Graves et al. 2006). "mean" divides each loss by the length of its target. zero_infinity: sequences that are too short for their
     target count 0. Raises InvalidArgument (a ValueError) for shapes that do not fit."""
     x, t = _var(log_probs), _var(targets)
     shape = shape_of(x)
     if len(shape) == 2:
         x, t, shape = op("Unsqueeze", x, _axes(1)), op("Unsqueeze", t, _axes(0)), (shape[0], 1, shape[1])
     lengths, sizes = (op("Reshape", (value if isinstance(value, Var) else Var(value)).astype("int64"), _axes(-1)) for value in (input_lengths, target_lengths))
-    if len(shape_of(t)) != 2 or shape_of(t)[0] != shape[1]:
-        raise InvalidArgument(f"targets have the shape [{shape[1]}, S], it is {list(shape_of(t))}")
     t = t.astype("int64")
+    if len(shape_of(t)) == 1:
+        t = _in_rows(t, sizes)
+    if len(shape_of(t)) != 2 or shape_of(t)[0] != shape[1]:
+        raise InvalidArgument(f"targets have the shape [{shape[1]}, S], or are one after the other, it is {list(shape_of(t))}")
     steps, batch, _ = shape
     longest = shape_of(t)[1]
     states = 2 * longest + 1

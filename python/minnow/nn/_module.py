@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, 
 
 from minnow import _minnow
 from minnow._functions import all_suggesting, methods_suggesting
-from minnow._minnow import InvalidArgument, InvalidType, Var, gives_arrays, to_arrays
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var, gives_arrays, to_arrays
 from minnow._files import ModelPath, dims_of, read_model
 from minnow._options import check
 from minnow._repr import of_fields, screen
@@ -92,6 +92,44 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list[str]
 
 
+class _Hooks:
+    """Functions that a module calls before and after forward()."""
+
+    def __init__(self) -> None:
+        self.before: list[Any] = []
+        self.after: list[Any] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.before or self.after)
+
+    def __copy__(self) -> _Hooks:
+        return _Hooks()
+
+    def __deepcopy__(self, memo: Any) -> _Hooks:
+        return _Hooks()
+
+
+class RemovableHandle:
+    """A hook that a module calls; remove() ends that. register_forward_hook() makes it."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks: list[Any] | None = hooks
+        self._hook = hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Call the hook no more. Never fails."""
+        if self._hooks is not None:
+            self._hooks.remove(self._hook)
+            self._hooks = None
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.remove()
+
+
 @methods_suggesting
 class Module:
     """A function on Vars with parameters.
@@ -109,7 +147,33 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        return self.forward(*inputs, **named)
+        hooks = vars(self).get("_hooks")
+        if not hooks:
+            return self.forward(*inputs, **named)
+        for hook in hooks.before:
+            changed = hook(self, inputs)
+            inputs = inputs if changed is None else changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*inputs, **named)
+        for hook in hooks.after:
+            changed = hook(self, inputs, result)
+            result = result if changed is None else changed
+        return result
+
+    def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
+        """Call hook(module, inputs, result) after each forward(); another value than None that it gives takes the place of the result. The handle's
+        remove() ends that. Copies have no hooks. Raises Unsupported (a NotImplementedError) for a module that load() has made."""
+        return self._add_hook("after", hook)
+
+    def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call hook(module, inputs) before each forward(); other values than None that it gives take the place of the inputs. Raises the errors of
+        register_forward_hook()."""
+        return self._add_hook("before", hook)
+
+    def _add_hook(self, place: str, hook: Any) -> RemovableHandle:
+        if type(self).__call__ is not Module.__call__:
+            raise Unsupported(f"{type(self).__name__} calls no hooks; a module that contains it does")
+        hooks = vars(self).setdefault("_hooks", _Hooks())
+        return RemovableHandle(getattr(hooks, place), hook)
 
     def _members(self) -> Iterator[tuple[str, Any]]:
         """Yield the leaves in attributes and in their lists, tuples and dicts: "w", "layers.0", "heads.left"."""
@@ -186,6 +250,20 @@ class Module:
         setattr(self, name, None if value is None else value if isinstance(value, Var) else Var(value))
         if not persistent:
             self._not_saved = self._not_saved | {name}
+
+    def register_parameter(self, name: str, param: VarLike | None) -> None:
+        """Make an attribute of this name a parameter. Raises InvalidType (a TypeError) for what is no array of floats."""
+        setattr(self, name, param if param is None or (isinstance(param, Var) and is_parameter(param)) else _minnow.trainable(param))
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Let training change the parameters, or not: nn.unfreeze() and nn.freeze() of all. Gives the module."""
+        for _, value, _ in self._named_vars():
+            if is_parameter(value):
+                value.trainable = requires_grad
+                value.__dict__.pop("_frozen", None)
+                if not requires_grad:
+                    value.__dict__["_frozen"] = True
+        return self
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Make a submodule an attribute of this name. Never fails."""
@@ -331,6 +409,8 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _cloned(value: Any) -> Any:
     """With clones of the modules in it."""
     import copy
+    if isinstance(value, _Hooks):
+        return _Hooks()
     if isinstance(value, Module):
         return value.clone()
     if isinstance(value, dict):

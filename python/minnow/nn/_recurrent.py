@@ -149,4 +149,85 @@ class LSTM(_Recurrent):
         return y, (h, c)
 
 
-__all__ = ["GRU", "LSTM", "RNN"]
+class _Cell(Module):
+    """One step of a recurrent layer, for inputs [batch, input_size] or [input_size]."""
+    _gates = 1
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, *, dtype: DTypeLike = "float32") -> None:
+        if min(input_size, hidden_size) < 1:
+            raise InvalidArgument(f"{type(self).__name__} takes positive sizes, not {input_size} and {hidden_size}")
+        self.input_size, self.hidden_size = input_size, hidden_size
+        bound, rows = 1 / math.sqrt(hidden_size), self._gates * hidden_size
+        self.weight_ih, self.weight_hh = (uniform_parameter((rows, width), bound, dtype) for width in (input_size, hidden_size))
+        self.bias_ih, self.bias_hh = (uniform_parameter((rows,), bound, dtype) if bias else None for _ in range(2))
+
+    def _sums(self, input: VarLike, state: VarLike | None) -> tuple[list[Var], list[Var], Var]:
+        """The sums of the input and of the state for each gate, and the state."""
+        x = F._var(input)
+        F._rank_is(F.dims_of(x), 1, 2)
+        if F.dims_of(x)[-1] != self.input_size:
+            raise InvalidArgument(f"the last axis of the input has the size {self.input_size}, its shape is {list(F.dims_of(x))}")
+        h = self._begin(x) if state is None else F._var(state)
+        parts = [F.linear(value, weight, bias) for value, weight, bias in ((x, self.weight_ih, self.bias_ih), (h, self.weight_hh, self.bias_hh))]
+        split = [_minnow.ops("Split", [part], self._gates, {"axis": -1, "num_outputs": self._gates}) if self._gates > 1 else [part] for part in parts]
+        return split[0], split[1], h
+
+    def _begin(self, x: Var) -> Var:
+        return F._filled(0, (*F.shape_of(x)[:-1], self.hidden_size), x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.input_size}, {self.hidden_size})"
+
+
+class RNNCell(_Cell):
+    """One step of RNN: cell(x, h) gives h of [batch, hidden_size]; without h it begins with zeros. Parameters: weight_ih, weight_hh, bias_ih, bias_hh.
+    Raises InvalidArgument (a ValueError) for sizes and shapes that do not fit.
+
+    >>> nn.RNNCell(4, 3)(np.zeros((2, 4), "float32")).shape
+    (2, 3)
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", *, dtype: DTypeLike = "float32") -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise InvalidArgument(f'nonlinearity is "tanh" or "relu", not "{nonlinearity}"')
+        super().__init__(input_size, hidden_size, bias, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: VarLike, hx: VarLike | None = None) -> Var:
+        [a], [b], _ = self._sums(input, hx)
+        return op("Tanh" if self.nonlinearity == "tanh" else "Relu", a + b)
+
+
+class GRUCell(_Cell):
+    """One step of GRU, else as RNNCell. Raises its errors.
+
+    >>> nn.GRUCell(4, 3)(np.zeros((2, 4), "float32")).shape
+    (2, 3)
+    """
+    _gates = 3
+
+    def forward(self, input: VarLike, hx: VarLike | None = None) -> Var:
+        (r, z, n), (r_h, z_h, n_h), h = self._sums(input, hx)
+        z = op("Sigmoid", z + z_h)
+        n = op("Tanh", n + op("Sigmoid", r + r_h) * n_h)
+        return (1.0 - z) * n + z * h
+
+
+class LSTMCell(_Cell):
+    """One step of LSTM: cell(x, (h, c)) gives (h, c), else as RNNCell. Raises its errors.
+
+    >>> h, c = nn.LSTMCell(4, 3)(np.zeros((2, 4), "float32"))
+    >>> h.shape, c.shape
+    ((2, 3), (2, 3))
+    """
+    _gates = 4
+
+    def forward(self, input: VarLike, hx: Any = None) -> tuple[Var, Var]:
+        ours, theirs, h = self._sums(input, None if hx is None else hx[0])
+        i, f, g, o = (a + b for a, b in zip(ours, theirs))
+        c = h if hx is None else F._var(hx[1])  # zeros both
+        c = op("Sigmoid", f) * c + op("Sigmoid", i) * op("Tanh", g)
+        return op("Sigmoid", o) * op("Tanh", c), c
+
+
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"]

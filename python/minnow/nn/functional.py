@@ -410,6 +410,94 @@ def avg_pool3d(input: VarLike, kernel_size: Size, stride: Size | None = None, pa
     return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
+def _lp_pool(axes: int, input: VarLike, norm_type: float, kernel_size: Size, stride: Size | None, ceil_mode: bool) -> Var:
+    made = _avg_pool(axes, _var(input) ** norm_type, kernel_size, stride, 0, ceil_mode, True, None)
+    return (made * math.prod(_many(kernel_size, axes))) ** (1 / norm_type)
+
+
+def lp_pool1d(input: VarLike, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> Var:
+    """The root of degree norm_type of the sum of x^norm_type in each window of [N, C, L]. Raises the errors of avg_pool1d()."""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input: VarLike, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False) -> Var:
+    """lp_pool1d() of [N, C, H, W]. Raises its errors."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _max_unpool(axes: int, input: VarLike, indices: VarLike, kernel_size: Size, stride: Size | None, padding: Size, output_size: Sequence[int] | None) -> Var:
+    x, at = _var(input), _var(indices)
+    kernel = _many(kernel_size, axes)
+    shape = shape_of(x)
+    _rank_is(shape, axes + 1, axes + 2)
+    sizes = [(size - 1) * step - 2 * pad + width
+             for size, step, pad, width in zip(shape[-axes:], kernel if stride is None else _many(stride, axes), _many(padding, axes), kernel)]
+    sizes = sizes if output_size is None else [int(size) for size in output_size[-axes:]]
+    front = shape[:-axes]
+    flat = Var([*front, -1], "int64")
+    zeros = op("Expand", Var(0, x.dtype), Var([*front, math.prod(sizes)], "int64"))
+    made = op("ScatterElements", zeros, op("Reshape", at, flat), op("Reshape", x, flat), axis=-1)
+    return op("Reshape", made, Var([*front, *sizes], "int64"))
+
+
+def max_unpool1d(input: VarLike, indices: VarLike, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+                 output_size: Sequence[int] | None = None) -> Var:
+    """The elements of max_pool1d(), with return_indices, at their places; others are 0. output_size: chooses among the sizes that give the pooled one.
+    Raises InvalidArgument (a ValueError) for another rank, and an error when it is computed for places outside."""
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(input: VarLike, indices: VarLike, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+                 output_size: Sequence[int] | None = None) -> Var:
+    """max_unpool1d() of [N, C, H, W]. Raises its errors."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input: VarLike, indices: VarLike, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+                 output_size: Sequence[int] | None = None) -> Var:
+    """max_unpool1d() of [N, C, D, H, W]. Raises its errors."""
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
+def _pieces(channels: int, kernel: Sequence[int], dtype: Any) -> Var:
+    """Filters [channels * elements of the kernel, 1, height, width], each of which takes one element."""
+    count = math.prod(kernel)
+    one = [[[[float(i == y * kernel[1] + x) for x in range(kernel[1])] for y in range(kernel[0])]] for i in range(count)]
+    return op("Tile", Var(one, dtype), Var([channels, 1, 1, 1], "int64"))
+
+
+def unfold(input: VarLike, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Var:
+    """The windows of [N, C, H, W] as columns: [N, C * elements of the kernel, windows]. Raises InvalidModel and InvalidArgument (ValueErrors) for
+    shapes that do not fit."""
+    kernel = _many(kernel_size, 2)
+
+    def columns(x: Var) -> Var:
+        channels = shape_of(x)[1]
+        made = _conv(2, x, _pieces(channels, kernel, x.dtype), None, stride, padding, dilation, channels)
+        return op("Reshape", made, Var([shape_of(x)[0], channels * math.prod(kernel), -1], "int64"))
+
+    return _batched(columns, input, 2)
+
+
+def fold(input: VarLike, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Var:
+    """The adjoint of unfold(): the sum of columns [N, C * elements of the kernel, windows] at their places in [N, C, *output_size]. Raises
+    InvalidArgument (a ValueError) for sizes that do not fit."""
+    kernel, size = _many(kernel_size, 2), _many(output_size, 2)
+    strides, dilations, pads = _many(stride, 2), _many(dilation, 2), _many(padding, 2)
+    room = [length + 2 * pad - spread * (width - 1) - 1 for length, pad, spread, width in zip(size, pads, dilations, kernel)]
+    windows = [left // step + 1 for left, step in zip(room, strides)]
+
+    def picture(x: Var) -> Var:
+        batch, rows, columns = shape_of(x)
+        if rows % math.prod(kernel) or columns != math.prod(windows):
+            raise InvalidArgument(f"columns of {size} by {kernel} have the shape [N, C * {math.prod(kernel)}, {math.prod(windows)}], it is {[batch, rows, columns]}")
+        channels = rows // math.prod(kernel)
+        return op("ConvTranspose", op("Reshape", x, Var([batch, rows, *windows], "int64")), _pieces(channels, kernel, x.dtype), strides=strides,
+                  dilations=dilations, pads=pads * 2, output_padding=[left % step for left, step in zip(room, strides)], group=channels)
+
+    return _batched(picture, input, 1)
+
+
 def _windows(size: int, count: int) -> list[tuple[int, int]]:
     """First and end of the windows of adaptive pooling."""
     return [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
@@ -573,6 +661,18 @@ def normalize(input: VarLike, p: float = 2.0, dim: int = 1, eps: float = 1e-12) 
     return x / op("Max", _losses.norm(x, p, dim, True), Var(eps, x.dtype))
 
 
+def local_response_norm(input: VarLike, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Var:
+    """x / (k + alpha m)^beta, where m is the mean of the squares of `size` neighbouring channels of [N, C, ...] (Krizhevsky et al. 2012). Raises
+    InvalidModel (a ValueError) for fewer than three axes."""
+    x = _var(input)
+    if size % 2:
+        return op("LRN", x, size=size, alpha=float(alpha), beta=float(beta), bias=float(k))
+    shape = shape_of(x)  # the operator has one channel more after x, torch one more before it
+    squares = op("Pad", op("Reshape", x * x, Var([shape[0], 1, shape[1], -1], "int64")), Var([0, 0, size // 2, 0, 0, 0, (size - 1) // 2, 0], "int64"))
+    means = op("Reshape", op("AveragePool", squares, kernel_shape=[size, 1]), Var(list(shape), "int64"))
+    return x / (k + alpha * means) ** beta
+
+
 # ---- Embeddings, movement, attention
 
 def embedding(input: VarLike, weight: VarLike, padding_idx: int | None = None) -> Var:
@@ -585,6 +685,44 @@ def embedding(input: VarLike, weight: VarLike, padding_idx: int | None = None) -
         return rows
     is_padding = op("Unsqueeze", op("Equal", at, Var(padding_idx % w.shape[0], at.dtype)), Var([-1], "int64"))
     return op("Where", is_padding, op("minnow.StopGradient", rows), rows)
+
+
+def embedding_bag(input: VarLike, weight: VarLike, offsets: VarLike | None = None, mode: str = "mean", per_sample_weights: VarLike | None = None,
+                  padding_idx: int | None = None, include_last_offset: bool = False) -> Var:
+    """The "mean", "sum" or "max" of the rows of weight [count, size] in each bag of indices: the rows of [N, L], or parts of [L] that begin at
+    `offsets`, of which the last is the end with include_last_offset. per_sample_weights: factors of the rows of a sum, like the indices. The row
+    padding_idx does not count; an empty bag gives zeros. Raises InvalidArgument (a ValueError) for other arguments."""
+    if mode not in ("mean", "sum", "max") or (per_sample_weights is not None and mode != "sum"):
+        raise InvalidArgument(f'mode is "mean", "sum" or "max", and "sum" with per_sample_weights; it is "{mode}"')
+    at, w = _var(input), _var(weight)
+    shape = shape_of(at)
+    if (len(shape) == 2) != (offsets is None) or len(shape) not in (1, 2):
+        raise InvalidArgument(f"indices are [N, L], or [L] with offsets; their shape is {list(shape)}{'' if offsets is None else ' with offsets'}")
+    rows = embedding(at, w, padding_idx)
+    counts = op("Expand", Var(True), Var(list(shape), "int64")) if padding_idx is None else op("Not", op("Equal", at, Var(padding_idx % w.shape[0], at.dtype)))
+    if per_sample_weights is not None:
+        rows = rows * op("Unsqueeze", per_sample_weights, Var([-1], "int64"))
+    if offsets is None:
+        members = op("Unsqueeze", counts, Var([1], "int64"))  # [N, 1, L]
+    else:
+        first = _var(offsets).astype("int64")
+        if not include_last_offset:
+            first = op("Concat", first, Var([shape[0]], "int64"), axis=0)
+        bags = shape_of(first)[0] - 1
+        begun = op("LessOrEqual", op("Unsqueeze", first, Var([1], "int64")), Var([list(range(shape[0]))], "int64"))
+        members = op("And", op("Slice", begun, Var([0], "int64"), Var([bags], "int64"), Var([0], "int64")),
+                     op("Not", op("Slice", begun, Var([1], "int64"), Var([bags + 1], "int64"), Var([0], "int64"))))
+        members = op("And", members, counts)  # [bags, L]
+    factors = members.astype(w.dtype)
+    total = op("ReduceSum", factors, Var([-1], "int64"), keepdims=1)
+    if mode == "max":
+        each = op("Unsqueeze", rows, Var([1], "int64")) if offsets is None else rows
+        made = op("ReduceMax", op("Where", op("Unsqueeze", members, Var([-1], "int64")), each, Var(float("-inf"), w.dtype)), Var([-2], "int64"), keepdims=0)
+        made = op("Where", op("Greater", total, Var(0, w.dtype)), made, Var(0, w.dtype))
+    else:
+        made = op("MatMul", factors, rows)
+        made = made / op("Max", total, Var(1, w.dtype)) if mode == "mean" else made
+    return op("Squeeze", made, Var([1], "int64")) if offsets is None else made
 
 
 def pad(input: VarLike, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Var:
@@ -708,10 +846,10 @@ def attention(query: VarLike, key: VarLike, value: VarLike, attn_mask: VarLike |
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
            "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bernoulli", "bilinear", "celu", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-           "conv_transpose2d", "conv_transpose3d", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "gelu", "glu", "group_norm",
-           "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "instance_norm", "interpolate", "layer_norm", "leaky_relu", "linear", "log_softmax",
-           "logsigmoid", "max_pool1d", "max_pool2d", "max_pool3d", "mish", "normal", "normalize", "pad", "pixel_shuffle", "pixel_unshuffle", "prelu",
+           "conv_transpose2d", "conv_transpose3d", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "embedding", "embedding_bag", "fold", "gelu", "glu", "group_norm",
+           "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "instance_norm", "interpolate", "layer_norm", "leaky_relu", "linear", "local_response_norm",
+           "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "normal", "normalize", "pad", "pixel_shuffle", "pixel_unshuffle", "prelu",
            "relu", "relu6", "rms_norm", "scaled_dot_product_attention", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
-           "softsign", "tanh", "tanhshrink", "threshold", "uniform", *_losses.__all__]
+           "softsign", "tanh", "tanhshrink", "threshold", "unfold", "uniform", *_losses.__all__]
 
 all_suggesting(globals(), [name for name in __all__ if name not in _losses.__all__])
