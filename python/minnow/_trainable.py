@@ -59,9 +59,15 @@ class TrainableModel(_Adapted):
             self._adapters[name] = adapter
 
     def add_lora(self, rank: int, alpha: float = 16.0, seed: int = 0) -> list[str]:
-        """nn.lora() with first values that depend on this seed. Returns the names of the weights. Raises its errors."""
+        """nn.lora() of the file's weights, with first values that depend on this seed; other parameters, as of a new head, stay trained. Returns the
+        names of the weights. Raises its errors."""
         import numpy
+        of_file = {id(value) for value in self._weights.values()}
+        others = [value for _, value, _ in self._named_vars() if value.trainable and id(value) not in of_file]
         names = nn.lora(self, rank, alpha)
+        for value in others:
+            value.trainable = True
+            del value.__dict__["_frozen"]
         random = numpy.random.default_rng([seed, 5])
         for adapter in self._adapters.values():
             bound = (1 / adapter.a.shape[2]) ** 0.5
