@@ -134,6 +134,7 @@ constexpr ImportRule kRules[] = {
     {"com.microsoft.DynamicQuantizeLSTM", 1, import_dynamic_quantize_lstm},
     {"com.microsoft.DynamicQuantizeMatMul", 1, import_dynamic_quantize_matmul},
     {"com.microsoft.MatMulIntegerToFloat", 1, import_matmul_integer_to_float},
+    {"com.microsoft.QGemm", 1, import_qgemm},
     {"com.microsoft.QLinearAdd", 1, import_qlinear_binary},
     {"com.microsoft.QLinearAveragePool", 1, import_qlinear_unary},
     {"com.microsoft.QLinearConcat", 1, import_qlinear_concat},
@@ -141,6 +142,8 @@ constexpr ImportRule kRules[] = {
     {"com.microsoft.QLinearLeakyRelu", 1, import_qlinear_unary},
     {"com.microsoft.QLinearMul", 1, import_qlinear_binary},
     {"com.microsoft.QLinearSigmoid", 1, import_qlinear_unary},
+    {"com.microsoft.QLinearSoftmax", 1, import_qlinear_softmax},
+    {"com.microsoft.QLinearWhere", 1, import_qlinear_where},
     {"com.microsoft.QuantizeLinear", 1, import_quantize_microsoft},
 
     // Operators that ONNX Runtime's optimizer writes.

@@ -11,6 +11,8 @@ Expr ones(const Expr& count);                     // i64 vector of `count` ones;
 Expr reshaped(const Expr& x, const Ints& shape);  // a constant is reshaped at once
 /// A scale or zero point of one element as a scalar, whatever rank it was stored with.
 Expr as_scalar(OnnxNode& node, const Expr& x);
+/// Softmax, LogSoftmax or Hardmax as before opset 13, where the dimensions from `axis` on were one.
+Expr softmax_1(OnnxNode& node, GraphBuilder& g, std::string_view op, const Expr& x, int64_t axis);
 
 // rules_elementwise.cpp
 Builder import_copy, import_legacy_broadcast, import_prelu_1, import_clip_1, import_cast_1, import_selu_1, import_dropout_1,
@@ -32,6 +34,7 @@ Builder import_softmax_1, import_batch_normalization_1, import_batch_normalizati
 Builder import_qlinear_conv, import_qlinear_matmul;
 Builder import_qlinear_binary;  // com.microsoft.QLinearAdd, QLinearMul
 Builder import_qlinear_unary;   // com.microsoft.QLinearSigmoid, QLinearLeakyRelu, QLinear...Pool
+Builder import_qgemm, import_qlinear_softmax, import_qlinear_where;
 Builder import_qlinear_concat, import_quantize_microsoft, import_dequantize_microsoft, import_dynamic_quantize_lstm,
     import_matmul_integer_to_float, import_dynamic_quantize_matmul;
 

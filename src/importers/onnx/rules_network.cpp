@@ -9,10 +9,7 @@
 
 namespace minnow::onnx {
 
-Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g) {
-  // Before opset 13 the dimensions from `axis` on were one.
-  const Expr x = node.required_input(0);
-  int64_t axis = node.integer("axis", 1);
+Expr softmax_1(OnnxNode& node, GraphBuilder& g, std::string_view op, const Expr& x, int64_t axis) {
   const int64_t rank = node.rank(x);
   if (rank >= 0 && axis < 0) axis += rank;
   bool last = axis == -1 || (rank >= 0 && axis == rank - 1);
@@ -21,10 +18,13 @@ Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g) {
     last = true;
     for (int64_t i = axis + 1; i < rank; ++i) last = last && (*x.value()->type.dims)[static_cast<size_t>(i)].size == 1;
   }
-  if (last) return node.make(node.op, {x}, {{"axis", axis}});
+  if (last) return g.op(op, {x}, {{"axis", axis}});
   const Expr flat = g.op("Flatten", {x}, {{"axis", axis}});
-  const Expr y = g.op(node.op, {flat}, {{"axis", int64_t{1}}});
-  return {g.op("Reshape", {y, shape_of(x)})};
+  return g.op("Reshape", {g.op(op, {flat}, {{"axis", int64_t{1}}}), shape_of(x)});
+}
+
+Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g) {
+  return {softmax_1(node, g, node.op, node.required_input(0), node.integer("axis", 1))};
 }
 
 namespace {

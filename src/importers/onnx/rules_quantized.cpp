@@ -94,6 +94,39 @@ Exprs import_qlinear_concat(OnnxNode& node, GraphBuilder& g) {
   return {quantized(node, y, node.required_input(0), node.required_input(1))};
 }
 
+Exprs import_qgemm(OnnxNode& node, GraphBuilder& g) {
+  // A, B, an i32 C in steps of alpha * A's scale * B's scale (which B may have for each column), then y, which is real without a scale.
+  const Expr a_scale = node.required_input(1), b_scale = node.required_input(4);
+  const bool turned = node.integer("transB", 0) != 0;
+  const float alpha = node.real("alpha", 1);
+  const Expr a = dequantized(node, node.required_input(0), a_scale, node.input(2));
+  const Expr b = dequantized(node, node.required_input(3), b_scale, node.input(5), turned ? 0 : 1);
+  Expr c;
+  if (node.has_input(6)) {
+    Expr scale = as_scalar(node, a_scale) * as_scalar(node, b_scale);
+    if (alpha != 1) scale = scale * node.scalar_like(static_cast<double>(alpha), a_scale);
+    if (const Value* value = as_scalar(node, b_scale).value()) scale.value()->type = value->type;
+    c = dequantized(node, node.input(6), scale, Expr(), -1);
+  }
+  const Expr y = g.op("Gemm", {a, b, c}, {{"alpha", alpha}, {"transA", node.integer("transA", 0)}, {"transB", int64_t{turned}}});
+  y.value()->type.dtype = node.dtype(a_scale);
+  return {node.has_input(7) ? quantized(node, y, node.input(7), node.input(8)) : y};
+}
+
+Exprs import_qlinear_softmax(OnnxNode& node, GraphBuilder& g) {
+  const Expr x = dequantized(node, node.required_input(0), node.required_input(1), node.input(2));
+  const int64_t axis = node.integer("axis", -1);
+  // The opset of the Softmax that was quantized: before 13 the dimensions from `axis` on were one.
+  const Expr y = node.require<int64_t>("opset") < 13 ? softmax_1(node, g, "Softmax", x, axis) : g.op("Softmax", {x}, {{"axis", axis}});
+  return {quantized(node, y, node.required_input(3), node.input(4))};
+}
+
+Exprs import_qlinear_where(OnnxNode& node, GraphBuilder& g) {
+  const Expr x = dequantized(node, node.required_input(1), node.required_input(2), node.input(3));
+  const Expr y = dequantized(node, node.required_input(4), node.required_input(5), node.input(6));
+  return {quantized(node, g.op("Where", {node.required_input(0), x, y}), node.required_input(7), node.input(8))};
+}
+
 Exprs import_quantize_microsoft(OnnxNode& node, GraphBuilder&) { return node.copy("QuantizeLinear"); }
 Exprs import_dequantize_microsoft(OnnxNode& node, GraphBuilder&) { return node.copy("DequantizeLinear"); }
 

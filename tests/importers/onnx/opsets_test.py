@@ -32,7 +32,7 @@ def floats(*shape):
 
 
 class Case:
-    def __init__(self, op, opset, inputs, outputs=1, weights=(), domain="", expected=None, covers=None, unranked=True, names=None,
+    def __init__(self, op, opset, inputs, /, outputs=1, weights=(), domain="", expected=None, covers=None, unranked=True, names=None,
                  **attributes):
         """inputs: arrays fed; weights: arrays that follow them as initializers (None: absent). expected: arrays, where ONNX Runtime has no
         kernel for the opset. outputs: how many, or their names ("" for absent)."""
@@ -243,6 +243,18 @@ def cases():
     yield Case("QLinearAveragePool", 1, [q], weights=[*pair, one(0.0123), one(100, np.uint8)], domain=ms, kernel_shape=[2, 2])
     yield Case("QLinearGlobalAveragePool", 1, [q], weights=[*pair, one(0.0023), one(100, np.uint8)], domain=ms)
     yield Case("QLinearConcat", 1, [u], weights=[one(0.0191), one(100, np.uint8), *pair, quantized(np.uint8, 2, 2, 4), one(0.0233), one(99, np.uint8)], domain=ms, axis=1, names=[1, 2, 0, 3, 4, 5, 6, 7])
+    w, bias = quantized(np.int8, 5, 3), np.int32([700, -1000, 90])
+    for turned in (0, 1):
+        b = np.ascontiguousarray(w.T) if turned else w
+        yield Case("QGemm", 1, [p], weights=[one(0.031), one(113, np.uint8), b, one(0.017), one(3, np.int8), bias, one(0.37), one(118, np.uint8)], domain=ms, transB=turned)
+        yield Case("QGemm", 1, [p], weights=[one(0.031), one(113, np.uint8), b, np.float32([0.017, 0.01, 0.02]), np.zeros(3, np.int8), bias, one(0.37), one(118, np.uint8)], domain=ms, transB=turned, alpha=0.7)
+    yield Case("QGemm", 1, [p], weights=[one(0.031), one(113, np.uint8), w, one(0.017), one(3, np.int8), bias[None]], domain=ms)
+    yield Case("QGemm", 1, [p], weights=[one(0.031), one(113, np.uint8), w, one(0.017), one(3, np.int8), None, one(0.37), one(118, np.uint8)], domain=ms)
+    yield Case("QLinearSoftmax", 1, [u], weights=[one(0.0171), one(120, np.uint8), one(1 / 256), one(0, np.uint8)], domain=ms, axis=-1, opset=13)
+    yield Case("QLinearSoftmax", 1, [u], weights=[one(0.0171), one(120, np.uint8), one(1 / 128), one(3, np.uint8)], domain=ms, axis=1, opset=13)
+    yield Case("QLinearSoftmax", 1, [u], weights=[one(0.0171), one(120, np.uint8), one(1 / 256), one(0, np.uint8)], domain=ms, axis=1, opset=11)
+    yield Case("QLinearSoftmax", 1, [u.astype(np.int8)], weights=[one(0.0171), one(20, np.int8), one(1 / 256), one(-128, np.int8)], domain=ms, axis=-1, opset=13)
+    yield Case("QLinearWhere", 1, [random.random((3, 4)) > 0.5, u], weights=[*pair, t, one(0.0233), one(99, np.uint8), one(0.0291), one(115, np.uint8)], domain=ms)
     yield Case("QuantizeLinear", 1, [a], weights=[one(0.013), one(127, np.uint8)], domain=ms)
     yield Case("DequantizeLinear", 1, [u], weights=pair, domain=ms)
     yield Case("DynamicQuantizeMatMul", 1, [floats(4, 5)], weights=[r, one(0.017), one(3, np.int8), floats(3)], domain=ms)
