@@ -10,6 +10,7 @@
 #include "binding.h"
 #include "buffers.h"
 #include "single_elements.h"
+#include "tracing.h"
 
 namespace minnow::python {
 namespace {
@@ -359,6 +360,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   if (unread.var) unread.drop();
   try {
     const Guard guard;
+    if (trace) check_read(var_of(self), "an array of NumPy");
     const Tensor tensor = computed(var_of(self));
     const char* letter = buffer_format(tensor.dtype());
     if (!letter) throw nb::buffer_error(format("the buffer protocol has no letter for {}; use astype()", tensor.dtype()).c_str());

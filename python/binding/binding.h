@@ -141,6 +141,7 @@ void define_optim(nb::module_& m);
 void define_command(nb::module_& m);
 void define_custom(nb::module_& m);
 void define_functions(nb::module_& m);
+void define_tracing(nb::module_& m);
 /// The built-in operators, those of loaded libraries, and those written in Python; null: only the built-in ones.
 std::shared_ptr<const OperatorSet> operators_now();
 

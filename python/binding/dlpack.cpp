@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Var.__dlpack__(): capsules of both generations of DLPack's ABI.
 #include "dlpack.h"
+#include "tracing.h"
 
 #include <nanobind/stl/pair.h>
 
@@ -96,6 +97,7 @@ void define_dlpack(nb::class_<Var>& var) {
         if (!dl_device.is_none() && two_integers(dl_device, "dl_device") != std::pair<long, long>(kCpu, 0))
           throw nb::buffer_error("__dlpack__: the memory of a Var is on the CPU, which is dl_device=(1, 0)");
         const Guard guard;
+        if (trace) check_read(var_of(self), "__dlpack__()");
         Tensor tensor = computed(var_of(self));
         if (code_of(tensor.dtype()).bits == 0)
           throw nb::buffer_error(format("DLPack is not used for {}; use astype()", tensor.dtype()).c_str());

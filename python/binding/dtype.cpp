@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "binding.h"
+#include "express/node.h"
 
 namespace minnow::python {
 namespace {
@@ -143,6 +144,12 @@ void define_dtype(nb::module_& m) {
           [](nb::handle object, nb::handle value) {
             const DType dtype = nb::cast<const DTypeObject&>(object).value;
             if (row_of(dtype).kind == 'c') return nb::cast<Var>(nb::module_::import_("minnow.numpy").attr("array")(value, object));
+            if (is_var(value)) {
+              const Guard guard;
+              const Var& x = var_of(value);
+              if (x.is_tensor() && express::value_of(x).node->keeps_inputs && row_of(x.dtype()).kind != 'c')
+                return x.dtype() == dtype ? expr::op("Identity", {x}) : x.astype(dtype);
+            }
             return Var(tensor_from(value, dtype, Sharing::where_possible));
           },
           nb::arg("value"), "A Var of this dtype.")

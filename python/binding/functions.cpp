@@ -15,6 +15,7 @@
 #include "binding.h"
 #include "express/node.h"
 #include "functions.h"
+#include "tracing.h"
 
 namespace minnow::python {
 namespace {
@@ -168,18 +169,61 @@ nb::object to_arrays(nb::handle result) {
   return nb::hasattr(result, "_make") ? nb::object(result.attr("_make")(items)) : nb::borrow(result);  // a named tuple
 }
 
+/// "linalg.det()"
+std::string name_of(const Function& own, PyObject* const* arguments) {
+  const nb::handle function = own.wrapped;
+  const std::string name = nb::cast<std::string>(nb::str(function.attr("__name__")));
+  std::string module = nb::cast<std::string>(nb::str(function.attr("__module__")));
+  if (own.method) {
+    const nb::object held = nb::getattr(nb::handle(arguments[0]), "__name__", nb::none());
+    if (!held.is_none()) return nb::cast<std::string>(nb::str(held)) + (name == "__call__" ? "()" : "." + name + "()");
+  }
+  module = module.substr(module.rfind('.') + 1);
+  return (module[0] == '_' || module == "numpy" ? std::string() : module + ".") + name + "()";
+}
+
+/// The call inside of a function that is differentiated or recorded. A null result: Python's error is set.
+PyObject* call_traced(const Function& own, PyObject* const* arguments, size_t count, PyObject* keywords, size_t given) noexcept {
+  ++depth;
+  nb::object first;  // as it is before the function writes into it
+  if (given > 0 && is_var(arguments[0])) {
+    const Guard guard;
+    const Var& x = var_of(arguments[0]);
+    first = x.has_value() ? nb::cast(express::var_of(express::value_of(x))) : nb::none();
+  }
+  PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
+  --depth;
+  if (!result || !own.arrays) return result;
+  try {
+    std::vector<PyObject*> all(arguments, arguments + given);
+    const bool writes = result == Py_None && first.is_valid();
+    if (first.is_valid()) all[0] = first.ptr();
+    check_kept([&] { return name_of(own, arguments); }, all, writes ? arguments[0] : result);
+    return result;
+  } catch (...) {
+    Py_DECREF(result);
+    set_python_error();
+    return nullptr;
+  }
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) noexcept {
   const Function& own = *function_of(self);
   const size_t given = static_cast<size_t>(PyVectorcall_NARGS(count)) + (keywords ? static_cast<size_t>(PyTuple_Size(keywords)) : 0),
                first = own.method && given > 0 ? 1 : 0;
-  if (has_plain(arguments + first, given - first)) {
+  if (!trace && has_plain(arguments + first, given - first)) {
     PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
     if (!result && keywords) suggest(own.wrapped, keywords);
     return result;
   }
-  ++depth;
-  PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
-  --depth;
+  PyObject* result = nullptr;
+  if (trace) {
+    result = call_traced(own, arguments, count, keywords, given);
+  } else {
+    ++depth;
+    result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
+    --depth;
+  }
   if (!result) {
     if (keywords) suggest(own.wrapped, keywords);
     return nullptr;

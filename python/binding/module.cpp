@@ -24,5 +24,6 @@ NB_MODULE(_minnow, m) {
   define_custom(m);
   define_command(m);
   define_functions(m);
+  define_tracing(m);
   minnow::numpy::define_numpy(m);
 }

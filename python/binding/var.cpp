@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/nearest.h"
 #include "binding.h"
@@ -12,6 +13,7 @@
 #include "express/view.h"
 #include "numpy/numpy.h"
 #include "single_elements.h"
+#include "tracing.h"
 
 namespace minnow::python {
 
@@ -251,6 +253,7 @@ nb::object number(PyObject* self, const char* wanted) {
 int truth(PyObject* self) noexcept {
   try {
     const Guard guard;
+    if (trace) check_read(var_of(self), "bool()", false);
     const Tensor& tensor = computed(var_of(self));
     if (tensor.elements() != 1)
       throw InvalidArgument("the truth of a Var of {} elements is ambiguous; use any() or all()", tensor.elements());
@@ -261,10 +264,16 @@ int truth(PyObject* self) noexcept {
   }
 }
 PyObject* as_int(PyObject* self) noexcept {
-  return guarded([&] { return PyNumber_Long(number(self, "an int").ptr()); });
+  return guarded([&] {
+    if (trace) check_read(var_of(self), "int()", false);
+    return PyNumber_Long(number(self, "an int").ptr());
+  });
 }
 PyObject* as_float(PyObject* self) noexcept {
-  return guarded([&] { return PyNumber_Float(number(self, "a float").ptr()); });
+  return guarded([&] {
+    if (trace) check_read(var_of(self), "float()");
+    return PyNumber_Float(number(self, "a float").ptr());
+  });
 }
 PyObject* as_index(PyObject* self) noexcept {
   return guarded([&] {
@@ -406,14 +415,16 @@ PyObject* get_item(PyObject* self, PyObject* key) noexcept {
       if (std::optional<Var> element = element_at(var_of(self), places)) return made(*std::move(element));
     }
     const auto view = [&](const std::vector<Index>& indices) { return nb::cast(item_of(var_of(self), indices)); };
-    return basic_or_python(key, view, "get_item", self, nullptr).release().ptr();
+    nb::object result = basic_or_python(key, view, "get_item", self, nullptr);
+    if (trace) check_kept([] { return std::string("x[...] with such an index"); }, std::array{self, key}, result);
+    return result.release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;
   }
 }
 
-int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
+int write_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   try {
     if (!value) throw TypeFault("elements of a Var cannot be deleted");
     bool complex = PyComplex_Check(value);
@@ -442,6 +453,23 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
       return nb::none();
     };
     basic_or_python(key, write, "set_item", self, value);
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
+  if (!trace || !value) return write_item(self, key, value);
+  try {
+    nb::object before;
+    {
+      const Guard guard;
+      before = nb::cast(express::var_of(express::required_value(var_of(self))));
+    }
+    if (write_item(self, key, value) < 0) return -1;
+    check_kept([] { return std::string("x[...] = y with such an index"); }, std::array{before.ptr(), key, value}, self);
     return 0;
   } catch (...) {
     set_python_error();
@@ -682,6 +710,7 @@ void define_var(nb::module_& m) {
           "item",
           [](nb::handle self, const nb::args& args) -> nb::object {
             const Guard guard;
+            if (trace) check_read(var_of(self), "item()");
             const Tensor tensor = computed(var_of(self));
             int64_t at = 0;
             if (args.size() == 0) {
@@ -713,6 +742,7 @@ void define_var(nb::module_& m) {
           "tolist",
           [](const Var& x) {
             if (!x.is_tensor()) return from_datum(x.datum());
+            if (trace) check_read(x, "tolist()");
             return to_list(Tensor(computed(x)));
           },
           Guarded(), "The elements as numbers of Python in nested lists.")
@@ -755,7 +785,11 @@ void define_var(nb::module_& m) {
           "Gives the variable another value: a placeholder is fed, a view writes into its base, any other variable gets the value of "
           "another.")
       .def(
-          "clone", [](const Var& x) { return x.clone(); }, Guarded(), "Another variable of the same value.")
+          "clone",
+          [](const Var& x) {  // a parameter that is differentiated would get a twin
+            return trace && x.is_tensor() && express::value_of(x).node->keeps_inputs ? expr::op("Identity", {x}) : x.clone();
+          },
+          Guarded(), "Another variable of the same value.")
       .def(
           "evaluate",
           [](nb::handle self) {

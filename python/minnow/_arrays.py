@@ -72,7 +72,8 @@ def as_numpy(x: Var) -> Any:
         import ml_dtypes
     except ImportError:
         raise InvalidType(f"NumPy has no {name}; install ml_dtypes, or use astype(\"float32\")") from None
-    from minnow import expr
+    from minnow import _minnow, expr
+    _minnow.check_read(x)
     return _numpy.asarray(memoryview(expr.bit_cast(x, to=_AS_INTEGER[name]))).view(getattr(ml_dtypes, name))
 
 

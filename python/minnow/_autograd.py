@@ -35,12 +35,20 @@ def _like(leaf: Any, gradient: Var) -> Any:
     return numpy.array(gradient)
 
 
+def _variable(leaf: Any) -> Var:
+    """A variable to differentiate by. In a function that is differentiated itself, it goes on depending on what the argument depends on."""
+    if isinstance(leaf, Var) and _minnow.is_recorded() and _minnow.numpy.is_symbolic(leaf):
+        return _minnow.op("Identity", [leaf], {})
+    return _minnow.trainable(leaf)
+
+
 def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
     """A function that gives the value of `fun`, one float, and its gradient with respect to the arguments of these numbers. They are arrays, or
     nests of tuples, lists and dicts of arrays; the gradient has the same form: Vars, or arrays of NumPy for arrays of NumPy. `fun` gets Vars of
-    the same dtype and computes with minnow. has_aux: `fun` gives (value, anything), and the result is ((value, anything), gradient). Raises
+    the same dtype and computes with minnow; functions may be nested, for second derivatives. has_aux: `fun` gives (value, anything), and the result is ((value, anything), gradient). Raises
     InvalidArgument (a ValueError) for arguments that are no floats and values of several elements, and where the value does not depend on an
-    array; Unsupported, with the operator, where one has no gradient.
+    array; Unsupported, with the operator or function, where one has no gradient; InvalidType (a TypeError) where `fun` makes numbers of Python or
+    arrays of NumPy of what depends on the arguments.
 
     >>> minnow.value_and_grad(lambda x: (x * x).sum())(minnow.Var([1.0, 2.0, 3.0]))
     (Var(14.0, shape=(), dtype=float64), Var([2., 4., 6.], shape=(3,), dtype=float64))
@@ -55,18 +63,20 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
             if not -len(args) <= number < len(args):
                 raise InvalidArgument(f"argument {number} is asked for; the function was called with {len(args)}")
             own = _leaves(args[number])
-            variables = [_minnow.trainable(leaf) for leaf in own]
+            variables = [_variable(leaf) for leaf in own]
             leaves += own
             parameters += variables
             given[number] = _rebuilt(args[number], iter(variables))
-        result = fun(*given, **keywords)
+        with _minnow.Trace(parameters, "gradients"):
+            result = fun(*given, **keywords)
         if has_aux and not (isinstance(result, tuple) and len(result) == 2):
             raise InvalidType("with has_aux the function gives a pair: its value and anything else")
         value = result[0] if has_aux else result
         if not isinstance(value, Var):
             raise InvalidType(f"the function gives a Var of one float, not {type(value).__name__}")
         gradients = _minnow.gradients(value, parameters)
-        _minnow.evaluate([value, *gradients])
+        if not _minnow.is_recorded():  # a function around may depend on placeholders
+            _minnow.evaluate([value, *gradients])
         found = iter(_like(leaf, gradient) for leaf, gradient in zip(leaves, gradients))
         made = tuple(_rebuilt(args[number], found) for number in numbers)
         return result, made[0] if isinstance(argnums, int) else made
@@ -127,7 +137,8 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """
     def run(*inputs: Any) -> Any:
         values = [_var(x) for x in inputs]
-        made = fun(*values)
+        with _minnow.Trace((), "nothing"):  # the function may compute at once, since its gradient is known
+            made = fun(*values)
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
             raise InvalidType("a function of custom_gradient gives a pair: its result, and the function of its gradient")
         several = isinstance(made[0], (tuple, list))

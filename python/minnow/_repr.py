@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Optional
 
+from minnow import _minnow
 from minnow._minnow import Error, Var
 
 DEFAULTS: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False, "nanstr": "nan", "infstr": "inf", "sign": "-",
@@ -253,6 +254,11 @@ def text_of(x: Var, bare: bool = False) -> str:
     shown = "unknown" if shape is None else "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
     if x.is_placeholder and not x.is_computed:
         return f"Var(placeholder, shape={shown}, dtype={x.dtype}{named})"
+    with _minnow.Trace((), "printing"):
+        return _computed_text(x, bare, named, shown)
+
+
+def _computed_text(x: Var, bare: bool, named: str, shown: str) -> str:
     try:
         x.evaluate()
     except Error as error:  # depends on a placeholder that was given no value, say

@@ -11,6 +11,7 @@ Parameters are Vars, or arrays of NumPy that may be written, of float32 or float
 """
 from __future__ import annotations
 
+import fnmatch
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from minnow import _minnow
@@ -122,10 +123,11 @@ class Optimizer:
     settings: those of describe(name), such as lr and weight_decay. groups: settings for parameters whose names fit a pattern of * and ?; of
     several patterns the first counts. schedule: factors on every lr. Gradients are changed in this order: accumulate (calls whose mean makes one
     step), clip_value (each element), clip_norm (all together), clip_adaptive (each row to a share of the norm of its weights). average: decay of
-    an average of the weights, see averages(). sharpness: rho of SAM, where every other step() only moves uphill. threads: 0 for all cores.
+    an average of the weights, see averages(). sharpness: rho of SAM, where every other step() only moves uphill: call it, or a TrainingStep, twice
+    for a batch. threads: 0 for all cores.
     backend: computes the updates instead of the processor's own loops, such as "cuda" or "opencl"; the state stays in memory.
 
-    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, Unsupported (a NotImplementedError) for an
+    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, and patterns that fit no parameter, Unsupported (a NotImplementedError) for an
     optimizer that looks at whole tensors with a backend, and InvalidType (a TypeError) for arrays that cannot be updated.
     """
     _name = "adamw"
@@ -140,6 +142,10 @@ class Optimizer:
             _check_names(self._name, given)
         groups = {**own_groups, **(groups or {})}
         self._schedule = schedule or Schedule()
+        for pattern in groups or {}:
+            if self._parameters and not any(fnmatch.fnmatchcase(name, pattern.replace("[", "[[]")) for name in self._parameters):
+                known = list(self._parameters)
+                raise InvalidArgument(f'groups has "{pattern}", which fits no parameter; there are {", ".join(known[:6])}{" ..." if len(known) > 6 else ""}')
         options = {"accumulate": accumulate, "clip_value": clip_value, "clip_norm": clip_norm, "clip_adaptive": clip_adaptive,
                    "average": average, "sharpness": sharpness, "threads": threads, "backend": backend}
         self._core: Any = _core.Optimizer(self._name, settings, {key: dict(value) for key, value in (groups or {}).items()}, options,
@@ -176,7 +182,8 @@ class Optimizer:
         parameters = list(self._parameters.values())
 
         def value_and_gradients() -> tuple[float, list[Var]]:
-            value = loss()
+            with _minnow.Trace([x for x in parameters if isinstance(x, Var)], "gradients"):
+                value = loss()
             if not isinstance(value, Var):
                 raise InvalidType(f"the loss gives a Var of one float, not {type(value).__name__}")
             gradients = _minnow.gradients(value, parameters)
@@ -439,6 +446,8 @@ class TrainingStep:
     def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0, memory: int = 0) -> None:
         self._loss, self._optimizer = loss, optimizer
         self._batch: Any = None  # the nest of the present call
+        if optimizer._name == "sophia":
+            raise InvalidArgument("Sophia takes estimates of the curvature, which a training step does not compute; call its step(gradients, curvatures)")
         self._results: dict[str, Any] = {}  # nests of what the loss gives beside, by the form of the batch
         for name, parameter in optimizer.parameters.items():
             if not isinstance(parameter, Var):
@@ -448,7 +457,8 @@ class TrainingStep:
 
     def _record(self, arrays: list[Var]) -> list[Var]:
         form, batch = self._batch
-        result = self._loss(*_rebuilt(batch, iter(arrays)))
+        with _minnow.Trace(list(self._optimizer.parameters.values()), "recording"):
+            result = self._loss(*_rebuilt(batch, iter(arrays)))
         pair = isinstance(result, tuple) and len(result) == 2
         value, more = result if pair else (result, ())
         if not isinstance(value, Var):

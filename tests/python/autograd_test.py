@@ -91,6 +91,95 @@ class Autograd(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "Unique has no gradient"):
             minnow.grad(lambda v: expr.op("Unique", [v]))(minnow.Var([[1.0, 2.0], [3.0, 4.0]]))
 
+    def differences(self, f, x, step=1e-6):
+        """The gradient of f at x by central differences."""
+        found = np.zeros_like(x)
+        for at in np.ndindex(*x.shape):
+            moved = [x.copy(), x.copy()]
+            moved[0][at] += step
+            moved[1][at] -= step
+            found[at] = (float(f(minnow.Var(moved[0]))) - float(f(minnow.Var(moved[1])))) / (2 * step)
+        return found
+
+    def test_functions_of_numpy_by_differences(self):
+        x, q = np.array([0.31, -0.62, 0.45, 1.87, -0.23]), np.arange(1.0, 6)
+        for f in (lambda v: mnp.arctan2(v, 0.7), lambda v: mnp.arctan2(0.7, v), lambda v: mnp.arctan2(-v, -0.3), mnp.sinc, mnp.cbrt, lambda v: mnp.float_power(v + 2, 1.5),
+                  lambda v: mnp.fmax(v, 0.1), lambda v: mnp.fmin(v, 0.1), lambda v: mnp.copysign(v, -1.0), mnp.positive, mnp.conj, mnp.conjugate,
+                  lambda v: mnp.diag(v), lambda v: mnp.diag(v, 2), lambda v: mnp.diag(v, -1), mnp.diagflat, lambda v: mnp.modf(v * 3)[0], lambda v: mnp.ldexp(v, 3),
+                  lambda v: mnp.logaddexp2(v, 0.5), mnp.median, lambda v: mnp.median(mnp.stack([v, v * v]), axis=0), mnp.nanmedian, lambda v: mnp.quantile(v, 0.3),
+                  lambda v: mnp.percentile(v, [30, 75]), lambda v: mnp.partition(v, 2), lambda v: mnp.convolve(v, [1.0, 2.0, 4.0]), lambda v: mnp.convolve([1.0, 2.0], v, "same"),
+                  lambda v: mnp.correlate(v, [1.0, 2.0]), lambda v: mnp.polymul(v, v), lambda v: mnp.float64(v), lambda v: v[v > 0], lambda v: v.reshape(5, 1)[[0, 0, 3], [0, 0, 0]],
+                  lambda v: mnp.take_along_axis(v, mnp.argsort(v), 0)):
+            loss = lambda v, f=f: (f(v).reshape(-1) * minnow.Var(np.cos(np.arange(f(minnow.Var(x)).size)))).sum() + (v * q).sum()
+            np.testing.assert_allclose(minnow.grad(loss)(minnow.Var(x)), self.differences(loss, x), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(minnow.grad(lambda v: mnp.arctan2(v[0], v[1]))(minnow.Var([1.0, 0.0])), [0, -1])
+        np.testing.assert_allclose(minnow.grad(lambda v: mnp.sinc(v))(minnow.Var(0.0)), 0)
+
+    def test_symbolic_functions_have_the_values_of_numpy(self):
+        special = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 8.0])
+        y, x = (a.ravel() for a in np.meshgrid(special, special))
+        for name, arguments in (("arctan2", (y, x)), ("copysign", (y, x)), ("cbrt", (special,)), ("sinc", (special[:4],)), ("fmax", (y, x)), ("fmin", (y, x))):
+            with np.errstate(all="ignore"):
+                np.testing.assert_allclose(getattr(mnp, name)(*map(expr.trainable, arguments)), getattr(np, name)(*arguments), rtol=1e-15, atol=1e-16, err_msg=name)
+
+    def test_linear_algebra_by_differences(self):
+        random = np.random.default_rng(0)
+        a, w = random.normal(size=(3, 3)) + 3 * np.eye(3), random.normal(size=(3, 3))
+        stack = np.stack([a, a.T + 1])
+        for f, at in ((lambda v: (mnp.linalg.inv(v) * w).sum(), a), (lambda v: mnp.linalg.det(v) * 2, a), (lambda v: mnp.linalg.slogdet(v)[1] + v.sum(), a),
+                      (lambda v: (mnp.linalg.solve(v, w) * w).sum(), a), (lambda v: (mnp.linalg.solve(a, v) * w).sum(), w), (lambda v: mnp.linalg.solve(v, v[0]).sum(), a),
+                      (lambda v: (mnp.linalg.inv(v) * w).sum(), stack), (lambda v: (mnp.linalg.det(v) ** 2).sum(), stack), (lambda v: (mnp.linalg.matrix_power(v, -2) * w).sum(), a)):
+            np.testing.assert_allclose(minnow.grad(f)(minnow.Var(at)), self.differences(f, at), rtol=1e-5, atol=1e-6)
+            second = lambda v, f=f: (minnow.grad(f)(v) * v).sum()
+            np.testing.assert_allclose(minnow.grad(second)(minnow.Var(at)), self.differences(second, at), rtol=1e-4, atol=1e-5)
+
+    def test_gradients_in_gradients(self):
+        x = minnow.Var([1.0, 2.0])
+        cube = lambda v: (v ** 3).sum()
+        np.testing.assert_allclose(minnow.grad(lambda v: minnow.grad(cube)(v).sum())(x), [6, 12])
+        np.testing.assert_allclose(minnow.grad(lambda v: minnow.grad(cube)(v).sum() + v.sum())(x), [7, 13])
+        fourth = lambda v: v ** 4
+        for order, expected in enumerate((32.0, 48.0, 48.0, 24.0)):
+            derivative = fourth
+            for _ in range(order):
+                derivative = minnow.grad(derivative)
+            self.assertAlmostEqual(float(minnow.grad(derivative)(minnow.Var(2.0))), expected)
+        # The inner function depends on the outer argument by a closure; values have gradients, too.
+        outer = lambda a: minnow.grad(lambda b: (a * b * b).sum())(minnow.Var([2.0, 3.0])).sum()
+        np.testing.assert_allclose(minnow.grad(outer)(x), [4, 6])
+        both = lambda v: (lambda value, gradient: value + (gradient["a"] ** 2).sum())(*minnow.value_and_grad(lambda p: mnp.exp(p["a"]).sum())({"a": v}))
+        np.testing.assert_allclose(minnow.grad(both)(x), self.differences(both, np.array([1.0, 2.0])), rtol=1e-6)
+        network = lambda v: mnp.tanh(mnp.sin(v.reshape(1, 2)) @ minnow.Var([[1.0, 2.0], [-1.0, 0.5]])).sum()
+        penalty = lambda v: (minnow.grad(network)(v) ** 2).sum()
+        np.testing.assert_allclose(minnow.grad(penalty)(x), self.differences(penalty, np.array([1.0, 2.0])), rtol=1e-5)
+
+    def test_what_would_lose_a_gradient_is_an_error(self):
+        a = minnow.Var(np.random.default_rng(0).normal(size=(3, 3)) + 3 * np.eye(3))
+        for name, f in (("linalg.svd", lambda v: mnp.linalg.svd(v)[1].sum()), ("linalg.qr", lambda v: mnp.linalg.qr(v)[0].sum()), ("linalg.cholesky", lambda v: mnp.linalg.cholesky(v @ v.T).sum()),
+                        ("linalg.eigh", lambda v: mnp.linalg.eigh(v @ v.T)[0].sum()), ("linalg", mnp.linalg.cond), ("linalg", lambda v: mnp.linalg.norm(v, 2)),
+                        ("linalg", lambda v: mnp.linalg.pinv(v).sum()), ("fft.fft", lambda v: mnp.abs(mnp.fft.fft(v)).sum()), ("multiply", lambda v: mnp.abs(v * 1j).sum()),
+                        ("i0", lambda v: mnp.i0(v).sum()), ("put", lambda v: (lambda y: (mnp.put(y, [0], 9.0), y.sum())[1])(v * 1.0)), ("unique", lambda v: mnp.unique(v).sum())):
+            with self.assertRaisesRegex(NotImplementedError, name.replace(".", "[.]") + ".* has no gradient.*stop_gradient"):
+                minnow.grad(lambda v, f=f: f(v) + v.sum())(a)
+            f(a)  # a value, outside
+            np.testing.assert_array_equal(minnow.grad(lambda v, f=f: f(minnow.stop_gradient(v)) + v.sum())(a), np.ones((3, 3)))
+        for f in (lambda v: float(v[0, 0]), lambda v: v[0, 0].item(), lambda v: v.tolist()[0][0], lambda v: np.asarray(v)[0, 0], lambda v: v.numpy()[0, 0], lambda v: np.from_dlpack(v)[0, 0],
+                  lambda v: mnp.vectorize(lambda t: t * t)(v)[0, 0]):
+            with self.assertRaisesRegex(TypeError, "loses its gradient.*stop_gradient"):
+                minnow.grad(lambda v, f=f: f(v) * v.sum())(a)
+            minnow.grad(lambda v, f=f: f(minnow.stop_gradient(v)) * v.sum())(a)
+        # Values without gradients, conditions and printing are nobody's loss.
+        free = lambda v: (v[mnp.argsort(v[:, 0])] * mnp.zeros_like(v)).sum() + (v.sum() if v[0, 0] > 0 and repr(v) and str(v) and mnp.allclose(v, v) else 0)
+        np.testing.assert_array_equal(minnow.grad(free)(a), np.ones((3, 3)))
+
+    def test_functions_with_a_gradient_of_their_own_may_compute_at_once(self):
+        @minnow.custom_gradient
+        def largest(v):
+            u, s, vh = np.linalg.svd(v.numpy())
+            return minnow.Var(s[0]), lambda g: g * minnow.Var(np.outer(u[:, 0], vh[0]))
+        a = np.random.default_rng(0).normal(size=(3, 3))
+        np.testing.assert_allclose(minnow.grad(largest)(minnow.Var(a)), self.differences(lambda v: minnow.Var(np.linalg.norm(v.numpy(), 2)), a), rtol=1e-5)
+
     def test_regions_and_deformed_convolutions_have_torchvisions_gradients(self):
         """Answers of torchvision 0.29.2: sums of output and gradients by cosines, and of their sizes."""
         def array(shape, seed, size=1.0):

@@ -174,6 +174,11 @@ class Optimizers(unittest.TestCase):
         optimizer.step([[1.0]])
         self.assertEqual(w[0], -1)
 
+    def test_groups_that_fit_no_parameter(self):
+        with self.assertRaisesRegex(ValueError, r'groups has "hed[.]\*", which fits no parameter; there are head.weight'):
+            optim.SGD({"head.weight": np.zeros(2)}, groups={"hed.*": {"lr": 1}})
+        optim.SGD({"head.weight[0]": np.zeros(2)}, groups={"*[0]": {"lr": 1}})
+
     def test_averaged_weights_of_schedule_free(self):
         w = np.zeros(3, "float32")
         optimizer = optim.ScheduleFree([w], lr=0.1, adam=False)

@@ -57,6 +57,24 @@ class Steps(unittest.TestCase):
         self.assertLess(losses[-1], 0.3 * losses[0])
         self.assertGreater(step.arena_bytes, 0)
 
+    def test_what_would_stay_as_it_was_recorded_is_an_error(self):
+        w = expr.trainable(np.eye(2) * 2.0)
+        x = np.ones((2, 2))
+        step = lambda f: optim.TrainingStep(lambda x: (w * x).sum() + f(), optim.SGD([w], lr=0.01))(x)
+        numpy = minnow.numpy
+        for f in (lambda: numpy.linalg.det(w), lambda: w[w > 0].sum(), lambda: numpy.linalg.svd(minnow.stop_gradient(w))[1].sum(), lambda: numpy.histogram(w, range=(0, 1))[0].sum()):
+            with self.assertRaisesRegex(minnow.Error, "a training step records its loss once"):
+                step(f)
+        for f in (lambda: float(w[0, 0]), lambda: w.tolist()[0][0], lambda: np.asarray(w)[0, 0], lambda: 1.0 if w[0, 0] > 0 else 0.0, lambda: int(w[0, 0])):
+            with self.assertRaisesRegex(TypeError, "a training step records its loss once"):
+                step(f)
+        np.testing.assert_array_equal(w, np.eye(2) * 2.0)
+        self.assertAlmostEqual(float(step(lambda: (w * numpy.zeros_like(w)).sum() + len(repr(w)) * 0 + numpy.linalg.det(minnow.Var(x)) + w.shape[0])), 6.0)
+
+    def test_sophia_needs_curvatures(self):
+        with self.assertRaisesRegex(ValueError, "curvature, which a training step does not compute"):
+            optim.TrainingStep(lambda x: x.sum(), optim.Sophia([expr.trainable([1.0])]))
+
     def test_go_on_from_a_state(self):
         def run(steps, state=None, values=None):
             parameters, loss = network()

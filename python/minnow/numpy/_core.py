@@ -262,6 +262,11 @@ def is_symbolic(x: Var) -> bool:
     return native.is_symbolic(x)  # type: ignore[no-any-return]
 
 
+def is_traced(x: Var) -> bool:
+    """True in a function that is differentiated by something that x depends on: the expression of x is kept, even if another way is faster."""
+    return _minnow.is_traced(x)  # type: ignore[no-any-return]
+
+
 def is_open(x: Var) -> bool:
     """Whether x depends on a placeholder, and its shape on the value that one is given. It is taken to have elements."""
     return x.known_shape is None and is_symbolic(x)

@@ -12,7 +12,7 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
-from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_device, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+from minnow.numpy._core import (filled, is_open, is_symbolic, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_device, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
                                 float64, full_of, int64, is_weak, join, native, promote, maker, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
@@ -334,6 +334,10 @@ def diag(v: ArrayLike, k: int = 0) -> Var:
     n = x.size + builtins.abs(k)
     if x.size == 0:
         return zeros_of([n, n], x.dtype)
+    if is_symbolic(x) and x.dtype.kind != "c":
+        empty = zeros_of([n - x.size], x.dtype)
+        line = reshape_to(join([x, empty], 0) if k else x, [n, 1] if k >= 0 else [1, n])
+        return op("Where", (eye(n, n, k, "bool"), line, Var(0, x.dtype)))
     from minnow.numpy._indexing import put_flat
     places = steps(x.size) * (n + 1) + (k if k >= 0 else -k * n)
     return reshape_to(put_flat(zeros_of([n * n], x.dtype), places, x), [n, n])

@@ -311,7 +311,7 @@ def _positive(a: ArrayLike) -> Var:
     x = asarray(a)
     if x.dtype.kind == "b":
         raise _unsupported("positive", x.dtype)
-    return x.clone()
+    return op("Identity", (x,)) if is_symbolic(x) else x.clone()
 
 
 def _absolute(a: ArrayLike) -> Var:
@@ -347,7 +347,7 @@ def _conjugate(a: ArrayLike) -> Var:
     x = asarray(a)
     if x.dtype.kind == "c":
         return native.unary("conjugate", x)
-    return astype(x, int8) if x.dtype.kind == "b" else x.clone()
+    return astype(x, int8) if x.dtype.kind == "b" else _positive(x)
 
 
 conjugate = define("conjugate", 1, _conjugate, "The complex conjugate.")
@@ -516,6 +516,8 @@ def _fextreme(name: str) -> Callable[[ArrayLike, ArrayLike], Var]:
 
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)
+        if x.dtype.kind == "f" and (is_symbolic(x) or is_symbolic(y)):
+            return _expressions.binary(name, x, y)
         return native.binary(name if x.dtype.kind in "fc" else plain, x, y)
 
     return compute
@@ -531,6 +533,8 @@ right_shift = define("right_shift", 2, _computed("right_shift", "iu"), "The bits
 def _float_power(a: ArrayLike, b: ArrayLike) -> Var:
     x, y = pair(a, b)
     wide = complex128 if x.dtype.kind == "c" else float64
+    if wide is float64 and (is_symbolic(x) or is_symbolic(y)):
+        return _expressions.binary("power", astype(x, wide), astype(y, wide))
     return native.binary("power", astype(x, wide), astype(y, wide))
 
 
@@ -538,7 +542,7 @@ def _ldexp(a: ArrayLike, b: ArrayLike) -> Var:
     x, y = asarray(a), asarray(b)
     if y.dtype.kind not in "biu" or x.dtype.kind == "c":
         raise _unsupported("ldexp", x.dtype, y.dtype)
-    return native.binary("ldexp", floating(x), astype(y, int64))
+    return _expressions.binary("ldexp", floating(x), y) if is_symbolic(x) or is_symbolic(y) else native.binary("ldexp", floating(x), astype(y, int64))
 
 
 float_power = define("float_power", 2, _float_power, "a to the power b in float64 or complex128.")
@@ -622,6 +626,8 @@ for _name in ("abs", "conj", "acos", "acosh", "asin", "asinh", "atan", "atanh", 
 def modf(x: ArrayLike) -> tuple[Var, Var]:
     """The fraction and the whole part of each element, both with its sign."""
     a = floating(asarray(x))
+    if is_symbolic(a):
+        return _expressions.unary("fraction", a), _expressions.unary("trunc", a)
     return native.unary("fraction", a), native.unary("trunc", a)
 
 
@@ -704,7 +710,8 @@ def fix(x: ArrayLike, out: Any = None) -> Var:
 def sinc(x: ArrayLike) -> Var:
     """sin(pi x) / (pi x), 1 at 0."""
     a = asarray(x)
-    return native.unary("sinc", floating(a) if a.dtype.kind in "fc" else astype(a, float64))
+    a = floating(a) if a.dtype.kind in "fc" else astype(a, float64)
+    return _expressions.unary("sinc", a) if is_symbolic(a) and a.dtype.kind == "f" else native.unary("sinc", a)
 
 
 @public

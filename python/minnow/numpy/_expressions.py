@@ -78,14 +78,47 @@ def _other_where_nan(name: str) -> Callable[[Var, Var], Var]:
     return lambda x, y: op("Where", (op("IsNaN", (x,)), y, op("Where", (op("IsNaN", (y,)), x, op(name, (x, y)))))) if x.dtype.kind == "f" else op(name, (x, y))
 
 
+def _below_zero(x: Var) -> Var:
+    """Where the sign is minus, that of -0 too."""
+    return (x < 0) | (op("Reciprocal", (x,)) < 0)
+
+
+def _copysign(x: Var, y: Var) -> Var:
+    return op("Where", (_below_zero(x) ^ _below_zero(y), -x, x))
+
+
+def _cbrt(x: Var) -> Var:
+    root = op("Pow", (op("Where", (x < 0, -x, x)), Var(1 / 3, x.dtype)))
+    return op("Where", (x < 0, -root, root))
+
+
+def _sinc(x: Var) -> Var:
+    away = op("Where", (x == 0, Var(1, x.dtype), x * math.pi))  # a quotient that is not taken has a gradient, too
+    return op("Where", (x == 0, Var(1, x.dtype), op("Sin", (away,)) / away))
+
+
+def _arctan2(y: Var, x: Var) -> Var:
+    left, down = _below_zero(x), _below_zero(y)
+    p, q = op("Where", (left, -x, x)), op("Where", (down, -y, y))  # not Abs, whose gradient at 0 is 0
+    steep = q > p
+    large, small = op("Where", (steep, q, p)), op("Where", (steep, p, q))
+    ratio = op("Where", (op("IsInf", (small,)) & (small == large), Var(1, x.dtype), small / op("Where", (large == 0, Var(1, x.dtype), large))))
+    angle = op("Atan", (ratio,))
+    angle = op("Where", (steep, math.pi / 2 - angle, angle))
+    angle = op("Where", (left, math.pi - angle, angle))
+    return op("Where", (down, -angle, angle))
+
+
 _UNARY: dict[str, Callable[[Var], Var]] = {
     "log1p": _log1p, "expm1": _expm1, "log2": lambda x: op("Log", (x,)) * (1 / math.log(2)), "log10": lambda x: op("Log", (x,)) * (1 / math.log(10)),
     "exp2": lambda x: op("Pow", (Var(2, x.dtype), x)), "trunc": lambda x: op("Where", (x < 0, op("Ceil", (x,)), op("Floor", (x,)))), "square": lambda x: x * x,
-    "rad2deg": lambda x: x * (180 / math.pi), "deg2rad": lambda x: x * (math.pi / 180)}
+    "cbrt": _cbrt, "sinc": _sinc, "fraction": lambda x: x - _UNARY["trunc"](x), "rad2deg": lambda x: x * (180 / math.pi), "deg2rad": lambda x: x * (math.pi / 180)}
 _BINARY: dict[str, Callable[[Var, Var], Var]] = {
-    "floor_divide": _floor_divide, "python_quotient": _python_quotient, "remainder": lambda x, y: x % y, "fmod": lambda x, y: op("Mod", (x, y), {"fmod": 1}), "power": lambda x, y: op("Pow", (x, y)),
+    "floor_divide": _floor_divide, "python_quotient": _python_quotient, "remainder": lambda x, y: x % y if x.dtype.kind == "f" else op("Mod", (x, y)),  # `%` of integers is this function
+    "fmod": lambda x, y: op("Mod", (x, y), {"fmod": 1}), "power": lambda x, y: op("Pow", (x, y)),
     "left_shift": _shift("LEFT"), "right_shift": _shift("RIGHT"), "maximum": lambda x, y: op("Max", (x, y)), "minimum": lambda x, y: op("Min", (x, y)), "fmax": _other_where_nan("Max"), "fmin": _other_where_nan("Min"),
-    "hypot": _hypot, "logaddexp": _logaddexp}
+    "hypot": _hypot, "logaddexp": _logaddexp, "logaddexp2": lambda x, y: _logaddexp(x * math.log(2), y * math.log(2)) * (1 / math.log(2)), "arctan2": _arctan2, "copysign": _copysign,
+    "ldexp": lambda x, y: x * op("Pow", (Var(2, x.dtype), y.astype(x.dtype)))}
 
 
 def _at_once(name: str, function: Callable[..., Var], *operands: Var) -> Var:

@@ -9,7 +9,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 
 from minnow.numpy import _open
 from minnow.numpy._core import choose as pick
-from minnow.numpy._core import (ArrayLike, Shape, asarray, beside, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, flat, int64, is_open, is_symbolic, is_true, join, native, permute,
+from minnow.numpy._core import (ArrayLike, Shape, asarray, beside, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, flat, int64, is_open, is_symbolic, is_traced, is_true, join, native, permute,
                                 promote, public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -119,13 +119,20 @@ class _Key:
         return list(range(own, own + first)) + list(range(own)) + list(range(own + first, own + rest))
 
 
+def gathered(x: Var, numbers: Var, shape: Sequence[int]) -> Var:
+    """The elements of these numbers, in this shape."""
+    if is_traced(x):
+        return reshape_to(op("Gather", (flat(x), reshape_to(astype(numbers, int64), [size_of(shape)])), {"axis": 0}), shape)
+    return native.gather(x, numbers, 1, x.size, list(shape))  # type: ignore[no-any-return]
+
+
 def getitem(x: Var, key: Any) -> Var:
     """x[key] where key is not basic slicing: a copy."""
     if type(key) is list:
         key = _index_array(key)
     if isinstance(key, Var) and key.dtype.kind == "b" and key.shape == x.shape and x.ndim:
         places = native.true_places(key)
-        return native.gather(x, places, 1, x.size, [places.size])
+        return gathered(x, places, [places.size])
     if isinstance(key, Var) and key.dtype.kind in "iu" and x.ndim and not is_symbolic(x):
         return native.take(x, key, 0, "raise")  # type: ignore[no-any-return]
     where = _Key(x, key)
@@ -140,7 +147,12 @@ def getitem(x: Var, key: Any) -> Var:
         return native.gather(y, numbers, size_of(y.shape[:axis]), y.shape[axis], [*y.shape[:axis], *where.shape, *y.shape[axis + 1:]])
     numbers, order = where.numbers()
     rest = [y.shape[i] for i in order[len(where.axes):]]
-    result = native.gather(permute(y, order), numbers, 1, size_of([y.shape[i] for i in where.axes]), [*where.shape, *rest])
+    count = size_of([y.shape[i] for i in where.axes])
+    if is_traced(y):
+        rows = op("Gather", (reshape_to(permute(y, order), [count, *rest]), reshape_to(astype(numbers, int64), [size_of(where.shape)])), {"axis": 0})
+        result = reshape_to(rows, [*where.shape, *rest])
+    else:
+        result = native.gather(permute(y, order), numbers, 1, count, [*where.shape, *rest])
     back = where.order_of_result()
     return permute(result, back) if back else result
 
@@ -334,7 +346,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Optional[int] = -1
     if (is_open(x) or is_open(at)) and x.dtype.kind in "biuf":
         return _open.take_along_axis(x, at, place)
     numbers = _along(x, at, place)
-    return native.gather(x, numbers, 1, x.size, list(numbers.shape))
+    return gathered(x, numbers, numbers.shape)
 
 
 @public

@@ -122,6 +122,9 @@ def argpartition(a: ArrayLike, kth: Any, axis: Optional[int] = -1, kind: str = "
 def partition(a: ArrayLike, kth: Any, axis: Optional[int] = -1, kind: str = "introselect", order: None = None) -> Var:
     """Elements along an axis with the kth smallest where sorting would put them, smaller ones before."""
     x, place = _along(a, axis)
+    if is_symbolic(x) and x.dtype.kind in "iuf":
+        _kth(kth, x.shape[place])
+        return _open.sort(x, place)[0]
     moved = last(x, place)
     return back(native.partition(moved, _kth(kth, moved.shape[-1])), place)
 

@@ -6,11 +6,11 @@ import builtins
 import math
 from typing import Any, Optional
 
-from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _indexing, _products, _reductions, _shape, _sorting
-from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float32, is_open,
+from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, is_symbolic, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float32, is_open,
                                 float64, full_of, int64, is_weak, join, native, permute, promote, public, reshape_to, result_type, size_of, zeros_of)
 
 # ---- Quantiles
@@ -34,13 +34,14 @@ def _middle(a: ArrayLike, axis: Axis, out: Any, keepdims: bool, without_nan: boo
         result = full_of(dims, math.nan, wanted)
     else:
         if without_nan and x.dtype.kind in "fc":
-            lines = native.sort(lines)
+            lines = _sorting.sort(lines)
             missing = ew.isnan(lines)
             counts = _reductions.sum(astype(~missing, int64), -1, keepdims=True)
             places = join([ew.maximum((counts - 1) // 2, 0), ew.minimum(counts // 2, n - 1)], lines.ndim - 1)
             result = _reductions.mean(_indexing.take_along_axis(lines, places, -1), -1)
         else:
-            lines = native.partition(lines, [(n - 1) // 2, n // 2, n - 1])  # NaN last
+            # NaN last.
+            lines = _sorting.sort(lines) if is_symbolic(lines) else native.partition(lines, [(n - 1) // 2, n // 2, n - 1])
             result = _reductions.mean(lines[..., (n - 1) // 2: n // 2 + 1], -1)
             if x.dtype.kind in "fc":
                 result = choose(ew.isnan(lines[..., -1]), full_of((), math.nan, wanted), result)
@@ -107,7 +108,7 @@ def _quantiles(a: ArrayLike, q: Var, scalar: bool, axis: Axis, out: Any, method:
             raise InvalidIndex("index -1 is out of bounds for axis 0 with size 0")
         result = full_of([*dims, q.size], math.nan if wanted.kind == "f" else 0, wanted)
     else:
-        lines = native.sort(lines)
+        lines = _sorting.sort(lines)
         missing = ew.isnan(lines) if x.dtype.kind == "f" else None
         counts: Any = n
         most: Any = n - 1
@@ -427,6 +428,8 @@ def _full_convolution(a: Var, v: Var) -> Var:
     finite, each row is a window lengthened by _BLOCK, and the columns are the reversed v at each offset in a block: one product of matrices, few copies."""
     n, m = a.size, v.size
     length = n + m - 1
+    if a.dtype.kind == "f" and (is_symbolic(a) or is_symbolic(v)):
+        return reshape_to(op("Conv", (reshape_to(a, [1, 1, n]), reshape_to(_shape.flip(v), [1, 1, m])), {"pads": [m - 1, m - 1]}), [length])
     together = _BLOCK if m >= 16 and length >= 4 * _BLOCK and a.dtype in (float32, float64) and bool(_reductions.all(ew.isfinite(a))) else 1  # inf * 0 is nan
     rows, wide = -(-length // together), m + together - 1
     before, after = zeros_of([m - 1], a.dtype), zeros_of([m - 1 + rows * together - length], a.dtype)

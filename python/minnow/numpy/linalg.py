@@ -12,7 +12,7 @@ from minnow._repr import of_fields
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
-                                float64, full_of, int64, is_weak, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
+                                float64, full_of, int64, is_traced, is_weak, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
 from minnow.numpy._products import matmul, matrices, outer, vecdot
 from minnow.numpy._creation import diagonal as _diagonal
 from minnow.numpy._shape import matrix_transpose
@@ -90,6 +90,42 @@ def _adjoint(x: Var) -> Var:
     return ew.conjugate(y) if y.dtype.kind == "c" else y
 
 
+def _with_gradient(function: Any, gradient: Any, *operands: Var) -> Var:
+    """function(*operands), which computes at once. Where that is differentiated, gradient(result, gradient of the result, *operands) gives the
+    gradients of the operands."""
+    if not any(map(is_traced, operands)):
+        return function(*operands)  # type: ignore[no-any-return]
+    from minnow._autograd import custom_gradient
+
+    def both(*values: Var) -> tuple[Var, Any]:
+        result = function(*values)
+
+        def back(g: Var) -> Any:
+            again = _with_gradient(function, gradient, *values) if any(map(is_traced, values)) else result  # for second derivatives
+            return gradient(again, g, *values)
+        return result, back
+    return custom_gradient(both)(*operands)  # type: ignore[no-any-return]
+
+
+def _solved(a: Var, b: Var) -> Var:
+    def gradients(x: Var, g: Var, a: Var, b: Var) -> tuple[Var, Var]:
+        of_b = _solved(matrix_transpose(a), g)
+        return -matmul(of_b, matrix_transpose(x)), of_b
+    return _with_gradient(lambda a, b: _call(native.solve, a, b), gradients, a, b)
+
+
+def _inverse(x: Var) -> Var:
+    return _with_gradient(lambda x: _call(native.inverse, x), lambda y, g, x: (-matmul(matmul(matrix_transpose(y), g), matrix_transpose(y)),), x)
+
+
+def _determinant(x: Var) -> Var:
+    return _with_gradient(lambda x: native.determinant(x, False), lambda y, g, x: (_shape.expand_dims(y * g, (-2, -1)) * matrix_transpose(_inverse(x)),), x)
+
+
+def _size_of_determinant(x: Var, size: Var) -> Var:
+    return _with_gradient(lambda x: size, lambda y, g, x: (_shape.expand_dims(g, (-2, -1)) * matrix_transpose(_inverse(x)),), x)
+
+
 # ---- Equations
 
 @public
@@ -113,7 +149,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Var:
     if left.shape[:-2] != right.shape[:-2]:
         batch = broadcast_dims(left.shape[:-2], right.shape[:-2])
         left, right = expand_to(left, [*batch, n, n]), expand_to(right, [*batch, n, right.shape[-1]])
-    result = _call(native.solve, left, right) if right.size else right.clone()
+    result = _solved(left, right) if right.size else right.clone()
     if vector:
         result = reshape_to(result, result.shape[:-1])
     return astype(result, kind)
@@ -125,7 +161,7 @@ def inv(a: ArrayLike) -> Var:
     x, kind = _matrix(a, True)
     if not x.size:
         return astype(x.clone(), kind)
-    return astype(_call(native.inverse, x), kind)
+    return astype(_inverse(x), kind)
 
 
 @public
@@ -217,7 +253,7 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
 def det(a: ArrayLike) -> Var:
     """The determinants."""
     x, kind = _matrix(a, True)
-    return astype(native.determinant(x, False), kind)
+    return astype(_determinant(x), kind)
 
 
 @public
@@ -225,7 +261,8 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     """Signs (of length 1, if complex) and logarithms of the sizes of determinants; 0 and -infinity of singular matrices."""
     x, kind = _matrix(a, True)
     sign, size = native.determinant(x, True)
-    return SlogdetResult(astype(sign, kind), astype(size, _real(kind)))
+    made = _with_gradient(lambda x: sign, lambda y, g, x: (None,), x)
+    return SlogdetResult(astype(made, kind), astype(_size_of_determinant(x, size), _real(kind)))
 
 
 # ---- Factorizations

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients that would get lost: functions that compute at once inside of a function that is differentiated (tracing.cpp).
+#pragma once
+#include "base/function_ref.h"
+#include "binding.h"
+
+namespace minnow::python {
+
+/// The innermost function that is recorded on this thread: grad(), value_and_grad(), TrainingStep. Null outside of them.
+class Trace;
+extern thread_local Trace* trace;
+
+/// Throws Unsupported if the result of a function is a value, or contains one, that lost the gradients of its arguments.
+void check_kept(FunctionRef<std::string()> name, std::span<PyObject* const> arguments, nb::handle result);
+/// Throws TypeFault if `how` reads elements of x while x is recorded, or, if they are `real`, differentiated.
+void check_read(const Var& x, const char* how, bool real = true);
+
+}  // namespace minnow::python
