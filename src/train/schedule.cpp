@@ -51,7 +51,7 @@ double one_cycle_way(int64_t t, Values v, double begin, double top, double end) 
   const double steps = v[0], rise = v[1] * steps - 1, last = steps - 1, now = static_cast<double>(t);
   const bool linear = v[4] != 0, three = v[5] != 0;
   const auto way = [&](double from, double to, double x) { return linear ? between(from, to, x) : half_cosine(from, to, x); };
-  if (now <= rise) return way(begin, top, now / rise);
+  if (now <= rise) return way(begin, top, rise > 0 ? now / rise : 1);
   if (!three) return way(top, end, std::min((now - rise) / (last - rise), 1.0));
   const double middle = 2 * rise;
   if (now <= middle) return way(top, begin, (now - rise) / (middle - rise));

@@ -22,6 +22,12 @@ TEST(Schedule, sequences_begin_anew_and_chains_multiply) {
   EXPECT_DOUBLE_EQ(Schedule::lambda([](int64_t t) { return 1.0 / static_cast<double>(1 + t); }).at(3), 0.25);
 }
 
+TEST(Schedule, one_cycle_without_steps_upwards_begins_at_the_top) {
+  const Schedule schedule = Schedule::create("one_cycle", {{"steps", 10}, {"rise", 0.1}});
+  EXPECT_DOUBLE_EQ(schedule.at(0), 1);
+  EXPECT_LT(schedule.at(1), 1);
+}
+
 TEST(Schedule, plateau_falls_after_measurements_that_are_no_better_and_saves_its_state) {
   Schedule plateau = Schedule::create("plateau", {{"factor", 0.5}, {"patience", 1}, {"cooldown", 1}});
   for (const double loss : {1.0, 0.9, 0.9, 0.95}) plateau.observe(loss);
