@@ -18,7 +18,7 @@ try:
     import minnow
     import numpy as np
     from minnow import cv, data, expr, nn
-    from minnow._training import _drawing, _events, _recipe
+    from minnow._training import _drawing, _events, _recipe, _trainer
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -411,6 +411,153 @@ minnow.train(recipe, callback=callback)
         for length in (0, 10, 200, 3000):
             (self.folder / "out/checkpoint.npz").write_bytes(before[:length])
             self.fails(ValueError, "the checkpoint is damaged", self.recipe())
+
+
+class Optimizers(InFolder):
+    def arrays(self, name, folder="out"):
+        with np.load(self.folder / folder / name) as file:
+            return {key: file[key] for key in file.files}
+
+    def test_sharpness_climbs_and_descends_by_the_same_batch(self):
+        """11 steps an epoch, an odd number; the answer is NumPy's: the gradient of a linear regression by hand."""
+        random = np.random.default_rng(3)
+        x = random.normal(size=(88, 3)).astype("float32")
+        y = (x @ [1.0, -2.0, 0.5] + 0.1 * random.normal(size=88)).astype("float32")
+        seen = []
+
+        class Net(nn.Module):
+            def __init__(self):
+                self.weight = expr.trainable(np.zeros((3, 1), "float32"))
+
+            def forward(self, inputs):
+                return inputs @ self.weight
+
+        class Pairs(data.Dataset):
+            def __len__(self):
+                return len(x)
+
+            def __getitem__(self, index):
+                seen.append(index)
+                return x[index], y[index]
+
+        recipe = {"model": Net, "task": "regress", "output": str(self.folder / "out"), "epochs": 1, "batch": 8, "data": {"train": Pairs(), "standardize": False},
+                  "optimizer": {"name": "sgd", "lr": 0.1, "sharpness": 0.05}}
+        minnow.train(recipe)
+        order, w = seen[-88:], np.zeros(3)
+        batches = [order[i:i + 8] for i in range(0, 88, 8)]
+        gradient = lambda w, rows: 2 * x[rows].T @ (x[rows] @ w - y[rows]) / len(rows)
+        for rows in batches:
+            g = gradient(w, rows)
+            w = w - 0.1 * gradient(w + 0.05 * g / (np.linalg.norm(g) + 1e-12), rows)
+        stored = self.arrays("checkpoint.npz")
+        np.testing.assert_allclose(stored["parameter/weight"][:, 0], w, atol=1e-5)
+        np.testing.assert_array_equal(self.arrays("best.npz")["parameter/weight"], stored["parameter/weight"])
+
+    def test_averages_are_the_result(self):
+        options = {"name": "sgd", "lr": 0.3, "average": 0.9}
+        made = minnow.train(self.recipe(epochs=1, optimizer=options))
+        stored, best = self.arrays("checkpoint.npz"), self.arrays("best.npz")
+        for name, value in made.network.named_parameters():
+            average = stored[f"optimizer/{name}.average"]
+            np.testing.assert_array_equal(best[f"parameter/{name}"], average)
+            np.testing.assert_array_equal(value, average)
+            self.assertTrue((stored[f"parameter/{name}"] != average).any())
+        x = rings()[0][:20]
+        given = np.asarray(minnow.load(str(self.folder / "out/model.minnow"))(x))
+        made.network.eval()
+        logits = np.asarray(made.network(minnow.Var(x)), "float64")
+        np.testing.assert_allclose(given, np.exp(logits) / np.exp(logits).sum(1, keepdims=True), rtol=1e-4, atol=1e-6)
+        # Resumed to the bit: the weights that train on are in the checkpoint.
+        minnow.train(self.recipe(epochs=2, optimizer=options))
+        minnow.train(self.recipe(epochs=2, optimizer=options, output=str(self.folder / "whole")))
+        one, other = self.arrays("checkpoint.npz"), self.arrays("checkpoint.npz", "whole")
+        for name in one:
+            if name != "facts":
+                np.testing.assert_array_equal(one[name], other[name], name)
+
+    def test_schedules_count_steps_of_the_optimizer(self):
+        for accumulate in (1, 4):
+            output = str(self.folder / f"out{accumulate}")
+            recipe = self.recipe(epochs=4, output=output, optimizer={"name": "sgd", "lr": 0.1, "accumulate": accumulate}, schedule={"name": "cosine", "warm_up": 3})
+            training = _trainer.Training(_recipe.Recipe(recipe), lambda text: None, False, None)
+            training.run()
+            self.assertEqual(training.optimizer.steps, 48 // accumulate)
+            self.assertAlmostEqual(training.optimizer.factor, 0.0)
+
+    def test_schedules_of_schedules(self):
+        for schedule, ending in (({"name": "sequential", "milestones": [12], "schedules": [{"name": "warm_up", "steps": 12}, {"name": "cosine"}]}, 0),
+                                 ({"name": "chained", "schedules": [{"name": "linear", "start": 1, "end": 0.5}, {"name": "constant", "factor": 0.5, "steps": 100}]}, 0.25)):
+            training = _trainer.Training(_recipe.Recipe(self.recipe(schedule=schedule)), lambda text: None, False, None)
+            training.run()
+            self.assertAlmostEqual(training.optimizer.factor, ending)
+            (self.folder / "out/checkpoint.npz").unlink()
+        for words, schedule in (("sequential needs schedules, a list of tables with a name each", {"name": "sequential"}), ("takes 1 milestones", {"name": "sequential", "schedules": [{"name": "cosine"}] * 2}),
+                                ('sequential has no "milestone"; there are', {"name": "sequential", "milestone": [1], "schedules": [{"name": "cosine"}]}),
+                                ("milestones is a list of integers", {"name": "sequential", "milestones": 3, "schedules": [{"name": "cosine"}]})):
+            self.fails(ValueError, "\\[schedule\\] .*" + words, self.recipe(schedule=schedule))
+
+    def test_gradients_that_are_not_finite_replace_no_checkpoint(self):
+        class Loss:
+            def __call__(self, output, target):
+                zero = output.sum() * 0.0
+                return nn.functional.cross_entropy(output, target) + minnow.numpy.sqrt(zero * zero) * 0.0
+
+        for options in ({}, {"clip_norm": 1.0}):
+            text = self.fails(minnow.InvalidArgument, 'finite.* resume = "changed"', self.recipe(loss=Loss(), resume=False, optimizer={"lr": 0.01, **options}))
+            self.assertRegex(text, r"step [12]")
+            self.assertTrue(all(np.isfinite(value).all() for name, value in self.arrays("checkpoint.npz").items() if name.startswith("parameter")))
+        # One step an epoch: nothing is written at its end.
+        self.fails(minnow.InvalidArgument, '"[^"]+" has numbers that are not finite after step 1', self.recipe(loss=Loss(), resume=False, batch=1000))
+
+    def test_going_on_with_another_rate(self):
+        self.fails(minnow.InvalidArgument, 'resume = "changed"', self.recipe(optimizer={"name": "sgd", "lr": 1e18}))
+        self.fails(ValueError, 'with another lr .*or resume = "changed"', self.recipe(optimizer={"name": "sgd", "lr": 0.01}))
+        lines = []
+        made = minnow.train(self.recipe(optimizer={"name": "sgd", "lr": 0.01, "clip_norm": 1.0}, resume="changed"), report=lines.append)
+        self.assertEqual(len(made.history), 3)
+        self.assertIn("lr was 1e+18, and is 0.01 from here on", lines)
+        self.fails(ValueError, "with another batch", self.recipe(batch=8, resume="changed", optimizer={"name": "sgd", "lr": 0.01, "clip_norm": 1.0}))
+
+    def test_settings_without_effect_are_errors(self):
+        self.fails(ValueError, r'groups has "hed[.]\*", which fits no parameter; there are ', self.recipe(optimizer={"groups": {"hed.*": {"lr": 1}}}))
+        self.fails(ValueError, "curvature, which a training step does not compute", self.recipe(optimizer={"name": "sophia"}))
+
+
+class Tables(InFolder):
+    def trained(self, path, **changes):
+        return minnow.train({"model": "linear", "output": str(self.folder / "out"), "epochs": 1, "resume": False, "data": {"train": str(path), "validation": 0.25}, **changes})
+
+    def test_delimiters_are_found(self):
+        for delimiter in ",;\t|":
+            path = self.folder / "table.csv"
+            path.write_text(delimiter.join("abc") + "\n" + "\n".join(delimiter.join((str(i % 7), str(i % 5), "xy"[i % 2])) for i in range(40)))
+            made = self.trained(path)
+            self.assertEqual(made.classes, ["x", "y"])
+            self.assertEqual(dict(made.network.named_parameters())[next(iter(dict(made.network.named_parameters())))].size % 2, 0)
+            self.assertEqual(len(data.CSVDataset(path).features), 2)
+        self.assertEqual(data.CSVDataset(path, delimiter=",").features, [])
+
+    def test_labels(self):
+        x = np.random.default_rng(0).normal(size=(40, 2)).astype("float32")
+        path = self.folder / "table.csv"
+        path.write_text("a,b,kind\n" + "\n".join(f"{a},{b},{1 + i % 3}" for i, (a, b) in enumerate(x)))
+        self.assertEqual(self.trained(path).classes, ["1", "2", "3"])
+        self.assertEqual(data.CSVDataset(path).targets[:4].tolist(), [1, 2, 3, 1])  # numbers elsewhere
+        other = self.folder / "other.csv"
+        other.write_text("a,b,kind\n1,2,4\n")
+        self.fails(ValueError, 'line 2 has the class "4".*; known are 1, 2, 3', self.recipe(resume=False, data={"train": str(path), "validation": str(other)}))
+        path = self.folder / "table.npz"
+        for labels, classes in ((np.array(list("pqr"))[np.arange(40) % 3], ["p", "q", "r"]), (np.arange(40)[:, None] % 2, ["0", "1"]), (np.array([[b"u"], [b"v"]] * 20, "S1"), ["u", "v"])):
+            np.savez(path, x=x, y=labels)
+            made = self.trained(path)
+            self.assertEqual((made.classes, made.confusion.sum()), (classes, 10))
+
+    def test_short_batches_are_left_out(self):
+        lines = []
+        for drop, steps in ((False, 12), (True, 11)):  # 180 samples
+            minnow.train(self.recipe(epochs=1, resume=False, batch=16, data={"drop_last": drop}), report=lines.append)
+            self.assertIn(f"{steps} steps an epoch", lines.pop(0))
+            lines.clear()
 
 
 class Faults(InFolder):

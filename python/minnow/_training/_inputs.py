@@ -84,12 +84,13 @@ def _source(recipe: Recipe, key: str, part: str, classes: Any) -> Any:
     if name in _NAMED:
         return _NAMED[name](*([folder] if folder else []), train=part == "train")  # type: ignore[arg-type]
     if path.lower().endswith(".csv"):
-        return data.CSVDataset(path, options["target"], options["features"], image=options["image"], classes=classes, delimiter=options["delimiter"], mode=options["mode"])
+        return _labelled(recipe, key, data.CSVDataset(path, options["target"], options["features"], image=options["image"], classes=classes, delimiter=options["delimiter"],
+                                                      mode=options["mode"]), classes)
     if path.lower().endswith(".npz"):
         from minnow.data._files import _npz
         names = set(_npz(path))
         split = part if options["inputs"] is None and any(one.endswith(f"_{part}") for one in names) else ""
-        return data.NPZDataset(path, options["inputs"], options["target"], part=split)
+        return _labelled(recipe, key, data.NPZDataset(path, options["inputs"], options["target"], part=split), classes)
     if os.path.isfile(path):
         recipe.fail("data", f"{key} is a folder, a .csv or .npz file, or one of {', '.join(_NAMED)}; {path} is none of these")
     if not os.path.isdir(path) and os.sep not in path and not os.path.exists(path):
@@ -100,6 +101,28 @@ def _source(recipe: Recipe, key: str, part: str, classes: Any) -> Any:
     if part != "train":
         inner = next((one for one in (os.path.join(path, other) for other in _VALIDATION) if os.path.isdir(one)), inner)
     return data.ImageFolder(inner if os.path.isdir(inner) and os.path.isdir(os.path.join(path, "train")) else path, mode=options["mode"], classes=classes)
+
+
+def _labelled(recipe: Recipe, key: str, dataset: Any, classes: Any) -> Any:
+    """The data set of a file, whose labels of classes are numbers from 0, one for each sample."""
+    if recipe[""]["task"] != "classify":
+        return dataset
+    targets = dataset.targets
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        targets = dataset.targets = targets[:, 0]
+    if targets.dtype.kind == "S":
+        targets = dataset.targets = numpy.char.decode(targets, "utf-8", "replace")
+    text, of_csv = targets.dtype.kind == "U", isinstance(dataset, data.CSVDataset)
+    if targets.ndim != 1 or dataset.classes or not (text or of_csv and targets.dtype.kind in "iu"):
+        return dataset
+    labels = [str(one) for one in targets.tolist()]
+    names = [str(one) for one in (classes if classes is not None else numpy.unique(targets).tolist())]
+    places = {name: i for i, name in enumerate(names)}
+    for i, label in enumerate(labels):
+        if label not in places:
+            recipe.fail("data", f'{key}: sample {i} has the class "{label}"{nearest(label, names)}; known are {", ".join(names[:20])}')
+    dataset.classes, dataset.targets = names, numpy.array([places[label] for label in labels], numpy.int64)
+    return dataset
 
 
 def _has_part(recipe: Recipe, part: str) -> bool:

@@ -22,6 +22,8 @@ from minnow._trainable import TrainableModel
 
 CHECKPOINT, BEST = "checkpoint.npz", "best.npz"
 Report = Callable[[str], object]
+_ADVICE = 'resume = "changed" goes on from the checkpoint with a smaller lr or clip_norm'
+_MAY_CHANGE = ("lr", "clip_norm", "clip_value")  # of [optimizer], when a training is resumed
 
 
 class Trained(NamedTuple):
@@ -39,7 +41,11 @@ class Trained(NamedTuple):
 
 
 class NotFinite(InvalidArgument):
-    """The loss is NaN or infinite; the text names the step and the first tensor that is not finite."""
+    """The loss or a parameter is NaN or infinite; the text names the step and the first tensor that is not finite."""
+
+    def __init__(self, text: str, of_batch: bool = False) -> None:
+        super().__init__(text)
+        self.of_batch = of_batch  #: whether it is the data's fault
 
 
 def memory() -> int:
@@ -91,6 +97,28 @@ def _state(network: nn.Module) -> dict[str, Var]:
     return made
 
 
+def _schedule(name: str, settings: Mapping[str, Any], steps: int) -> optim.Schedule:
+    """A schedule of a recipe for this many steps. The schedules of sequential and chained are tables, too."""
+    if name in ("sequential", "chained"):
+        known = ("schedules", "milestones") if name == "sequential" else ("schedules",)
+        for key in settings:
+            if key not in known:
+                raise InvalidArgument(f'{name} has no "{key}"{_minnow.nearest(key, list(known))}')
+        tables, milestones = settings.get("schedules"), settings.get("milestones", [])
+        if not isinstance(tables, (list, tuple)) or not tables or not all(isinstance(one, Mapping) and "name" in one for one in tables):
+            raise InvalidArgument(f"{name} needs schedules, a list of tables with a name each")
+        if not isinstance(milestones, (list, tuple)) or not all(isinstance(one, int) and not isinstance(one, bool) for one in milestones):
+            raise InvalidArgument(f"milestones is a list of integers, not {milestones!r:.60}")
+        ends = [*milestones, steps] if name == "sequential" and len(milestones) == len(tables) - 1 else [steps] * len(tables)
+        parts = [_schedule(one["name"], {key: value for key, value in one.items() if key != "name"}, max(1, end - (ends[i - 1] if i and name == "sequential" else 0)))
+                 for i, (one, end) in enumerate(zip(tables, ends))]
+        return optim.sequential(parts, milestones) if name == "sequential" else optim.chained(parts)
+    if name == "constant" and not settings:
+        return optim.Schedule()  # not a third of the rate in the first steps, which are the defaults of optim.schedule()
+    takes_steps = name in ("cosine", "linear", "polynomial", "one_cycle") and "steps" not in settings
+    return optim.schedule(name, **({**settings, "steps": steps} if takes_steps else settings))
+
+
 class Training:
     """A training from its recipe to its result."""
 
@@ -110,13 +138,14 @@ class Training:
         self.lesson = self._lesson()
         self.chosen = self._chosen()
         self.loader = data.DataLoader(inputs.train, min(top["batch"], len(inputs.train)), shuffle=True, num_workers=recipe["data"]["workers"], collate_fn=inputs.collate,
-                                      seed=self.seed)
+                                      drop_last=recipe["data"]["drop_last"], seed=self.seed)
         self.total = self.epochs * len(self.loader)
         self.optimizer = self._optimizer()
         self.step_of = optim.TrainingStep(self._loss, self.optimizer, seed=self.seed)
         self.steps, self.sums, self.history, self.stale = 0, {}, [], 0  # type: tuple[int, dict[str, float], list[dict[str, float]], int]
         self.best: dict[str, float] = {}
         self._switched: tuple[bool, bool] | None = None
+        self._clips = bool(recipe["optimizer"].get("clip_norm"))
         self.metric, self.sign = self._metric()
 
     # The parts that the recipe describes.
@@ -239,10 +268,11 @@ class Training:
     def _optimizer(self) -> optim.Optimizer:
         settings, plan = dict(self.recipe["optimizer"]), dict(self.recipe["schedule"])
         name, groups, warm_up, kind = settings.pop("name"), settings.pop("groups"), plan.pop("warm_up"), plan.pop("name")
-        left = max(1, self.total - warm_up)
+        several = settings.get("accumulate", 1)
+        # Schedules count the steps of the optimizer, not batches.
+        total = self.total // several if isinstance(several, int) and several > 0 else self.total
         try:
-            takes_steps = kind in ("cosine", "linear", "polynomial", "one_cycle") and "steps" not in plan
-            schedule = optim.schedule(kind, **({**plan, "steps": left} if takes_steps else plan))
+            schedule = _schedule(kind, plan, max(1, total - warm_up))
             if warm_up:
                 schedule = optim.sequential([optim.schedule("warm_up", steps=warm_up), schedule], [warm_up])
         except (Error, TypeError) as error:
@@ -277,13 +307,18 @@ class Training:
             targets = Var(self.task.encode(targets.numpy()))
         elif self.inputs.targets is None and len(targets.shape) == 1:
             self.task.check(targets.numpy(), f"the batch of step {self.steps + 1}")
+        made = self.optimizer.steps
         try:
             loss, output = self.step_of(inputs, targets)
+            if self.recipe["optimizer"].get("sharpness") and self.optimizer.steps == made:
+                self.step_of(inputs, targets)  # the first call moved uphill, the second goes down from there by the same batch
         except InvalidArgument as error:
             if "finite" not in str(error):
                 raise
-            raise NotFinite(f"{error}; a smaller lr, or clip_norm, may help") from None
+            raise NotFinite(f"{error}; {_ADVICE}", "of the batch" in str(error)) from None
         value = float(loss)
+        if self._clips and not math.isfinite(self.optimizer.gradient_norm):
+            self._check_finite(self.steps + 1)
         sums = self.task.measure(output.numpy(), targets.numpy())
         sums["loss"] = value * sums["count"]
         for key, one in sums.items():
@@ -317,8 +352,17 @@ class Training:
         with new_file(self._path(name)) as file:
             numpy.savez(file, **{key: numpy.asarray(value) for key, value in arrays.items()})
 
+    def _check_finite(self, step: int) -> None:
+        """Raise NotFinite, with the first one, where a parameter or buffer is not finite: nothing good is replaced by it."""
+        for name, value in self._state().items():
+            array = value.numpy()
+            if array.dtype.kind == "f" and not numpy.isfinite(array).all():
+                raise NotFinite(f'"{name}" has numbers that are not finite after step {step}, though the loss was finite: its gradient was not; {_ADVICE}')
+
     def save(self) -> None:
-        """Write the checkpoint: everything that the rest of the training depends on."""
+        """Write the checkpoint: everything that the rest of the training depends on. Raises NotFinite, and keeps the last one, if parameters are not
+        finite."""
+        self._check_finite(self.steps)
         facts = {"recipe": self.recipe.described(), "epochs": self.epochs, "steps": self.steps, "loader": self.loader.state_dict(), "sums": self.sums,
                  "history": self.history, "best": self.best, "stale": self.stale}
         arrays = {f"parameter/{name}": value for name, value in self._state().items()}
@@ -356,9 +400,12 @@ class Training:
         for table in sorted(set(described) | set(stored)):
             for key in sorted(set(described.get(table, {})) | set(stored.get(table, {}))):
                 before, now = described.get(table, {}).get(key), stored.get(table, {}).get(key)
-                if before != now:
+                may_change = table == "optimizer" and key in _MAY_CHANGE
+                if before != now and may_change and self.recipe[""]["resume"] == "changed":
+                    self.report(f"{key} was {before}, and is {now} from here on")
+                elif before != now:
                     raise InvalidArgument(f"{self.recipe.name}: the folder {self.output} holds a training with another {key} ({before!r:.60}, now {now!r:.60}); choose another output, "
-                                          "or say resume = false to replace it")
+                                          "or say resume = false to replace it" + (', or resume = "changed" to go on with it' if may_change else ""))
         self._load_state(arrays, path)
         self.step_of.load_state_dict({name[10:]: Var(value, copy=True) for name, value in arrays.items() if name.startswith("optimizer/")})
         self.loader.load_state_dict(loader)
@@ -415,10 +462,12 @@ class Training:
             self.save()
             self.report(f"interrupted after step {self.steps}; the same command goes on there")
             raise
-        except Error:
+        except Error as error:
             self.line.clear()
-            if self.steps:
-                self.save()  # nothing is lost: the loader stands before the failed batch
+            # Nothing is lost: the loader stands before the failed batch. Weights that made numbers infinite replace no good ones.
+            if self.steps and (not isinstance(error, NotFinite) or error.of_batch):
+                with contextlib.suppress(NotFinite):
+                    self.save()
             raise
         finally:
             self.line.clear()
@@ -450,6 +499,14 @@ class Training:
                 break
             self._end_of_epoch(time.monotonic() - start, self.steps - first)
 
+    def _averaged(self) -> dict[str, Var]:
+        """Put the averages of the weights into the parameters, if the optimizer keeps some. Returns the weights that train on."""
+        averages = self.optimizer.averages() if self.recipe["optimizer"].get("average") else {}
+        trained = {name: Var(self.chosen[name], copy=True) for name in averages}
+        for name, value in averages.items():
+            self.chosen[name].assign(value)
+        return trained
+
     def _switch(self) -> None:
         """Rounding and ranges as the epoch has them."""
         options, epoch = self.recipe["quantization"], len(self.history)
@@ -475,9 +532,11 @@ class Training:
         return f"epoch {len(self.history) + 1}/{self.epochs}  {place}/{len(self.loader)}  {figures}  {speed:.0f} samples/s  {memory() >> 20} MB  {_time(left)} left"[:150]
 
     def _end_of_epoch(self, seconds: float, steps: int) -> None:
+        self._check_finite(self.steps)
         self.line.show(lambda: f"epoch {len(self.history) + 1}/{self.epochs}  validating", always=True)
         row = {f"train_{key}": value for key, value in self.task.metrics(self.sums).items()}
         self.optimizer.evaluate(True)
+        trained = self._averaged()
         tested = self.inputs.validation if self.inputs.validation is not None else self.inputs.train if isinstance(self.task, _detection.Detect) else None
         figures = self.evaluate(tested)[0] if tested is not None else {key[6:]: value for key, value in row.items()}
         row.update(figures)
@@ -494,6 +553,8 @@ class Training:
                 self.best = row
         if self.best is row:
             self._write(BEST, {f"parameter/{name}": one for name, one in self._state().items()})
+        for name, value in trained.items():
+            self.chosen[name].assign(value)
         self.optimizer.evaluate(False)
         self.optimizer.observe(figures["loss"])
         self.save()

@@ -370,19 +370,28 @@ def _npz(name: str) -> dict[str, Any]:
         raise IoError(f"the file {name} cannot be read: {error.strerror or error}") from None
 
 
+def _delimiter(text: str) -> str:
+    """The character between the names of the first line: a comma, or the most frequent of some others if there is none."""
+    first = next((line for line in text.splitlines() if line), "")
+    if "," in first:
+        return ","
+    return max(";\t|", key=first.count) if any(one in first for one in ";\t|") else ","
+
+
 class CSVDataset(_Transformed):
     """Rows of a CSV file with a line of names at its top. A sample is (features, target): float32 [n] of the columns `features`, by default all but
     the target's, or with `image` the picture whose path, from the file's folder on, is in that column; the target is the column `target`, by
     default the last one. If it holds texts, or with classes=, it is the number of the class, whose names `classes` has; integers stay integers,
-    other numbers are floats. Raises FileNotFound (a FileNotFoundError), InvalidArgument (a ValueError) that names column and line.
+    other numbers are floats. delimiter: between columns, by default the one of `,`, `;`, tab and `|` that is in the first line. Raises FileNotFound (a FileNotFoundError), InvalidArgument (a ValueError) that names column and line.
     """
 
     def __init__(self, path: str | os.PathLike[str], target: str | None = None, features: Sequence[str] | None = None, transform: Transform | None = None,
-                 target_transform: Transform | None = None, *, image: str | None = None, classes: Sequence[str] | None = None, delimiter: str = ",",
+                 target_transform: Transform | None = None, *, image: str | None = None, classes: Sequence[str] | None = None, delimiter: str | None = None,
                  mode: str = "RGB") -> None:
         self.path, self.transform, self.target_transform, self.mode = os.fspath(path), transform, target_transform, mode
         try:
             text = _file(self.path).decode("utf-8-sig")
+            delimiter = delimiter if delimiter is not None else _delimiter(text)
             rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 1) if row]
         except (UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"{self.path}: this is no CSV file: {error}") from None
