@@ -20,10 +20,14 @@ std::string refusal_of_conv(const NodeView& node) {
   return {};
 }
 
+// As a product of matrices for each group, else one item for each result.
+bool is_product(const ConvGeometry& conv) { return conv.groups == 1 || conv.out_channels_per_group() >= 16; }
+
 Estimate estimate_conv(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_conv(node); !reason.empty()) return declined("{}", reason);
   const ConvGeometry conv = ConvGeometry::of(node);
-  if (conv.groups > 200 && conv.in_channels_per_group() > 8) return declined("there are {} groups", conv.groups);
+  if (std::string reason = refusal_of_gemm(conv.out_channels_per_group(), conv.groups); is_product(conv) && !reason.empty())
+    return declined("{}", reason);
   return estimate_of(node, device, 2 * conv.multiply_adds(), 0.25);
 }
 
@@ -129,7 +133,7 @@ std::unique_ptr<Kernel> prepare_direct(PrepareContext& context, const Window3& w
 
 std::unique_ptr<Kernel> prepare_conv(PrepareContext& context) {
   const ConvGeometry conv = ConvGeometry::of(context.node());
-  if (conv.groups == 1 || (conv.out_channels_per_group() >= 16 && conv.groups <= 200)) return prepare_gemm(context, conv);
+  if (is_product(conv)) return prepare_gemm(context, conv);
   return prepare_direct(context, Window3(conv.window), format("#define GROUP_OUT {}\n", conv.out_channels_per_group()), kDirect,
                         conv.in_channels, conv.out_channels, conv.in_channels_per_group());
 }

@@ -97,6 +97,14 @@ void add_terms(Gemm& gemm, const NodeView& node, std::span<const Term> terms) {
   }
 }
 
+// Splits stay within the limit too: they are made only where there are fewer than kBusy tiles.
+std::string refusal_of_gemm(int64_t rows, int64_t matrices) {
+  constexpr int64_t kMostGroups = 65535, kLargeTile = 128;
+  if (matrices > kMostGroups) return format("there are more than {} matrices", kMostGroups);
+  if (rows > kMostGroups * kLargeTile) return format("there are more than {} rows", kMostGroups * kLargeTile);
+  return {};
+}
+
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   const NodeView& node = context.node();
   const std::string_view dtype = dialect_name(node.output(0).dtype);

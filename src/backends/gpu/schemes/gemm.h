@@ -43,6 +43,9 @@ Gemm matmul_gemm(Launches& kernel, const MatMulGeometry& product, const NodeView
 /// An operand of floats.
 Operand float_operand(const NodeView& node, size_t input, std::string_view name);
 
+/// Why there are more matrices, or rows of one, than a launch of CUDA's takes groups. Empty: there are not.
+std::string refusal_of_gemm(int64_t rows, int64_t matrices);
+std::string refusal_of_gemm(const MatMulGeometry& product);
 /// Appends the launches. Reserves scratch where the sums are split.
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm);
 

@@ -298,7 +298,7 @@ Estimate estimate_tiled_matmul(const NodeView& node, const Device& device) {
   if (!other.declined.empty()) return other;
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (std::string reason = refusal_of_tiles(node, p.n); !reason.empty()) return declined("{}", reason);
-  if (p.batches() > 200) return declined("there are {} matrices", p.batches());
+  if (std::string reason = refusal_of_gemm(p); !reason.empty()) return declined("{}", reason);
   return estimate_of(node, device, 2 * p.multiply_adds(), 0.25);
 }
 
@@ -320,7 +320,9 @@ Estimate estimate_tiled_conv(const NodeView& node, const Device& device) {
   if (!other.declined.empty()) return other;
   const ConvGeometry conv = ConvGeometry::of(node);
   if (std::string reason = refusal_of_tiles(node, conv.out_channels); !reason.empty()) return declined("{}", reason);
-  if (conv.groups > 1 && (conv.out_channels_per_group() < 16 || conv.groups > 200)) return declined("there are {} groups", conv.groups);
+  if (conv.groups > 1 && conv.out_channels_per_group() < 16)
+    return declined("there are {} groups of {} channels", conv.groups, conv.out_channels_per_group());
+  if (std::string reason = refusal_of_gemm(conv.out_channels_per_group(), conv.groups); !reason.empty()) return declined("{}", reason);
   return estimate_of(node, device, 2 * conv.multiply_adds(), 0.25);
 }
 

@@ -6,14 +6,15 @@
 namespace minnow::gpu {
 namespace {
 
-constexpr int64_t kMostGroups = 65535;
+// The batch is part of m, where all matrices have one right side.
+bool joins_batch(const MatMulGeometry& p) { return p.shares_b() && !p.transpose_a; }
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
   if (node.has_input(kScale)) return declined("sums are rounded");
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (p.k == 0) return declined("there is nothing to sum");
-  if (p.batches() > kMostGroups / 300) return declined("there are more than {} matrices", kMostGroups / 300);
+  if (std::string reason = refusal_of_gemm(p); !reason.empty()) return declined("{}", reason);
   return estimate_of(node, device, 2 * p.multiply_adds(), 0.3, 2);
 }
 
@@ -44,9 +45,13 @@ struct Matrices {
 
 }  // namespace
 
+std::string refusal_of_gemm(const MatMulGeometry& p) {
+  return joins_batch(p) ? refusal_of_gemm(p.m * p.batches(), 1) : refusal_of_gemm(p.m, p.batches());
+}
+
 Gemm matmul_gemm(Launches& kernel, const MatMulGeometry& p, const NodeView& node, const Operand& left, const Operand& right) {
   Gemm gemm;
-  const bool joined = p.shares_b() && !p.transpose_a;  // the batch is part of m
+  const bool joined = joins_batch(p);
   gemm.m = joined ? p.m * p.batches() : p.m;
   gemm.n = p.n;
   gemm.k = p.k;
