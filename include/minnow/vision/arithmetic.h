@@ -121,6 +121,8 @@ MINNOW_API double norm(const ImageView& image, Norm kind = Norm::l2, const Image
 MINNOW_API double norm(const ImageView& a, const ImageView& b, Norm kind = Norm::l2, bool relative = false, const ImageView& mask = {});
 MINNOW_API double psnr(const ImageView& a, const ImageView& b, double peak = 255);
 MINNOW_API int64_t count_nonzero(const ImageView& image);
+/// The places (x, y), row after row, of the elements of one channel that are not 0, i32 [n, 1, 2]; an empty tensor where there are none.
+MINNOW_API Tensor find_nonzero(const ImageView& image);
 /// OpenCV's numbers.
 enum class Reduction { sum, mean, most, least, sum_of_squares };
 /// Rows to one row (axis 0) or columns to one column (axis 1).

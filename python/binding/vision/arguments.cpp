@@ -42,6 +42,24 @@ std::optional<vision::MutableImageView> picture_in(const ForeignArray& array) {
   return vision::MutableImageView(array.dtype, height, width, channels, const_cast<char*>(array.data), stride);
 }
 
+/// OpenCV's functions take i64, the usual integers of NumPy and Python, as i32; here a number that does not fit is InvalidArgument.
+Tensor without_i64(Tensor tensor, const char* name) {
+  if (tensor.dtype() != DType::i64) return tensor;
+  Tensor result(DType::i32, tensor.shape());
+  int32_t* to = result.writable().data<int32_t>();
+  const int64_t* const from = tensor.data<int64_t>();
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    if (from[i] != static_cast<int32_t>(from[i])) throw InvalidArgument("{}: {} is beyond 32 bits", name, from[i]);
+    to[i] = static_cast<int32_t>(from[i]);
+  }
+  return result;
+}
+
+/// An array as functions of pictures take it.
+Tensor array_from(nb::handle object, const char* name) {
+  return without_i64(tensor_from(object, DType::undefined, Sharing::where_possible), name);
+}
+
 }  // namespace
 
 std::vector<double> numbers_of(nb::handle object, const char* name, size_t least, size_t most) {
@@ -96,19 +114,14 @@ From<std::vector<int>>::From(nb::handle object, const char* name) : value(intege
 
 From<std::vector<vision::Point>>::From(nb::handle object, const char* name) {
   const Guard guard;
-  const Tensor array = tensor_from(object, DType::undefined, Sharing::where_possible);
+  const Tensor array = array_from(object, name);
   const Shape& shape = array.shape();
   const size_t rank = shape.rank();
-  if ((array.dtype() != DType::i32 && array.dtype() != DType::i64) || rank < 2 || rank > 3 || shape[rank - 1] != 2 ||
-      (rank == 3 && shape[0] != 1 && shape[1] != 1))
+  if (array.dtype() != DType::i32 || rank < 2 || rank > 3 || shape[rank - 1] != 2 || (rank == 3 && shape[0] != 1 && shape[1] != 1))
     throw InvalidArgument("{}: points are integers [n, 2], [n, 1, 2] or [1, n, 2], not {}{}", name, array.dtype(), shape);
   value.resize(static_cast<size_t>(array.elements() / 2));
-  for (size_t i = 0; i < value.size(); ++i) {
-    const auto number = [&](size_t k) {
-      return array.dtype() == DType::i32 ? array.data<int32_t>()[k] : static_cast<int>(array.data<int64_t>()[k]);
-    };
-    value[i] = {number(2 * i), number(2 * i + 1)};
-  }
+  const int32_t* from = array.data<int32_t>();
+  for (vision::Point& point : value) point = {from[0], from[1]}, from += 2;
 }
 From<std::vector<std::vector<vision::Point>>>::From(nb::handle object, const char* name) {
   if (object.is_none() || PyUnicode_Check(object.ptr()) || !PySequence_Check(object.ptr()))
@@ -120,7 +133,18 @@ From<std::vector<std::vector<vision::Point>>>::From(nb::handle object, const cha
 From<Tensor>::From(nb::handle object, const char* name) {
   if (object.is_none()) throw TypeFault("{} takes an array, not None", name);
   const Guard guard;
-  value = tensor_from(object, DType::undefined, Sharing::where_possible);
+  value = array_from(object, name);
+}
+From<Floats>::From(nb::handle object, const char* name) {
+  if (object.is_none()) throw TypeFault("{} takes an array, not None", name);
+  const Guard guard;
+  value.value = tensor_from(object, DType::f32, Sharing::where_possible);
+}
+Tensor Floats::of_rank(size_t rank) const {
+  const Shape& shape = value.shape();
+  size_t first = 0;
+  while (shape.rank() - first > rank && shape[first] == 1) ++first;
+  return first == 0 ? value : value.reshaped(Shape(std::span(shape.begin(), shape.end()).subspan(first)));
 }
 From<DType>::From(nb::handle object, const char*) : value(object.is_none() ? DType::undefined : dtype_from(object)) {}
 
@@ -128,7 +152,7 @@ From<vision::ImageView>::From(nb::handle object, const char* name) {
   if (object.is_none()) return;
   if (!is_var(object)) {
     if (PyUnicode_Check(object.ptr())) throw TypeFault("{} takes a picture, not {}", name, shown(object));
-    if (std::optional<ForeignArray> array = array_of_buffer(object)) {
+    if (std::optional<ForeignArray> array = array_of_buffer(object); array && array->dtype != DType::i64) {
       if (const std::optional<vision::MutableImageView> picture = picture_in(*array)) {
         view = *picture;
         owner_ = std::move(array->owner);
@@ -137,7 +161,7 @@ From<vision::ImageView>::From(nb::handle object, const char* name) {
     }
   }
   const Guard guard;
-  copy_ = tensor_from(object, DType::undefined, Sharing::where_possible);
+  copy_ = array_from(object, name);
   const Shape& shape = copy_.shape();
   if (shape.rank() == 1)  // a column, as OpenCV takes it
     view = vision::ImageView(copy_.reshaped({shape[0], 1}));
@@ -148,7 +172,7 @@ From<vision::ImageView>::From(nb::handle object, const char* name) {
 }
 
 From<std::vector<vision::ImageView>>::From(nb::handle object, const char* name) {
-  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr()))
+  if (object.is_none() || PyUnicode_Check(object.ptr()) || !PySequence_Check(object.ptr()))
     throw TypeFault("{} takes a list of pictures, not {}", name, shown(object));
   const nb::object items = nb::borrow(object);
   for (nb::handle item : items) pictures.emplace_back(item, name);

@@ -5,9 +5,9 @@
 //
 // Each takes exactly these arguments, by position; minnow.cv has OpenCV's signatures and their defaults. Arguments become what the C++
 // function takes, else InvalidType names the argument. A C++ function runs with the GIL released. A picture is an array of NumPy, or
-// another object with the buffer protocol, or a Var; it is not copied where the elements of its rows lie side by side. A MutableImageView
-// is written in place; a Var then has another value. An Output is None, or takes the result if it fits, and is then what the function
-// gives.
+// another object with the buffer protocol, or a Var; it is not copied where the elements of its rows lie side by side, except i64. A
+// MutableImageView is written in place; a Var then has another value. An Output is None, or takes the result if it fits, and is then what
+// the function gives.
 #pragma once
 #include <minnow/vision.h>
 
@@ -133,7 +133,8 @@ struct From<std::vector<std::vector<vision::Point>>> {
   const std::vector<std::vector<vision::Point>>& get() const { return value; }
 };
 
-/// A tensor of anything that a Var is made of; shared where possible.
+/// A tensor of anything that a Var is made of; shared where possible. i64 becomes i32, as in OpenCV; here and below, a number beyond that
+/// is InvalidArgument.
 template <>
 struct From<Tensor> {
   Tensor value;
@@ -144,6 +145,19 @@ template <>
 struct From<TensorView> : From<Tensor> {
   using From<Tensor>::From;
   TensorView get() const { return value; }
+};
+/// A tensor of f32, into which other numbers are converted; shared where possible.
+struct Floats {
+  Tensor value;
+  operator TensorView() const { return value; }  // NOLINT(google-explicit-constructor)
+  /// Without axes of length 1 before the last `rank` ones, such as that of a batch.
+  Tensor of_rank(size_t rank) const;
+};
+template <>
+struct From<Floats> {
+  Floats value;
+  From(nb::handle object, const char* name);
+  const Floats& get() const { return value; }
 };
 /// DType::undefined: None.
 template <>
@@ -164,6 +178,7 @@ struct From<vision::ImageView> {
   std::shared_ptr<const void> owner_;  // keeps the memory
   Tensor copy_;                        // of what lies otherwise
 };
+/// A list, or an array whose parts along the first axis are the pictures.
 template <>
 struct From<std::vector<vision::ImageView>> {
   std::vector<From<vision::ImageView>> pictures;

@@ -17,10 +17,7 @@ struct From<vision::Operand> {
       picture.emplace(object, name);
       const vision::ImageView& view = picture->get();
       if (!view) throw TypeFault("{} takes a picture or numbers, not None", name);
-      if (view.dtype() == DType::i64 && view.height() * view.width() * view.channels() <= 4)  // NumPy's arrays of integers
-        value.emplace(numbers_of(object, name, 1, 4));
-      else
-        value.emplace(view);
+      value.emplace(view);
     }
   }
   const vision::Operand& get() const { return *value; }
@@ -86,6 +83,7 @@ void define_arithmetic(nb::module_& m) {
          {"src1", "src2", "normType", "relative", "mask"});
   define(m, "psnr", vision::psnr, {"src1", "src2", "R"});
   define(m, "count_nonzero", vision::count_nonzero, {"src"});
+  define(m, "find_nonzero", vision::find_nonzero, {"src"});
   define(m, "reduce", vision::reduce, {"src", "dim", "rtype", "dtype", "dst"});
   define(m, "histogram", vision::histogram, {"images", "channels", "mask", "histSize", "ranges", "hist"});
   define(m, "compare_histograms", vision::compare_histograms, {"H1", "H2", "method"});

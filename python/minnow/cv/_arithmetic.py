@@ -149,16 +149,14 @@ def normalize(src: MatLike, dst: MatLike | None, alpha: float = 1, beta: float =
 
 
 def LUT(src: MatLike, lut: MatLike, dst: MatLike | None = None) -> Var:
-    """lut[src], for a uint8 or int8 picture (int8: lut[src & 255]). `lut` has 256 elements of any dtype, with one channel or as many as src.
+    """lut[src], for a picture of uint8 or int8 (lut[src & 255]), where `lut` has 256 elements of any dtype, with one channel or as many as src; for uint16
+    and int16 it has 65536.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    if isinstance(lut, Var) or getattr(lut, "ndim", 2) == 1:
-        lut = (lut if isinstance(lut, Var) else Var(lut))
-        lut = lut if lut.ndim > 1 else lut.reshape((256, 1)) if lut.shape == (256,) else lut
     return _vision.lookup(src, lut, dst)
 
 
 def transform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Var:
-    """The channels of each pixel times the matrix `m`, float32 or float64 [n, channels], or [n, channels + 1] whose last column is added.
+    """The channels of each pixel times the matrix `m`, int32, float32 or float64 [n, channels], or [n, channels + 1] whose last column is added.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.transform(src, m, dst)
 
@@ -348,6 +346,12 @@ def countNonZero(src: MatLike) -> int:
     """How many elements of a picture of one channel are not 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.count_nonzero(src)
+
+
+def hasNonZero(src: MatLike) -> bool:
+    """Whether an element of a picture of one channel is not 0.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
+    return countNonZero(src) > 0
 
 
 def reduce(src: MatLike, dim: int, rtype: int, dst: MatLike | None = None, dtype: int = -1) -> Var:

@@ -15,6 +15,7 @@ MORPH_ERODE, MORPH_DILATE, MORPH_OPEN, MORPH_CLOSE, MORPH_GRADIENT, MORPH_TOPHAT
 THRESH_BINARY, THRESH_BINARY_INV, THRESH_TRUNC, THRESH_TOZERO, THRESH_TOZERO_INV = range(5)
 THRESH_MASK, THRESH_OTSU, THRESH_TRIANGLE, THRESH_DRYRUN = 7, 8, 16, 128
 ADAPTIVE_THRESH_MEAN_C, ADAPTIVE_THRESH_GAUSSIAN_C = 0, 1
+FILTER_SCHARR = -1  # as ksize
 DIST_MASK_PRECISE, DIST_MASK_3, DIST_MASK_5 = 0, 3, 5
 DIST_LABEL_CCOMP, DIST_LABEL_PIXEL = 0, 1
 FLOODFILL_FIXED_RANGE, FLOODFILL_MASK_ONLY = 1 << 16, 1 << 17
@@ -129,7 +130,7 @@ def sepFilter2D(src: MatLike, ddepth: int, kernelX: MatLike, kernelY: MatLike, d
 
 
 def Sobel(src: MatLike, ddepth: int, dx: int, dy: int, dst: MatLike | None = None, ksize: int = 3, scale: float = 1, delta: float = 0, borderType: int = BORDER_DEFAULT) -> Any:
-    """Derivatives of orders dx and dy by Sobel's kernels of ksize x ksize (1, 3, 5 ... 31; -1: Scharr's), times `scale`, plus `delta`, of the depth
+    """Derivatives of orders dx and dy by Sobel's kernels of ksize x ksize (1, 3, 5 ... 31; FILTER_SCHARR: Scharr's), times `scale`, plus `delta`, of the depth
     `ddepth` (-1: src's), saturated. Raises InvalidArgument for other sizes and orders. Source: Sobel and Feldman, 1968.
 
     >>> cv.Sobel(minnow.Var([[0, 1, 5]], "uint8"), cv.CV_16S, 1, 0)

@@ -48,6 +48,16 @@ def setRNGSeed(seed: int) -> None:
     _vision.setRNGSeed(seed)
 
 
+def findNonZero(src: MatLike, idx: None = None) -> Any:
+    """The places (x, y) of the elements that are not 0 in a picture of one channel, row after row, int32 [n, 1, 2]; None where there are none.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
+
+    >>> cv.findNonZero(minnow.Var([[0, 7], [5, 0]], "uint8")).tolist()
+    [[[1, 0]], [[0, 1]]]
+    """
+    return _vision.find_nonzero(src)
+
+
 def findContours(image: MatLike, mode: int, method: int, contours: None = None, hierarchy: None = None, offset: Point = (0, 0)) -> Any:
     """(contours, hierarchy): borders of the areas that are not 0 in a picture uint8 [height, width], a tuple of int32 [n, 1, 2], moved by
     `offset`; and for each, int32 [1, contours, 4], the next, the previous, the first child and the parent, or -1 (None where there is no contour).

@@ -43,26 +43,32 @@ Tensor blend_linear(const ImageView& image1, const ImageView& image2, const Imag
 Tensor lookup(const ImageView& image, const ImageView& table, Output output) try {
   constexpr std::string_view kName = "LUT";
   check_not_empty(kName, image);
-  check_dtype(kName, image, {DType::u8, DType::i8});
+  check_dtype(kName, image, {DType::u8, DType::i8, DType::u16, DType::i16});
   static_cast<void>(element_index(kName, table.dtype()));
-  if (table.height() * table.width() != 256 || (table.channels() != 1 && table.channels() != image.channels()))
-    throw InvalidArgument("LUT: the table has 256 elements, of one channel or {}, not {}", image.channels(), to_string(table));
+  const bool bytes = size_of(image.dtype()) == 1;
+  const size_t length = bytes ? 256 : 65536;
+  if (table.height() * table.width() != static_cast<int64_t>(length) || (table.channels() != 1 && table.channels() != image.channels()))
+    throw InvalidArgument("LUT: the table for {} has {} elements, of one channel or {}, not {}", image.dtype(), length, image.channels(),
+                          to_string(table));
   Elements elements(kName, output, table.dtype(), image.height(), image.width(), image.channels(), {}, image);
   const size_t size = size_of(table.dtype()), channels = static_cast<size_t>(table.channels());
-  std::vector<std::byte> entries(256 * channels * size);
+  std::vector<std::byte> entries(length * channels * size);
   for (int64_t y = 0; y < table.height(); ++y)
     std::memcpy(entries.data() + y * table.row_bytes(), table.row<void>(y), static_cast<size_t>(table.row_bytes()));
   in_tiles(elements.view(), {}, static_cast<size_t>(image.width() * image.channels()), [&] {
     return [&](int64_t y, size_t, size_t count, void* to) {
-      const uint8_t* in = image.row<uint8_t>(y);
-      if (size == 1 && channels == 1)
-        return arithmetic_loops().lookup_u8(in, reinterpret_cast<const uint8_t*>(entries.data()), static_cast<uint8_t*>(to), count);
+      if (bytes && size == 1 && channels == 1)
+        return arithmetic_loops().lookup_u8(image.row<uint8_t>(y), reinterpret_cast<const uint8_t*>(entries.data()),
+                                            static_cast<uint8_t*>(to), count);
       const auto look = [&](auto word) {
         using Word = decltype(word);
         const Word* from = reinterpret_cast<const Word*>(entries.data());
         Word* out = static_cast<Word*>(to);
-        for (size_t c = 0; c < channels; ++c)
-          for (size_t i = c; i < count; i += channels) out[i] = from[in[i] * channels + c];
+        const auto through = [&](const auto* in) {
+          for (size_t c = 0; c < channels; ++c)
+            for (size_t i = c; i < count; i += channels) out[i] = from[in[i] * channels + c];
+        };
+        bytes ? through(image.row<uint8_t>(y)) : through(image.row<uint16_t>(y));
       };
       size == 1 ? look(uint8_t()) : size == 2 ? look(uint16_t()) : size == 4 ? look(uint32_t()) : look(uint64_t());
     };
@@ -77,7 +83,7 @@ Tensor transform(const ImageView& image, const ImageView& matrix, Output output)
   check_not_empty(kName, image);
   check_not_empty(kName, matrix);
   check_channels(kName, matrix, {1});
-  check_floats(kName, matrix);
+  check_dtype(kName, matrix, {DType::i32, DType::f32, DType::f64});
   const size_t from = static_cast<size_t>(image.channels()), to = static_cast<size_t>(matrix.height()),
                columns = static_cast<size_t>(matrix.width());
   if ((columns != from && columns != from + 1) || to > 512)

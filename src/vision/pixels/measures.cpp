@@ -339,6 +339,25 @@ int64_t count_nonzero(const ImageView& image) try {
   throw_as_error();
 }
 
+Tensor find_nonzero(const ImageView& image) try {
+  if (!image) return Tensor();
+  check_channels("findNonZero", image, {1});
+  std::vector<int32_t> places;
+  with_element("findNonZero", image.dtype() == DType::boolean ? DType::u8 : image.dtype(), [&](auto element) {
+    for (int64_t y = 0; y < image.height(); ++y) {
+      const auto* const row = image.row<decltype(element)>(y);
+      for (int64_t x = 0; x < image.width(); ++x)
+        if (row[x] != 0) places.insert(places.end(), {static_cast<int32_t>(x), static_cast<int32_t>(y)});
+    }
+  });
+  if (places.empty()) return Tensor();
+  Tensor result(DType::i32, {static_cast<int64_t>(places.size() / 2), 1, 2});
+  std::copy(places.begin(), places.end(), result.writable().data<int32_t>());
+  return result;
+} catch (...) {
+  throw_as_error();
+}
+
 Tensor reduce(const ImageView& image, int axis, Reduction kind, DType wanted, Output output) try {
   constexpr std::string_view kName = "reduce";
   check_not_empty(kName, image);

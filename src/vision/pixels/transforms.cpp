@@ -168,12 +168,15 @@ Tensor perspective_transform(const ImageView& points, const TensorView& transfor
   check_dtype(kName, points, {DType::f32, DType::f64});
   check_not_empty(kName, points);
   const int64_t from = points.channels(), rows = transform.shape().rank() == 2 ? transform.shape()[0] : 0;
-  if ((transform.dtype() != DType::f32 && transform.dtype() != DType::f64) || (rows != 3 && rows != 4) || transform.shape()[1] != from + 1)
-    throw InvalidArgument("{}: the matrix for points of {} coordinates is f32 or f64 with {} columns and 3 or 4 rows, not {}{}", kName,
+  const bool known = transform.dtype() == DType::i32 || transform.dtype() == DType::f32 || transform.dtype() == DType::f64;
+  if (!known || (rows != 3 && rows != 4) || transform.shape()[1] != from + 1)
+    throw InvalidArgument("{}: the matrix for points of {} coordinates is i32, f32 or f64 with {} columns and 3 or 4 rows, not {}{}", kName,
                           from, from + 1, transform.dtype(), transform.shape());
   std::vector<double> m;
-  for (int64_t i = 0; i < transform.elements(); ++i)
-    m.push_back(transform.dtype() == DType::f32 ? static_cast<double>(transform.data<float>()[i]) : transform.data<double>()[i]);
+  with_element(kName, transform.dtype(), [&](auto element) {
+    const auto* const from_matrix = transform.data<decltype(element)>();
+    for (int64_t i = 0; i < transform.elements(); ++i) m.push_back(static_cast<double>(from_matrix[i]));
+  });
   const int64_t to = rows - 1;
   Result result(kName, output, points.dtype(), points.height(), points.width(), to, {&points});
   const bool whole =

@@ -57,7 +57,8 @@ Tensor as(DType dtype, Tensor tensor) {
 std::vector<double> numbers_of(std::string_view function, const char* name, const TensorView& tensor) {
   if (tensor.dtype() == DType::f32) return {tensor.data<float>(), tensor.data<float>() + tensor.elements()};
   if (tensor.dtype() == DType::f64) return {tensor.data<double>(), tensor.data<double>() + tensor.elements()};
-  throw InvalidArgument("{}: {} is f32 or f64, not {}{}", function, name, tensor.dtype(), tensor.shape());
+  if (tensor.dtype() == DType::i32) return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.elements()};
+  throw InvalidArgument("{}: {} is i32, f32 or f64, not {}{}", function, name, tensor.dtype(), tensor.shape());
 }
 
 // ---- Derivatives

@@ -158,6 +158,17 @@ def blend_linear(random):
 
 
 @function("LUT")
+def wide_lookup(random):
+    for dtype in ("uint16", "int16"):
+        for picture in images(random, sizes=SMALL, dtypes=(dtype,), channels=(1, 3)):
+            yield call(picture, random.integers(0, 65536, 65536).astype(np.uint16))
+            yield call(picture, random.random((1, 65536)).astype(np.float32))
+            if picture.ndim == 3:
+                yield call(picture, random.integers(0, 256, (65536, 1, 3)).astype(np.uint8))
+    yield call(picture, np.zeros(256, np.uint8))
+
+
+@function("LUT")
 def lut(random):
     for a, _ in pairs(random, dtypes=("uint8", "int8")):
         for kind in ALL:
@@ -219,6 +230,22 @@ def polar_to_cart(random):
 def split(random):
     for a in images(random, dtypes=ALL, channels=(1, 2, 3, 4, 5)):
         yield call(a)
+
+
+@function("merge")
+def merge_parts(random):
+    for dtype in ("uint8", "float32"):
+        yield call(np.stack([image(random, 5, 7, 1, dtype) for _ in range(3)]))
+
+
+@function("hconcat")
+def hconcat_parts(random):
+    yield call(np.stack([image(random, 5, 7, 3, "uint8") for _ in range(3)]))
+
+
+@function("calcHist")
+def histogram_of_parts(random):
+    yield call(np.stack([image(random, 9, 12, 1, "uint8") for _ in range(2)]), [1], None, [16], [0, 256])
 
 
 @function("merge")
@@ -312,6 +339,15 @@ def psnr(random):
     for a, b in pairs(random, dtypes=("uint8", "float32")):
         yield call(a, b)
         yield call(a, b, R=2.0)
+
+
+@function("findNonZero")
+@function("hasNonZero")
+def nonzero(random):
+    for picture in images(random, dtypes=("uint8", "int16", "int32", "float32"), channels=(1,)):
+        yield call((picture * (random.random(picture.shape) < 0.2)).astype(picture.dtype))
+        yield call(np.zeros_like(picture))
+    yield call(np.zeros((2, 2, 3), np.uint8))
 
 
 @function("countNonZero")
