@@ -110,6 +110,7 @@ Tensor hough_lines_p(const ImageView& image, double rho_step, double theta_step,
     check_votes("HoughLinesP", angles, distances);
     const int64_t least = std::lrint(std::clamp(min_length, -1e9, 1e9)), most = std::lrint(std::clamp(max_gap, -1e9, 1e9));
     std::vector<int32_t> votes(static_cast<size_t>(angles * distances));
+    constexpr size_t kLanes = 8;  // a number that the compiler knows, for vectors
     std::vector<float> cosines, sines;
     std::vector<int32_t*> rows;
     for (int64_t n = 0; n < angles; ++n) {
@@ -122,19 +123,25 @@ Tensor hough_lines_p(const ImageView& image, double rho_step, double theta_step,
     for (int64_t y = 0; y < height; ++y) {
       const uint8_t* const row = image.row<uint8_t>(y);
       for (int64_t x = 0; x < width; ++x) {
-        if (!row[x]) continue;
+        if (!row[x]) {
+          // Most pictures of lines are dark: eight pixels at once.
+          for (uint64_t eight; x + 8 < width && (std::memcpy(&eight, row + x + 1, 8), eight == 0);) x += 8;
+          continue;
+        }
         left[static_cast<size_t>(y * width + x)] = 1;
         pixels.push_back({static_cast<int>(x), static_cast<int>(y)});
       }
     }
-    std::vector<int32_t> position(static_cast<size_t>(angles));
+    const size_t padded = (rows.size() + kLanes - 1) / kLanes * kLanes;
+    cosines.resize(padded), sines.resize(padded);
+    std::vector<int32_t> position(padded);
     const auto locate = [&](float x, float y) {
       // Rounded by the sum with 1.5 * 2^23, to the nearest and ties to even, so that the compiler makes vectors of the loop.
-      const float* const c = cosines.data();
-      const float* const s = sines.data();
-      int32_t* const to = position.data();
-      const size_t count = position.size();
-      for (size_t n = 0; n < count; ++n) to[n] = static_cast<int32_t>((x * c[n] + y * s[n] + 12582912.f) - 12582912.f);
+      const float* c = cosines.data();
+      const float* s = sines.data();
+      int32_t* to = position.data();
+      for (size_t first = 0; first < padded; first += kLanes, c += kLanes, s += kLanes, to += kLanes)
+        for (size_t n = 0; n < kLanes; ++n) to[n] = static_cast<int32_t>((x * c[n] + y * s[n] + 12582912.f) - 12582912.f);
     };
     std::vector<int32_t> lines;
     Random random(~uint64_t{0});
