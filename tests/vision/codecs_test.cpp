@@ -317,6 +317,57 @@ TEST(Pictures, damaged_files_are_errors_or_pictures) {
   EXPECT_GE(pictures + errors, 10000) << "damaged files";
 }
 
+TEST(Jpeg, data_that_fit_no_picture_are_errors) {
+  const Tensor picture = smooth_picture(DType::u8, 96, 128, 3);
+  const auto written = [&](std::initializer_list<int> options) {
+    const auto file = encode_image(".jpg", picture, std::span(options.begin(), options.size()));
+    const auto* const data = reinterpret_cast<const uint8_t*>(file.data());
+    return Bytes(data, data + file.size());
+  };
+  const auto with_left = [](Bytes file, const Bytes& left) {  // behind the last pixel, before the end mark
+    file.insert(file.end() - 2, left.begin(), left.end());
+    return file;
+  };
+  const Bytes file = written({});
+  EXPECT_THAT(error_of([&] { decode_image(view(with_left(file, Bytes(30, 0x5a)))); }), HasSubstr("30 extraneous bytes"));
+  for (const Bytes& harmless : {Bytes(3, 0x5a), Bytes(500, 0), Bytes(64, 0xff)})
+    EXPECT_EQ(decode_image(view(with_left(file, harmless))).shape(), picture.shape());
+
+  // A progressive file that ends well before one of its later scans.
+  const Bytes scans = written({static_cast<int>(WriteOption::jpeg_progressive), 1});
+  const Bytes mark{0xff, 0xda}, end{0xff, 0xd9};
+  int cuts = 0;
+  for (auto at = std::search(scans.begin(), scans.end(), mark.begin(), mark.end()) + 2; at != scans.end(); at += 2, ++cuts) {
+    at = std::search(at, scans.end(), mark.begin(), mark.end());
+    if (at == scans.end()) break;
+    Bytes cut(scans.begin(), at);
+    cut.insert(cut.end(), end.begin(), end.end());
+    EXPECT_THAT(error_of([&] { decode_image(view(cut)); }), HasSubstr("its last scans are missing"));
+  }
+  EXPECT_GT(cuts, 3);
+  EXPECT_EQ(decode_image(view(scans)).shape(), picture.shape());
+}
+
+TEST(Bmp, runs_that_end_before_the_last_pixel_are_an_error) {
+  const auto file = [](const Bytes& runs) {
+    Bytes bytes{'B', 'M'};
+    const auto number = [&](uint32_t value, int size) {
+      for (int i = 0; i < size; ++i) bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
+    };
+    const uint32_t start = 54 + 8;
+    for (const uint32_t value : {start, 0u, start, 40u, 4u, 3u}) number(value, 4);
+    for (const uint32_t value : {1u, 8u}) number(value, 2);
+    for (const uint32_t value : {1u, 0u, 0u, 0u, 2u, 0u}) number(value, 4);
+    for (const uint32_t value : {0u, 0xffffffu}) number(value, 4);
+    bytes.insert(bytes.end(), runs.begin(), runs.end());
+    return bytes;
+  };
+  const Bytes whole{4, 1, 0, 0, 4, 0, 0, 0, 4, 1, 0, 1}, short_row{4, 1, 0, 0, 4, 0, 0, 0, 3, 1, 0, 1}, one_row{4, 1, 0, 0, 0, 1};
+  EXPECT_EQ(decode_image(view(file(whole))).shape()[1], 4);
+  for (const Bytes& runs : {short_row, one_row})
+    EXPECT_THAT(error_of([&] { decode_image(view(file(runs))); }), HasSubstr("its end mark comes before the last pixel"));
+}
+
 TEST(Pictures, files_are_read_by_path_and_other_formats_refused) {
   const std::string path = (std::filesystem::path(::testing::TempDir()) / "picture.png").string();
   std::mt19937 random(8);

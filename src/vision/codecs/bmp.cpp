@@ -111,6 +111,8 @@ std::vector<uint8_t> read_runs(File& file, const Header& header, const ReadReque
     } else if (value == 0) {
       x = 0, ++y;
     } else if (value == 1) {
+      // Some writers leave out the end of the last row.
+      if (y + 1 < header.height || x < header.width) request.damaged("BMP", "its end mark comes before the last pixel");
       break;
     } else if (value == 2) {
       x += file.number(1);

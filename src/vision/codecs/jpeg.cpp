@@ -22,19 +22,40 @@ constexpr const char* kMessages[] = {
 #include <jerror.h>
 };
 
+// Codes that are misread take more or fewer bytes than there are. Cameras leave a few bytes behind the last pixel, too, or padding.
+constexpr int kMostBytesLeft = 8;
+
 struct JpegErrors : jpeg_error_mgr {
   std::jmp_buf jump;
   char text[JMSG_LENGTH_MAX];
+  std::span<const uint8_t> file;
 
   void connect() {
     error_exit = [](j_common_ptr common) { static_cast<JpegErrors*>(common->err)->leave(); };
     emit_message = [](j_common_ptr common, int level) {
       auto* self = static_cast<JpegErrors*>(common->err);
-      if (level < 0 && (self->msg_code == JWRN_JPEG_EOF || self->msg_code == JWRN_HIT_MARKER)) self->leave();  // data that end too early
+      if (level < 0 && self->is_damage(reinterpret_cast<j_decompress_ptr>(common))) self->leave();
     };
     output_message = [](j_common_ptr) {};
     format_message = [](j_common_ptr, char* to) { *to = 0; };
     reset_error_mgr = [](j_common_ptr common) { common->err->num_warnings = 0, common->err->msg_code = 0; };
+  }
+  /// Whether a warning means that pixels are wrong.
+  bool is_damage(j_decompress_ptr info) const {
+    switch (msg_code) {
+      case JWRN_ADOBE_XFORM:  // these are numbers in headers that ordinary files have wrong
+      case JWRN_JFIF_MAJOR:
+      case JWRN_NOT_SEQUENTIAL:
+        return false;
+      case JWRN_EXTRANEOUS_DATA: {
+        const ptrdiff_t count = msg_parm.i[0], end = info->src->next_input_byte - file.data();
+        if (info->input_scan_number == 0 || count <= kMostBytesLeft || end < count || end > std::ssize(file)) return false;
+        const std::span<const uint8_t> left = file.subspan(static_cast<size_t>(end - count), static_cast<size_t>(count));
+        return std::any_of(left.begin(), left.end(), [](uint8_t byte) { return byte != 0 && byte != 0xff; });
+      }
+      default:
+        return true;
+    }
   }
   [[noreturn]] void leave() {
     describe();
@@ -72,6 +93,7 @@ struct Reader {
 
 bool start(Reader& reader, std::span<const uint8_t> file) {
   if (setjmp(reader.errors.jump)) return false;
+  reader.errors.file = file;
   jpeg_create_decompress(&reader.info);
   reader.info.progress = &reader.progress;
   reader.progress.progress_monitor = [](j_common_ptr common) {
@@ -102,9 +124,24 @@ bool choose(Reader& reader, bool colors, bool rgb, int reduction) {
   return true;
 }
 
+/// Whether all scans were there: each component has one and, of a progressive file, all bits of its coefficients.
+bool is_complete(jpeg_decompress_struct& info) {
+  if (!jpeg_has_multiple_scans(&info)) return true;
+  for (int c = 0; c < info.num_components; ++c) {
+    if (!info.comp_info[c].quant_table) return false;
+    if (info.progressive_mode && std::any_of(info.coef_bits[c], info.coef_bits[c] + DCTSIZE2, [](int bits) { return bits != 0; }))
+      return false;
+  }
+  return true;
+}
+
 bool read_rows(Reader& reader, uint8_t* out, size_t stride) {
   if (setjmp(reader.errors.jump)) return false;
   jpeg_start_decompress(&reader.info);
+  if (!is_complete(reader.info)) {
+    std::snprintf(reader.errors.text, sizeof reader.errors.text, "its last scans are missing");
+    return false;
+  }
   while (reader.info.output_scanline < reader.info.output_height) {
     JSAMPROW row = out + stride * reader.info.output_scanline;
     jpeg_read_scanlines(&reader.info, &row, 1);
