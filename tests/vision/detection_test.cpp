@@ -30,6 +30,9 @@ TEST(Detection, a_letterbox_leads_back_to_the_source) {
   const Tensor boxes = out_of_letterbox(numbers({0, 10, 40, 30, -5, 0, 20, 20}, Shape{2, 4}), where);
   const float expected[] = {0, 0, 60, 30, 0, 0, 30, 15};
   for (int i = 0; i < 8; ++i) EXPECT_NEAR(boxes.data<float>()[i], expected[i], 1e-4);
+  const Tensor keypoints = out_of_letterbox(numbers({20, 20, 0.25f, 40, 10, 700}, Shape{1, 2, 3}), where);
+  const float moved[] = {30, 15, 0.25f, 60, 0, 700};  // scores stay
+  for (int i = 0; i < 6; ++i) EXPECT_NEAR(keypoints.data<float>()[i], moved[i], 1e-4);
   // A mask of a quarter of the resolution: its middle rows are the picture, of which the left half is set.
   Tensor mask(DType::f32, Shape{1, 10, 10});
   for (int i = 0; i < 100; ++i) mask.writable().data<float>()[i] = i % 10 < 5 ? 1.0f : 0.0f;

@@ -12,9 +12,9 @@ namespace minnow::vision {
 
 // ---- Inputs of networks
 
-/// Pictures of u8 or f32 as a tensor [n, channels, height, width]: (resized picture - mean) * scale. size {0, 0}: the first picture's.
-/// swap_red_blue: of channels 0 and 2, whose means are swapped, too. crop: keeps the shape of the pictures' content and cuts what is beyond
-/// the middle. dtype: f32, or u8 without mean and scale.
+/// Pictures as a tensor [n, channels, height, width]: (resized picture - mean) * scale; of other dtypes than u8 in floats. size {0, 0}: the
+/// first picture's. swap_red_blue: of channels 0 and 2, whose means are swapped, too. crop: keeps the shape of the pictures' content and
+/// cuts what is beyond the middle. dtype: f32, or u8 without mean and scale.
 MINNOW_API Tensor blob_from_images(const std::vector<ImageView>& images, double scale = 1, Size size = {}, const Scalar4& mean = {},
                                    bool swap_red_blue = false, bool crop = false, DType dtype = DType::f32);
 /// f32 [n, channels, height, width] as pictures [height, width, channels].
@@ -29,7 +29,8 @@ struct Letterbox {
 /// The picture scaled to fit `size`, in the middle of a ground of one colour. enlarge: smaller pictures too.
 MINNOW_API std::pair<Tensor, Letterbox> letterbox(const ImageView& image, Size size, const Scalar4& color = {114, 114, 114, 114},
                                                   bool enlarge = true);
-/// Points f32 [..., 2], or boxes [..., 4], of the letterbox as those of the source, within it.
+/// Points f32 [..., 2], or [..., 3] with a score, which stays as it is, or boxes [..., 4], of the letterbox as those of the source, within
+/// it.
 MINNOW_API Tensor out_of_letterbox(const TensorView& points, const Letterbox& where);
 /// Masks f32 [n, h, w] over the letterbox, of any resolution, as u8 [n, height, width] over the source: 1 where they are more than
 /// `threshold`.

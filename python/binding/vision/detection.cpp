@@ -25,9 +25,15 @@ std::pair<Tensor, Numbers> letterbox(const ImageView& img, const Size& size, con
           {w.scale, static_cast<double>(w.left), static_cast<double>(w.top), static_cast<double>(w.source.width),
            static_cast<double>(w.source.height), static_cast<double>(w.size.width), static_cast<double>(w.size.height)}};
 }
-Tensor out_of_letterbox(const TensorView& points, const Numbers& where) { return vision::out_of_letterbox(points, letterbox_of(where)); }
-Tensor scale_masks(const TensorView& masks, const Numbers& where, double threshold) {
+Tensor out_of_letterbox(const Floats& points, const Numbers& where) { return vision::out_of_letterbox(points, letterbox_of(where)); }
+Tensor scale_masks(const Floats& masks, const Numbers& where, double threshold) {
   return vision::scale_masks(masks, letterbox_of(where), threshold);
+}
+Tensor decode_dfl(const Floats& distances, const Floats& points, const Floats& strides) {
+  return vision::decode_dfl(distances.of_rank(2), points, strides);
+}
+std::pair<Tensor, Tensor> decode_yolo(const Floats& output, const std::vector<double>& anchors, int stride, int version) {
+  return vision::decode_yolo(output.of_rank(3), anchors, stride, version);
 }
 
 std::vector<int> nms(const TensorView& boxes, const TensorView& scores, float overlap, float least_score,
@@ -35,13 +41,20 @@ std::vector<int> nms(const TensorView& boxes, const TensorView& scores, float ov
   return vision::nms(boxes, scores, overlap, least_score, classes ? TensorView(*classes) : TensorView(), most);
 }
 
-std::pair<std::vector<std::vector<int>>, std::vector<double>> ctc_beam(const TensorView& probabilities, int width, int blank) {
+std::vector<int> ctc_greedy(const Floats& scores, int blank) { return vision::ctc_greedy(scores.of_rank(2), blank); }
+std::pair<std::vector<std::vector<int>>, std::vector<double>> ctc_beam(const Floats& probabilities, int width, int blank) {
   std::pair<std::vector<std::vector<int>>, std::vector<double>> result;
-  for (auto& [labels, score] : vision::ctc_beam(probabilities, width, blank)) {
+  for (auto& [labels, score] : vision::ctc_beam(probabilities.of_rank(2), width, blank)) {
     result.first.push_back(labels);
     result.second.push_back(score);
   }
   return result;
+}
+
+std::pair<Tensor, Tensor> db_boxes(const Floats& probabilities, double threshold, double least_score, double unclip, double least_side,
+                                   int most) {
+  const Tensor map = probabilities.of_rank(2);
+  return vision::db_boxes(map, threshold, least_score, unclip, least_side, most);
 }
 
 }  // namespace
@@ -60,11 +73,11 @@ void define_detection(nb::module_& m) {
   define(m, "nms", nms, {"boxes", "scores", "overlap", "least_score", "classes", "most"});
   define(m, "decode_ssd", vision::decode_ssd, {"deltas", "priors", "variances"});
   define(m, "grid_points", vision::grid_points, {"size", "strides", "offset"});
-  define(m, "decode_dfl", vision::decode_dfl, {"distances", "points", "strides"});
-  define(m, "decode_yolo", vision::decode_yolo, {"output", "anchors", "stride", "version"});
-  define(m, "ctc_greedy", vision::ctc_greedy, {"scores", "blank"});
+  define(m, "decode_dfl", decode_dfl, {"distances", "points", "strides"});
+  define(m, "decode_yolo", decode_yolo, {"output", "anchors", "stride", "version"});
+  define(m, "ctc_greedy", ctc_greedy, {"scores", "blank"});
   define(m, "ctc_beam", ctc_beam, {"probabilities", "width", "blank"});
-  define(m, "db_boxes", vision::db_boxes, {"probabilities", "threshold", "least_score", "unclip", "least_side", "most"});
+  define(m, "db_boxes", db_boxes, {"probabilities", "threshold", "least_score", "unclip", "least_side", "most"});
 }
 
 }  // namespace minnow::python

@@ -2,6 +2,21 @@
 #include "arguments.h"
 
 namespace minnow::python {
+
+/// u8 and bool as they are, other numbers as f32.
+struct Masks {
+  Tensor value;
+  operator TensorView() const { return value; }  // NOLINT(google-explicit-constructor)
+};
+template <>
+struct From<Masks> {
+  Masks value;
+  From(nb::handle object, const char* name) : value{From<Tensor>(object, name).value} {
+    if (value.value.dtype() != DType::u8 && value.value.dtype() != DType::boolean) value.value = From<Floats>(object, name).value.value;
+  }
+  const Masks& get() const { return value; }
+};
+
 namespace {
 
 using vision::Font;
@@ -49,13 +64,16 @@ std::tuple<Size, int> text_size(const std::string& text, Font font, double scale
 }
 
 using Maybe = std::optional<Tensor>;
-void draw_detections(const MutableImageView& img, const TensorView& boxes, const Maybe& classes, const std::vector<std::string>& labels,
-                     const Maybe& scores, const Maybe& keypoints, const Maybe& masks, int thickness, double font_scale, double opacity,
-                     float least_score, float least_keypoint, const std::vector<double>& colors, const std::vector<int>& skeleton) {
+using MaybeFloats = std::optional<Floats>;
+void draw_detections(const MutableImageView& img, const Floats& boxes, const Maybe& classes, const std::vector<std::string>& labels,
+                     const MaybeFloats& scores, const MaybeFloats& keypoints, const std::optional<Masks>& masks, int thickness,
+                     double font_scale, double opacity, float least_score, float least_keypoint, const std::vector<double>& colors,
+                     const std::vector<int>& skeleton) {
   vision::DetectionStyle style{thickness, font_scale, opacity, least_score, least_keypoint, {}, {}};
   for (size_t i = 0; i + 3 < colors.size(); i += 4) style.colors.push_back({colors[i], colors[i + 1], colors[i + 2], colors[i + 3]});
   for (size_t i = 0; i + 1 < skeleton.size(); i += 2) style.skeleton.push_back({skeleton[i], skeleton[i + 1]});
-  const auto view = [](const Maybe& tensor) { return tensor ? TensorView(*tensor) : TensorView(); };
+  if (boxes.value.elements() == 0) return;  // lists without boxes have no second axis
+  const auto view = [](const auto& tensor) { return tensor ? TensorView(*tensor) : TensorView(); };
   vision::draw_detections(img, boxes, view(classes), labels, view(scores), view(keypoints), view(masks), style);
 }
 

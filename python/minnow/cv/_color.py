@@ -205,6 +205,14 @@ def _format(name: str) -> int:
     return _FORMATS.index(name)
 
 
+def _numbers(values: float | Sequence[float]) -> tuple[float, ...]:
+    """One for each channel; a single number is for all."""
+    if isinstance(values, (int, float)):
+        return (values,) * 4
+    numbers = Var(values, "float64").reshape(-1).tolist()
+    return tuple(numbers * 4 if len(numbers) == 1 else numbers)
+
+
 def preprocess(src: MatLike, size: Size | None = None, source: str = "bgr", target: str = "rgb", mean: float | Sequence[float] = 0,
                scale: float | Sequence[float] = 1, matrix: MatLike | Sequence[Sequence[float]] | None = None, interpolation: int = 1,
                padding: float | None = None, layout: str = "nchw", dtype: str = "float32") -> Var:
@@ -222,7 +230,7 @@ def preprocess(src: MatLike, size: Size | None = None, source: str = "bgr", targ
         raise InvalidArgument(f'preprocess: the layout is "nchw" or "nhwc", not {layout!r}')
     if interpolation not in (0, 1):
         raise InvalidArgument(f"preprocess: interpolation is INTER_NEAREST or INTER_LINEAR, not {interpolation}")
-    mean, scale = ((x,) * 4 if isinstance(x, (int, float)) else (*x,) for x in (mean, scale))
+    mean, scale = (_numbers(x) for x in (mean, scale))
     numbers = () if matrix is None else Var(matrix, "float64").reshape(-1)
     return _common.vision.preprocess(src, _format(source), _format(target), size if size is not None else (0, 0), numbers, interpolation == 1, padding,
                                      mean, (*scale, 1.0)[:4] if len(scale) == 3 else scale, layout == "nhwc", dtype)

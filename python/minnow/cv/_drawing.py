@@ -163,10 +163,6 @@ def getFontScaleFromHeight(fontFace: int, pixelHeight: int, thickness: int = 1) 
     return _common.vision.getFontScaleFromHeight(fontFace, pixelHeight, thickness)
 
 
-def _floats(values: MatLike | None) -> Var | None:
-    return None if values is None else Var(values, "float32")
-
-
 def draw_detections(img: MatLike, boxes: MatLike, labels: Sequence[str] | None = None, scores: MatLike | None = None, keypoints: MatLike | None = None,
                     masks: MatLike | None = None, *, classes: MatLike | None = None, thickness: int = 0, font_scale: float = 0.0,
                     mask_opacity: float = 0.4, least_score: float = 0.0, least_keypoint: float = 0.0,
@@ -175,14 +171,14 @@ def draw_detections(img: MatLike, boxes: MatLike, labels: Sequence[str] | None =
 
     `classes` [n] choose the colours, and `labels` are the names of the classes; without classes each box has a label of its own. `scores` [n] are
     written behind them; boxes below `least_score` are left out. `keypoints` [n, k, 2], or [n, k, 3] with the score of each, are joined as
-    `skeleton`, pairs of their numbers, says. `masks` [n, height, width] of the picture's size, uint8, bool or float32, are blended with
-    `mask_opacity`. Thickness and font follow the picture's size where they are 0. `colors` are blue, green, red, for each class. Raises
+    `skeleton`, pairs of their numbers, says. `masks` [n, height, width] of the picture's size, uint8 or bool where they are not 0, floats from 0.5 on, are
+    blended with `mask_opacity`. Thickness and font follow the picture's size where they are 0. `colors` are blue, green, red, for each class. Raises
     InvalidArgument for what does not fit together.
     """
     flat = [value for color in colors or () for value in (*color, 255, 255, 255)[:4]]
     pairs = [point for pair in skeleton for point in pair]
     kinds = None if classes is None else Var(classes, "int32")
-    return _common.vision.draw_detections(img, _floats(boxes), kinds, list(labels or ()), _floats(scores), _floats(keypoints), masks, thickness, font_scale,
+    return _common.vision.draw_detections(img, boxes, kinds, list(labels or ()), scores, keypoints, masks, thickness, font_scale,
                                           mask_opacity, least_score, least_keypoint, flat, pairs)
 
 

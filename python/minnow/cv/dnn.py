@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Around networks that detect: pictures as their inputs; boxes, masks and texts from their outputs.
 
-Functions with OpenCV's names have its signatures and results. The others take boxes as (x1, y1, x2, y2) in pixels, float32 [n, 4]."""
+Functions with OpenCV's names have its signatures and results. The others take boxes as (x1, y1, x2, y2) in pixels, [n, 4], and numbers of any dtype, which
+they compute with in float32; the outputs of networks may have the axis of a batch of one picture in front."""
 from __future__ import annotations
 
 import dataclasses
@@ -17,7 +18,7 @@ SOFT_NMSMETHOD_SOFTNMS_GAUSSIAN = SoftNMSMethod_SOFTNMS_GAUSSIAN = 2
 
 def blobFromImage(image: MatLike, scalefactor: float = 1.0, size: Size | None = None, mean: Scalar | None = None, swapRB: bool = False, crop: bool = False,
                   ddepth: int = CV_32F) -> Var:
-    """A picture (uint8 or float32) as the input of a network, float32 [1, channels, height, width]: (resized picture - mean) * scalefactor.
+    """A picture as the input of a network, float32 [1, channels, height, width]: (resized picture - mean) * scalefactor.
     `size` (width, height): the picture's where it is left out. swapRB swaps channels 0 and 2, whose means are given in the order of the blob.
     crop keeps the shape of what is seen and cuts what lies beyond the middle. ddepth CV_8U: uint8, without mean and scalefactor."""
     return blobFromImages([image], scalefactor, size, mean, swapRB, crop, ddepth)
@@ -76,7 +77,8 @@ def softNMSBoxes(bboxes: MatLike, scores: MatLike, score_threshold: float, nms_t
 
 @dataclasses.dataclass(frozen=True)
 class Letterbox:
-    """Where a picture of size `source` lies within one of size `size`: x * scale + left, y * scale + top. Sizes are (width, height)."""
+    """Where a picture of size `source` lies within one of size `size`: x * scale + left, y * scale + top. Sizes are (width, height). Methods take any
+    arrays or lists of numbers, and compute in float32."""
     scale: float
     left: int
     top: int
@@ -87,15 +89,15 @@ class Letterbox:
         return (self.scale, self.left, self.top, *self.source, *self.size)
 
     def points(self, points: MatLike) -> Var:
-        """Points of the letterbox, float32 [..., 2], as points of the source, within it."""
+        """Points of the letterbox, [..., 2], or [..., 3] with a score, which stays as it is, as points of the source, within it."""
         return _common.vision.out_of_letterbox(points, self._numbers()).numpy()
 
     def boxes(self, boxes: MatLike) -> Var:
-        """Boxes (x1, y1, x2, y2) of the letterbox, float32 [..., 4], as boxes of the source, within it."""
+        """Boxes (x1, y1, x2, y2) of the letterbox, [..., 4], as boxes of the source, within it."""
         return _common.vision.out_of_letterbox(boxes, self._numbers()).numpy()
 
     def masks(self, masks: MatLike, threshold: float = 0.5) -> Var:
-        """Masks over the letterbox, float32 [n, h, w] of any resolution, as masks of the source, uint8 [n, height, width]: 1 where they are more
+        """Masks over the letterbox, [n, h, w] of any resolution, as masks of the source, uint8 [n, height, width]: 1 where they are more
         than `threshold`."""
         return _common.vision.scale_masks(masks, self._numbers(), threshold).numpy()
 
@@ -116,7 +118,7 @@ def nms(boxes: MatLike, scores: MatLike, overlap: float = 0.45, least_score: flo
 
 
 def scale_masks(masks: MatLike, size: Size, threshold: float = 0.5) -> Var:
-    """Masks float32 [n, h, w] over a whole picture, in its size (width, height): uint8 [n, height, width]."""
+    """Masks [n, h, w] over a whole picture, in its size (width, height): uint8 [n, height, width]."""
     width, height = size
     return _common.vision.scale_masks(masks, (1.0, 0, 0, width, height, width, height), threshold)
 
@@ -139,16 +141,16 @@ def decode_dfl(distances: MatLike, points: MatLike, strides: MatLike) -> Var:
     return _common.vision.decode_dfl(distances, points, strides)
 
 
-def decode_yolo(output: MatLike, anchors: Sequence[float], stride: int, version: int = 5) -> tuple[Var, Var]:
-    """Boxes, float32 [n, 4], and scores, [n, classes], of one level of YOLOv3 (`version` 3) or YOLOv5 and v7 (5): `output` is float32
-    [anchors * (5 + classes), height, width] before sigmoid, `anchors` are widths and heights in pixels. Source: J. Redmon and A. Farhadi, YOLOv3
-    (2018)."""
-    boxes, scores = _common.vision.decode_yolo(output, list(anchors), stride, version)
+def decode_yolo(output: MatLike, anchors: Sequence[float] | Sequence[Sequence[float]], stride: int, version: int = 5) -> tuple[Var, Var]:
+    """Boxes, float32 [n, 4], and scores, [n, classes], of one level of YOLOv3 (`version` 3) or YOLOv5 and v7 (5): `output` is
+    [anchors * (5 + classes), height, width] before sigmoid, `anchors` are widths and heights in pixels, one after the other or in pairs. Source: J. Redmon
+    and A. Farhadi, YOLOv3 (2018)."""
+    boxes, scores = _common.vision.decode_yolo(output, Var(anchors, "float64").reshape(-1), stride, version)
     return boxes.numpy(), scores.numpy()
 
 
 def ctc_greedy(scores: MatLike, blank: int = 0) -> list[int]:
-    """The likeliest labels of a sequence, from float32 [steps, labels]: labels that follow themselves count once, `blank` not at all.
+    """The likeliest labels of a sequence, from [steps, labels]: labels that follow themselves count once, `blank` not at all.
 
     >>> cv.dnn.ctc_greedy(minnow.Var([[0.1, 0.9], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]], "float32"))
     [1, 1]
@@ -157,7 +159,7 @@ def ctc_greedy(scores: MatLike, blank: int = 0) -> list[int]:
 
 
 def ctc_beam(probabilities: MatLike, width: int = 10, blank: int = 0) -> list[tuple[list[int], float]]:
-    """The likeliest sequences of labels with the logarithms of their probabilities, best first, from float32 [steps, labels]; `width` of them are kept at
+    """The likeliest sequences of labels with the logarithms of their probabilities, best first, from [steps, labels]; `width` of them are kept at
     each step. Source: A. Graves et al., Connectionist Temporal Classification (2006)."""
     sequences, logarithms = _common.vision.ctc_beam(probabilities, width, blank)
     return [(list(labels), value) for labels, value in zip(sequences, logarithms)]
@@ -165,7 +167,7 @@ def ctc_beam(probabilities: MatLike, width: int = 10, blank: int = 0) -> list[tu
 
 def db_boxes(probabilities: MatLike, threshold: float = 0.3, least_score: float = 0.6, unclip: float = 1.5, least_side: float = 3.0,
              most: int = 1000) -> tuple[Var, Var]:
-    """Rotated boxes of text, corners float32 [n, 4, 2], and their scores [n], from a map of probabilities float32 [height, width]: areas of more than
+    """Rotated boxes of text, corners float32 [n, 4, 2], and their scores [n], from a map of probabilities [height, width]: areas of more than
     `threshold` whose mean is at least `least_score` grow by `unclip` times their area over their circumference. Source: M. Liao et al., Real-time
     Scene Text Detection with Differentiable Binarization (2020)."""
     boxes, scores = _common.vision.db_boxes(probabilities, threshold, least_score, unclip, least_side, most)

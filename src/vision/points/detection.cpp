@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <minnow/vision/arithmetic.h>
 #include <minnow/vision/detection.h>
 #include <minnow/vision/geometry.h>
 #include <minnow/vision/structure.h>
@@ -154,7 +155,7 @@ Tensor blob_from_images(const std::vector<ImageView>& images, double scale, Size
   const int64_t channels = images[0].channels();
   for (const ImageView& image : images) {
     check_not_empty("blobFromImages", image);
-    check_dtype("blobFromImages", image, {DType::u8, DType::f32});
+    with_element("blobFromImages", image.dtype(), [](auto) {});
     check_channels("blobFromImages", image, {channels});
     if (dtype == DType::u8) check_dtype("blobFromImages", image, {DType::u8});
   }
@@ -169,8 +170,9 @@ Tensor blob_from_images(const std::vector<ImageView>& images, double scale, Size
   Tensor blob(dtype, Shape{static_cast<int64_t>(images.size()), channels, size.height, size.width});
   const int64_t step = channels * size.height * size.width;
   for (size_t i = 0; i < images.size(); ++i) {
-    Tensor resized;
+    Tensor floats, resized;
     ImageView image = images[i];
+    if (image.dtype() != DType::u8 && image.dtype() != DType::f32) image = floats = convert_scale(image, DType::f32);
     if (image.size() != size) {
       if (crop) {
         const float factor = std::max(static_cast<float>(size.width) / static_cast<float>(image.width()),
@@ -246,13 +248,19 @@ std::pair<Tensor, Letterbox> letterbox(const ImageView& image, Size size, const 
 
 Tensor out_of_letterbox(const TensorView& points, const Letterbox& where) try {
   const Shape& shape = points.shape();
-  if (points.dtype() != DType::f32 || shape.rank() == 0 || shape[shape.rank() - 1] % 2 != 0)
-    throw InvalidArgument("letterbox: points are f32[..., 2] and boxes f32[..., 4], not {}{}", points.dtype(), shape);
+  const int64_t numbers = shape.rank() == 0 ? 1 : shape.back();
+  if (points.dtype() != DType::f32 || (numbers % 2 != 0 && numbers != 3))
+    throw InvalidArgument("letterbox: points are f32[..., 2], or [..., 3] with a score, and boxes f32[..., 4], not {}{}", points.dtype(),
+                          shape);
   Tensor result(DType::f32, shape);
   const float* const from = static_cast<const float*>(points.data());
   float* const to = result.writable().data<float>();
   for (int64_t i = 0; i < points.elements(); ++i) {
-    const bool across = i % 2 == 0;
+    if (numbers == 3 && i % 3 == 2) {
+      to[i] = from[i];
+      continue;
+    }
+    const bool across = i % numbers % 2 == 0;
     const double value = (from[i] - (across ? where.left : where.top)) / where.scale;
     to[i] = static_cast<float>(std::clamp<double>(value, 0, across ? where.source.width : where.source.height));
   }

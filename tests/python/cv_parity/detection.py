@@ -20,6 +20,14 @@ def blob(random):
     yield call(image(random, 9, 8, 3, "uint8"), 0.5, ddepth=cv2.CV_8U)
 
 
+@function("dnn.blobFromImage", relative=1e-5)
+def blob_of_numbers(random):
+    for dtype in ("uint16", "int16", "int32", "float64"):
+        picture = image(random, 9, 12, 3, dtype, smooth=True)
+        yield call(picture, 0.25, mean=(1.0, 2.0, 3.0))
+        yield call(picture, 1 / 3, swapRB=True)
+
+
 @function("dnn.blobFromImages", within=1, relative=1e-4)
 def blobs(random):
     for _ in range(30):
