@@ -17,6 +17,8 @@ int cores() {
   return kCores;
 }
 
+std::atomic<int> limit{0};  // 0: none
+
 ThreadPool& pool_with_workers() {
   static std::atomic<const ThreadPool*> reserved{nullptr};  // a fork makes a new pool
   ThreadPool& pool = ThreadPool::process();
@@ -29,6 +31,12 @@ ThreadPool& pool_with_workers() {
 
 }  // namespace
 
+int most_threads() noexcept {
+  const int most = limit.load(std::memory_order_relaxed);
+  return most > 0 ? std::min(most, cores()) : cores();
+}
+void set_most_threads(int count) noexcept { limit.store(std::max(count, 0), std::memory_order_relaxed); }
+
 void in_parts(int64_t count, int64_t cost, FunctionRef<void(int64_t first, int64_t last)> task) {
   constexpr int64_t kPart = 1 << 16;  // elements that are worth a thread
   if (count <= 0) return;
@@ -39,7 +47,7 @@ void in_parts(int64_t count, int64_t cost, FunctionRef<void(int64_t first, int64
   std::exception_ptr failure;
   {
     const Watch::Interruptible may_stop;
-    pool_with_workers().run(static_cast<size_t>(parts), cores(), [&](size_t part) {
+    pool_with_workers().run(static_cast<size_t>(parts), most_threads(), [&](size_t part) {
       const int64_t i = static_cast<int64_t>(part);
       try {
         task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "base/watch.h"
@@ -23,6 +24,18 @@ TEST(InParts, every_index_comes_once) {
       });
       for (const std::atomic<int>& call : calls) ASSERT_EQ(call, 1);
     }
+}
+
+TEST(InParts, a_limit_of_one_keeps_to_the_calling_thread) {
+  const int before = most_threads();
+  EXPECT_GE(before, 1);
+  set_most_threads(1);
+  EXPECT_EQ(most_threads(), 1);
+  std::atomic<int> elsewhere{0};
+  in_parts(100, 1 << 20, [&, caller = std::this_thread::get_id()](int64_t, int64_t) { elsewhere += std::this_thread::get_id() != caller; });
+  EXPECT_EQ(elsewhere, 0);
+  set_most_threads(0);
+  EXPECT_EQ(most_threads(), before);
 }
 
 TEST(InParts, what_a_task_throws_reaches_the_caller) {

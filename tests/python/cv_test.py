@@ -125,6 +125,104 @@ class Pictures(unittest.TestCase):
         with self.assertRaisesRegex(minnow.Error, "pixels"):
             cv.imdecode(huge)
 
+    def test_most_damaged_jpeg_files_are_errors(self):
+        """Codes that are overwritten are misread, and take more or fewer bytes than there are; the rest is not far off."""
+        picture = opencv.GaussianBlur(self.random.integers(0, 256, (200, 300, 3)).astype(np.uint8), (9, 9), 0)
+        for options in ([], [opencv.IMWRITE_JPEG_PROGRESSIVE, 1], [opencv.IMWRITE_JPEG_RST_INTERVAL, 8]):
+            data = opencv.imencode(".jpg", picture, options)[1]
+            right, far = cv.imdecode(data).astype(int), 0
+            for _ in range(100):
+                changed, place = data.copy(), self.random.integers(len(data) // 5, len(data) - 8)
+                changed[place:place + 8] = self.random.integers(0, 256, 8)
+                try:
+                    found = cv.imdecode(changed)
+                    far += found.shape != right.shape or abs(found - right).mean() > 10
+                except minnow.Error:
+                    pass
+            self.assertLess(far, 10, options)
+
+    def test_files_become_arrays(self):
+        picture = self.random.integers(0, 256, (5, 6, 3)).astype(np.uint8)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "a.png"
+            self.assertTrue(cv.imwrite(path, picture))
+            for found in (cv.imread(path), cv.imdecode(path.read_bytes()), cv.imdecode(np.fromfile(path, np.uint8))):
+                self.assertIsInstance(found, np.ndarray)
+                self.assertTrue(found.flags.writeable and found.flags.c_contiguous)
+                np.testing.assert_array_equal(found, picture)
+            self.assertIsInstance(cv.imdecode(minnow.Var(np.fromfile(path, np.uint8))), minnow.Var)
+
+    def test_integers_beyond_32_bits_are_an_error(self):
+        for call in (lambda: cv.norm(np.array([1 << 40, 3])), lambda: cv.contourArea(np.array([[0, 0], [1 << 31, 0], [0, 5]])),
+                     lambda: cv.polylines(np.zeros((5, 5), np.uint8), [np.array([[0, 0], [1 << 33, 0]])], True, 1)):
+            with self.assertRaisesRegex(minnow.InvalidArgument, "beyond 32 bits"):
+                call()
+
+    def test_helpers_of_detectors_take_any_numbers(self):
+        dnn, floats = cv.dnn, np.float32
+        where = dnn.letterbox(np.zeros((60, 80, 3), np.uint8), (64, 64))[1]
+        boxes = np.array([[0, 8, 32, 40], [8, 16, 64, 56]])
+        for given in (boxes, boxes.astype(float), boxes.tolist(), minnow.Var(boxes)):
+            np.testing.assert_array_equal(where.boxes(given), where.boxes(boxes.astype(floats)))
+        points = self.random.uniform(0, 64, (2, 5, 3))
+        found = where.points(points)
+        np.testing.assert_array_equal(found[..., 2], points[..., 2].astype(floats))
+        np.testing.assert_array_equal(found[..., :2], where.points(points[..., :2].astype(floats)))
+        masks, map_ = self.random.random((2, 16, 16)), np.zeros((64, 64))
+        map_[10:20, 5:50] = 0.9
+        levels, yolo = dnn.grid_points((64, 64), [8, 16, 32]), self.random.standard_normal((27, 8, 8))
+        anchors = [10, 13, 16, 30, 33, 23]
+        for name, function, value in (("masks", where.masks, masks), ("scale_masks", lambda x: dnn.scale_masks(x, (30, 20)), masks),
+                                      ("decode_dfl", lambda x: dnn.decode_dfl(x, *levels), self.random.random((84, 64))),
+                                      ("ctc_greedy", dnn.ctc_greedy, self.random.random((5, 4))), ("ctc_beam", dnn.ctc_beam, self.random.random((5, 4))),
+                                      ("db_boxes", dnn.db_boxes, map_), ("decode_yolo", lambda x: dnn.decode_yolo(x, anchors, 8), yolo)):
+            expected, batched = function(value.astype(floats)), "masks" not in name
+            for given in (value, value.tolist()) + ((value[None], value[None].astype(floats)) if batched else ()):
+                np.testing.assert_equal(function(given), expected, name) if isinstance(expected, (np.ndarray, list)) else \
+                    [np.testing.assert_array_equal(np.asarray(a), np.asarray(b), name) for a, b in zip(function(given), expected)]
+        np.testing.assert_array_equal(dnn.decode_yolo(yolo, [(10, 13), (16, 30), (33, 23)], 8)[0], dnn.decode_yolo(yolo, anchors, 8)[0])
+        picture = np.zeros((48, 64, 3), np.uint8)
+        for nothing in ([], np.zeros((0, 4)), np.zeros((0, 4), floats)):
+            np.testing.assert_array_equal(cv.draw_detections(picture.copy(), nothing, [], [], []), picture)
+        shapes = np.zeros((2, 48, 64))
+        shapes[:, 5:20, 5:20] = 1
+        np.testing.assert_array_equal(cv.draw_detections(picture.copy(), boxes, masks=shapes), cv.draw_detections(picture.copy(), boxes.astype(floats), masks=shapes > 0))
+        np.testing.assert_array_equal(cv.preprocess(picture, (8, 8), mean=floats(3), scale=np.array(0.5)), cv.preprocess(picture, (8, 8), mean=3, scale=0.5))
+
+    def test_threads_and_clocks(self):
+        before = cv.getNumThreads()
+        cv.setNumThreads(1)
+        self.assertEqual(cv.getNumThreads(), 1)
+        cv.setNumThreads(-1)
+        self.assertEqual(cv.getNumThreads(), before)
+        meter, start = cv.TickMeter(), cv.getTickCount()
+        for _ in range(3):
+            meter.start()
+            meter.stop()
+        meter.stop()
+        self.assertEqual((meter.getCounter(), meter.getFPS() > 0), (3, True))
+        self.assertLessEqual(meter.getTimeSec(), (cv.getTickCount() - start) / cv.getTickFrequency())
+        self.assertAlmostEqual(meter.getAvgTimeMilli() * 3, meter.getTimeMilli())
+        meter.reset()
+        self.assertEqual((meter.getTimeTicks(), meter.getFPS()), (0, 0))
+
+    def test_names_of_windows_and_video_say_where_they_are(self):
+        for name in ("imshow", "waitKey", "namedWindow", "destroyAllWindows", "VideoCapture", "VideoWriter_fourcc", "WINDOW_NORMAL", "CAP_PROP_FPS"):
+            with self.assertRaisesRegex(AttributeError, f"no windows and no video: for {name} import cv2 of the package opencv-python"):
+                getattr(cv, name)
+        with self.assertRaisesRegex(AttributeError, 'the nearest are "resize"'):
+            cv.reszie  # noqa: B018
+        self.assertTrue(cv.__version__.startswith(opencv.__version__[:4]))
+
+    def test_other_searches_at_random_find_the_same_homography(self):
+        points = self.random.uniform(0, 100, (40, 2)).astype(np.float32)
+        moved = points * 2 + 5
+        moved[::5] += 50
+        for method in (cv.RANSAC, cv.RHO, cv.USAC_DEFAULT, cv.USAC_MAGSAC):
+            found, inliers = cv.findHomography(points, moved, method, 3.0)
+            np.testing.assert_allclose(found, opencv.findHomography(points, moved, method, 3.0)[0], atol=1e-3)
+            self.assertEqual(inliers.sum(), 32)
+
     def test_what_does_not_fit_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(OSError, "nowhere.png"):

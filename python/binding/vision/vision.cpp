@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // minnow._minnow.vision, of which minnow.cv is made: one file for each group of functions.
 #include "arguments.h"
+#include "base/parallel.h"
 
 namespace minnow::python {
 
@@ -17,6 +18,8 @@ void define_vision(nb::module_& m) {
   define_model_input(vision);
   define_structure(vision);
   define_truetype(vision);
+  define(vision, "most_threads", most_threads, {});
+  define(vision, "set_most_threads", set_most_threads, {"count"});
 }
 
 }  // namespace minnow::python

@@ -132,7 +132,7 @@ def cvtColor(src: Any, code: int, dstCn: int = 0) -> Any:
 
 
 def imread(filename: Any, flag: int = cv.IMREAD_COLOR) -> Any:
-    return _of_three_axes(cv.imread(filename, flag))
+    return _of_three_axes(Var(cv.imread(filename, flag)))
 
 
 def imdecode(buf: Any, flag: int = cv.IMREAD_COLOR) -> Any:

@@ -21,7 +21,17 @@ from minnow.cv._filters import *
 from minnow.cv._geometry import *
 from minnow.cv._structure import *
 from minnow.cv._tracking import *
+from minnow.cv._utility import *
+
+#: The version of OpenCV whose names and results these are, for code that asks for it. Minnow's own is minnow.__version__.
+__version__ = "4.13.0"
+
+# OpenCV's names of windows and video.
+_ELSEWHERE = ("imshow", "waitKey", "pollKey", "namedWindow", "destroy", "moveWindow", "resizeWindow", "setWindow", "getWindow", "startWindow", "setMouseCallback",
+              "createTrackbar", "getTrackbar", "setTrackbar", "selectROI", "Video", "WINDOW_", "CAP_", "EVENT_", "VIDEOWRITER_", "videoio_registry")
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith(_ELSEWHERE):
+        raise AttributeError(f"minnow.cv has no windows and no video: for {name} import cv2 of the package opencv-python beside it; both take the same arrays")
     raise AttributeError(f"module 'minnow.cv' has no attribute {name!r}" + ("" if name.startswith("_") else _nearest(name, [known for known in globals() if not known.startswith("_")])))

@@ -7,26 +7,34 @@ from typing import Any
 from minnow._minnow import InvalidArgument, Var
 from minnow.cv import _common
 from minnow.cv._common import MatLike, Size
+from minnow.cv._drawing import line
 
 _vision = _common.vision
 
 LMEDS, RANSAC, RHO = 4, 8, 16
+USAC_DEFAULT, USAC_PARALLEL, USAC_FM_8PTS, USAC_FAST, USAC_ACCURATE, USAC_PROSAC, USAC_MAGSAC = range(32, 39)
 SOLVEPNP_ITERATIVE, SOLVEPNP_EPNP, SOLVEPNP_P3P, SOLVEPNP_DLS, SOLVEPNP_UPNP, SOLVEPNP_AP3P, SOLVEPNP_IPPE, SOLVEPNP_IPPE_SQUARE, SOLVEPNP_SQPNP = range(9)
+
+
+def _robust(method: int) -> int:
+    """RANSAC for OpenCV's other searches at random, which are quicker ways to models of the same kind."""
+    return RANSAC if method == RHO or USAC_DEFAULT <= method <= USAC_MAGSAC else method
 
 
 def findHomography(srcPoints: MatLike, dstPoints: MatLike, method: int = 0, ransacReprojThreshold: float = 3, mask: None = None, maxIters: int = 2000, confidence: float = 0.995) -> Any:
     """(homography, mask): the float64 [3, 3] that takes four or more points [n, 2] or [n, 1, 2] to others, and uint8 [n, 1] with 1 for those that
-    it fits; (None, mask) where there is none. `method`: 0 for all points, RANSAC or LMEDS. Sources: R. Hartley, In defense of the eight-point
+    it fits; (None, mask) where there is none. `method`: 0 for all points, RANSAC or LMEDS; RHO and USAC_DEFAULT ... USAC_MAGSAC are computed as RANSAC,
+    so their results are near OpenCV's, not equal. Sources: R. Hartley, In defense of the eight-point
     algorithm (1997); M. Fischler and R. Bolles, Random sample consensus (1981); P. Rousseeuw, Least median of squares regression (1984).
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.findHomography(srcPoints, dstPoints, method, ransacReprojThreshold, maxIters, confidence, 10)
+    return _vision.findHomography(srcPoints, dstPoints, _robust(method), ransacReprojThreshold, maxIters, confidence, 10)
 
 
 def estimateAffine2D(from_: MatLike, to: MatLike, inliers: None = None, method: int = RANSAC, ransacReprojThreshold: float = 3, maxIters: int = 2000, confidence: float = 0.99, refineIters: int = 10) -> Any:
     """(map, inliers): the affine float64 [2, 3] that takes three or more points [n, 2] or [n, 1, 2] to others, and uint8 [n, 1] with 1 for those
-    that it fits; (None, inliers) where there is none. `method`: RANSAC or LMEDS.
+    that it fits; (None, inliers) where there is none. `method`: RANSAC or LMEDS; USAC_DEFAULT ... USAC_MAGSAC are computed as RANSAC.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.estimateAffine2D(from_, to, method, ransacReprojThreshold, maxIters, confidence, refineIters)
+    return _vision.estimateAffine2D(from_, to, _robust(method), ransacReprojThreshold, maxIters, confidence, refineIters)
 
 
 def estimateAffinePartial2D(from_: MatLike, to: MatLike, inliers: None = None, method: int = RANSAC, ransacReprojThreshold: float = 3, maxIters: int = 2000, confidence: float = 0.99, refineIters: int = 10) -> Any:
@@ -89,6 +97,18 @@ def projectPoints(objectPoints: MatLike, rvec: MatLike, tvec: MatLike, cameraMat
     rotation, translation, focal lengths, centre and distortion. `distCoeffs`: None, or 4, 5, 8, 12 or 14 numbers. Source: D. Brown, Decentering
     distortion of lenses (1966). Raises InvalidArgument for points or a camera of other shapes."""
     return _vision.projectPoints(objectPoints, rvec, tvec, cameraMatrix, _numbers(distCoeffs), aspectRatio)
+
+
+def drawFrameAxes(image: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, rvec: MatLike, tvec: MatLike, length: float, thickness: int = 3) -> Any:
+    """Draws the axes of a pose that solvePnP() gave, each of `length`, into a picture, which it gives: x red, y green, z blue.
+    Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
+    if not length > 0:
+        raise InvalidArgument(f"drawFrameAxes: the length is {length}, not above 0")
+    axes = Var([[0, 0, 0], [length, 0, 0], [0, length, 0], [0, 0, length]], "float32")
+    start, *ends = [tuple(round(value) for value in pixel[0]) for pixel in projectPoints(axes, rvec, tvec, cameraMatrix, distCoeffs)[0].tolist()]
+    for end, color in zip(ends, ((0, 0, 255), (0, 255, 0), (255, 0, 0))):
+        line(image, start, end, color, thickness)
+    return image
 
 
 def undistortPoints(src: MatLike, cameraMatrix: MatLike, distCoeffs: MatLike | None, dst: MatLike | None = None, R: MatLike | None = None,

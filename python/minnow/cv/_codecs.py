@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Sequence
+from typing import Any, Sequence
 
 from minnow.cv import _common
 from minnow.cv._common import MatLike
@@ -27,23 +27,24 @@ IMWRITE_PNG_FAST_FILTERS, IMWRITE_PNG_ALL_FILTERS = 56, 248
 IMWRITE_PXM_BINARY, IMWRITE_WEBP_QUALITY = 32, 64
 
 
-def imread(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> Var:
-    """A JPEG, PNG, WebP, BMP, PBM, PGM or PPM file as a picture: uint8 [height, width, 3], blue, green, red; [height, width] with
-    IMREAD_GRAYSCALE, as the file is with IMREAD_UNCHANGED. Where OpenCV gives None, an error says why: FileNotFound (a FileNotFoundError),
-    another IoError, InvalidModel (a ValueError) for a damaged file, Unsupported for other formats."""
-    return _common.vision.imread(os.fspath(filename), flags)
+def imread(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> Any:
+    """A JPEG, PNG, WebP, BMP, PBM, PGM or PPM file as a picture, an array of NumPy (a Var where NumPy is not installed): uint8 [height, width, 3], blue,
+    green, red; [height, width] with IMREAD_GRAYSCALE, as the file is with IMREAD_UNCHANGED. Where OpenCV gives None, an error says why: FileNotFound (a
+    FileNotFoundError), another IoError, InvalidModel (a ValueError) for a damaged file, Unsupported for other formats."""
+    return _common.arrays(_common.vision.imread(os.fspath(filename), flags))
 
 
-def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Var:
-    """The same from the bytes of a file, or anything with the buffer protocol. Raises InvalidType (a TypeError) for what is neither, InvalidModel (a
-    ValueError) for a damaged file, Unsupported for other formats."""
-    return _common.vision.imdecode(buf, flags)
+def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Any:
+    """The same from the bytes of a file, or anything with the buffer protocol; of a Var a Var. Where OpenCV gives None, it raises InvalidModel (a
+    ValueError) for a damaged file, Unsupported for other formats; InvalidType (a TypeError) for what has no bytes."""
+    picture = _common.vision.imdecode(buf, flags)
+    return picture if isinstance(buf, Var) else _common.arrays(picture)
 
 
 def imwrite(filename: str | os.PathLike[str], img: MatLike, params: Sequence[int] = ()) -> bool:
     """Writes a picture of 1 or 3 channels (for PNG, WebP, BMP and JPEG, which leaves alpha out, also 4) in the format of the name's suffix. It is
     uint8, for PNG, PGM and PPM also uint16; other dtypes are rounded to uint8. `params`: pairs such as (IMWRITE_JPEG_QUALITY, 90). The file
-    appears whole or not at all. Gives True; raises IoError where it cannot be written, Unsupported for other formats."""
+    appears whole or not at all. Gives True; where OpenCV gives False, raises IoError for a place that cannot be written, Unsupported for other formats."""
     _common.vision.imwrite(os.fspath(filename), img, params)
     return True
 

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 from minnow import _minnow
 from minnow._functions import suggesting
 from minnow._minnow import Error as error
-from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var, to_arrays
 from minnow._typing import VarLike
 
 vision = _minnow.vision
@@ -50,6 +50,14 @@ def border_of(border: int, function: str, allowed: Sequence[int] = range(5)) -> 
     if kind not in allowed:
         raise InvalidArgument(f"{function}: border type {border} is not supported")
     return kind
+
+
+def arrays(result: Any) -> Any:
+    """The result as arrays of NumPy, where NumPy is installed."""
+    try:
+        return to_arrays(result)
+    except ImportError:
+        return result
 
 
 def public(module: dict[str, Any]) -> list[str]:

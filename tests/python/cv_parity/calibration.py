@@ -148,6 +148,14 @@ def project_points(random):
     yield call(points, np.zeros(3), np.zeros(3), LENS, np.zeros(6))
 
 
+@function("drawFrameAxes")
+def draw_frame_axes(random):
+    for _ in range(20):
+        canvas, pose = np.full((240, 320, 3), 50, np.uint8), (random.normal(0, 0.5, 3), np.append(random.normal(0, 0.3, 2), 4.0))
+        yield call(canvas, LENS, np.zeros(4), *pose, float(random.uniform(0.2, 1)), int(random.integers(1, 5)))
+    yield call(canvas, LENS, None, *pose, 0.5)
+
+
 @function("undistortPoints", relative=1e-4)
 def undistort_points(random):
     turn = cv2.Rodrigues(np.float64([0.1, -0.05, 0.02]))[0]
