@@ -124,7 +124,7 @@ struct InputArgument {
 };
 InputArgument parse_input(const std::string& text);
 
-/// How a JPEG or PNG file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
+/// How a picture file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
 struct PictureOptions {
   std::vector<const CLI::Option*> options;      // that add_to() added
   std::map<std::string, std::string> defaults;  // keys of a recipe, for options that are not given
@@ -147,7 +147,7 @@ std::map<std::string, std::string> read_keys(const std::string& path, const char
 /// Throws InvalidArgument, naming the file, if the model cannot carry this preprocessing.
 void check_preprocessing(const std::map<std::string, std::string>& keys, const Model& model, const std::string& path);
 
-/// Inputs for a model, from "name=FILE" or "FILE" arguments: .npy, .npz, JPEG or PNG. With `fill_random` the others are random (floats
+/// Inputs for a model, from "name=FILE" or "FILE" arguments: .npy, .npz or a picture. With `fill_random` the others are random (floats
 /// N(0,1), integers 0 or 1; symbolic dimensions are 1 unless `shapes` sets them), else they are an error. `open` gets the names of inputs
 /// with a dimension that is 1 only because nothing sets it. `otherwise`: an alternative to --input, for errors.
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,

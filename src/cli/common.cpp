@@ -153,7 +153,7 @@ void MeasureOptions::add_to(CLI::App& command, double default_seconds, bool with
                "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next input in "
                "the model's order; once per input")
       ->type_name("SHAPE");
-  add_repeated(command, "-i,--input", inputs, "name=FILE (.npy, .npz, JPEG or PNG); inputs that are not given are random; once per input")
+  add_repeated(command, "-i,--input", inputs, "name=FILE (.npy, .npz or a picture); inputs that are not given are random; once per input")
       ->type_name("FILE");
   operators.add_to(command);
   run.add_to(command, with_tuning);

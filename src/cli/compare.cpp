@@ -315,7 +315,7 @@ void add_compare(CLI::App& app) {
       ->required()
       ->type_name("");
   add_repeated(*command, "-i,--input", arguments->inputs,
-               "name=FILE, or FILE for the next input (.npy, .npz, JPEG or PNG); what is not given comes from the folder, or is random")
+               "name=FILE, or FILE for the next input (.npy, .npz or a picture); what is not given comes from the folder, or is random")
       ->type_name("FILE");
   add_repeated(*command, "-s,--shape", arguments->shapes, "dimensions of a random input: name=1x3x224x224")->type_name("SHAPE");
   command->add_option("--tolerance", arguments->tolerance, "of max(1, the largest magnitude of the other tensor)")

@@ -150,7 +150,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
         put(!argument.name.empty() ? argument.name : named ? name : std::string(), argument.file, take(tensor));
     } else {
       if (placeholder(file->bytes()).empty() && !is_npy(file->bytes()))
-        throw InvalidArgument("{}: is none of .npy, .npz, JPEG and PNG, which inputs come from", argument.file);
+        throw InvalidArgument("{}: is none of .npy, .npz, JPEG, PNG, WebP, BMP and PNM, which inputs come from", argument.file);
       put(argument.name, argument.file, take(data::parse_npy(file->bytes(), argument.file)));
     }
   }

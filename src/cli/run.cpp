@@ -95,8 +95,8 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Computes a model's outputs");
   add_model(*command, arguments->model);
   add_repeated(*command, "-i,--input", arguments->inputs,
-               "name=FILE, or FILE for the next input in the model's order; once per input. A .npy file, a JPEG or PNG picture, or a .npz "
-               "file, whose arrays go to inputs by their names, or by place where no input has the name of one")
+               "name=FILE, or FILE for the next input in the model's order; once per input. A .npy file, a picture (JPEG, PNG, WebP, BMP, "
+               "PNM), or a .npz file, whose arrays go to inputs by their names, or by place where no input has the name of one")
       ->type_name("FILE");
   command->add_flag("--random", arguments->random, "inputs that are not given are random: normal numbers, integers 0 or 1");
   add_repeated(

@@ -127,7 +127,7 @@ class Run(CommandTest):
                                (("--size", "20"), "write HEIGHTxWIDTH"), (("--fit", "squeeze"), "there are stretch, crop")):
             write_model(self.folder / "m.onnx", [helper.make_node("Identity", ["x"], ["y"])], [("x", F32, [1, 3, "h", "w"])], [("y", F32, [1, 3, "h", "w"])])
             self.assertIn(words, self.fails("run", "m.onnx", "--input", "p.png", *options))
-        self.assertIn("is none of .npy, .npz, JPEG and PNG", self.fails("run", model, "--input", model))
+        self.assertIn("is none of .npy, .npz, JPEG, PNG, WebP, BMP and PNM", self.fails("run", model, "--input", model))
         self.assertIn("a picture needs an input of 3 or 4 dimensions", self.fails("run", model, "--input", "p.png"))
         (self.folder / "cut.png").write_bytes((self.folder / "p.png").read_bytes()[:200])
         self.assertIn("cut.png", self.fails("run", "m.onnx", "--input", "cut.png"))
