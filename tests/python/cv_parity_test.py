@@ -69,14 +69,14 @@ def described(value):
 
 
 def run(function):
-    """(cases, worst difference, failures) of a function."""
+    """(cases, worst difference as text in the terms of `allowed`, failures) of a function."""
     random = np.random.default_rng(zlib.crc32(function.name.encode()))
-    count, worst, failures = 0, 0.0, []
+    count, worst, worst_relative, failures = 0, 0.0, 0.0, []
     theirs, ours = find(cv2, function.name), None
     try:
         ours = find(minnow.cv, function.name)
     except AttributeError as error:
-        return 0, 0.0, [str(error)]
+        return 0, "", [str(error)]
     for case in function.cases(random):
         count += 1
         sentence = ""
@@ -104,13 +104,26 @@ def run(function):
                 sentence = f"differs by {apart:g}"
         else:
             apart, relative, sentence = difference(expected, found)
-            worst = max(worst, apart)
+            # Relative differences matter where the absolute one is beyond what is allowed.
+            if apart <= function.within or not function.relative:
+                worst = max(worst, apart)
+            else:
+                worst_relative = max(worst_relative, relative)
             if not sentence and not (apart <= function.within or relative <= function.relative):
                 sentence = f"differs by {apart:g}"
         if sentence:
             given = ", ".join([*map(described, case.args), *(f"{k}={described(v)}" for k, v in case.keywords.items())])
             failures.append(f"{function.name}({given}): {sentence}")
-    return count, worst, failures
+    if function.judge:
+        return count, f"{worst:.3g}", failures
+    return count, in_terms(function, worst, worst_relative), failures
+
+
+def in_terms(function, within, relative):
+    """A pair of differences in the terms of what is allowed: "1", "2e-07 relative" or "1, or 2e-07 relative"."""
+    if not function.relative:
+        return f"{within:.3g}"
+    return f"{within:.3g}, or {relative:.3g} relative" if function.within else f"{relative:.3g} relative"
 
 
 class Parity(unittest.TestCase):
@@ -126,8 +139,9 @@ def main():
         for function in sorted(chosen, key=lambda f: f.name):
             count, worst, failures = run(function)
             total += count
-            allowed = f"{function.within:g}" if function.within else f"{function.relative:g} relative" if function.relative else "equal"
-            print(f"| {function.name} | {count} | {worst:.3g}{f' ({len(failures)} fail)' if failures else ''} | {allowed} |")
+            limit = max(function.within, function.relative)
+            allowed = "equal" if not limit else f"{limit:g}" if function.judge else in_terms(function, function.within, function.relative)
+            print(f"| {function.name} | {count} | {worst}{f' ({len(failures)} fail)' if failures else ''} | {allowed} |")
         print(f"\n{len(chosen)} functions, {total} cases, OpenCV {cv2.__version__}")
         return
     for number, function in enumerate(chosen):
