@@ -4,6 +4,7 @@
 #include <minnow/convert.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 #include <unordered_map>
@@ -214,7 +215,9 @@ void WeightOnly::select_layers() {
 }
 
 BlockForm WeightOnly::form_of(const BlockLayer& layer, const Rows& rows) const {
-  BlockForm form{layer.bits, static_cast<size_t>(options_.block_size), options_.symmetric, true};
+  // A block that is longer than the rows would be stored with what it lacks.
+  const size_t block = std::min(static_cast<size_t>(options_.block_size), std::bit_ceil(std::max<size_t>(rows.depth, 16)));
+  BlockForm form{layer.bits, block, options_.symmetric, true};
   form.half = fit_half(rows, form);
   return form;
 }

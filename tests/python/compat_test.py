@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """minnow.compat: MNN's names and signatures, against NumPy where NumPy has the function."""
+import json
 import sys
 import tempfile
 import unittest
@@ -568,6 +569,43 @@ class Models(unittest.TestCase):
         self.assertIsNotNone(importlib.util.find_spec("MNN"))
         from MNN.numpy.linalg import norm
         self.assertEqual(norm(np.float32([3, 4])).item(), 5)
+
+    def test_tools_that_quantize(self):
+        from MNN.tools import mnnconvert, mnnquant
+        folder = Path(self.path).parent
+        net, made = folder / "layer.minnow", folder / "layer.mnn"
+        w, x = np.random.default_rng(5).standard_normal((96, 40)).astype(np.float32), np.random.default_rng(6).standard_normal((4, 96)).astype(np.float32)
+        own.save([own.matmul(own.placeholder("x", "float32", [None, 96]), w)], str(net))
+
+        def error_of(*options):
+            mnnconvert.convert(["mnnconvert", "--modelFile", str(net), "--MNNModel", str(made), *options])
+            self.assertEqual(sorted(path.name for path in folder.iterdir() if path.is_dir()), [])
+            return np.abs(np.asarray(minnow.load(str(made))(x)) - x @ w).max()
+
+        # The largest error of one weight's rounding is half a step, of a range of 6 or so; 96 of them add up.
+        self.assertLess(error_of("--weightQuantBits", "8"), 96 * 6 / 255 / 2)
+        smallest = made.stat().st_size
+        self.assertLess(smallest, 96 * 40 * 1.8)
+        coarse = error_of("--weightQuantBits=4", "--weightQuantBlock", "32", "--weightQuantAsymmetric=0", "--fp16")
+        self.assertLess(made.stat().st_size, smallest)
+        self.assertTrue(0 < error_of("--weightQuantBits", "4", "--weightQuantBlock", "32", "--hqq") < 2 * coarse)
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'whole number for --weightQuantBits, not "x"'):
+            error_of("--weightQuantBits", "x")
+        with self.assertRaisesRegex(minnow.InvalidArgument, "JSON files"):
+            error_of("--compressionParamsFile", "parameters.bin")
+        [name] = [node.name or node.outputs[0] for node in minnow.tools.inspect(str(net)).nodes]
+        (folder / "parameters.json").write_text(json.dumps({"algo": [{"quant_params": {"layer": [{"op_name": name, "weight": [{"bits": 4, "block_size": 32}]}]}}]}))
+        self.assertGreater(error_of("--compressionParamsFile", str(folder / "parameters.json")), 0)
+        with self.assertRaisesRegex(minnow.InvalidArgument, "1 words are given"):
+            mnnquant.quant(["mnnquant", str(net)])
+        (folder / "samples").mkdir()
+        sample = folder / "samples" / "0"
+        sample.mkdir()
+        (sample / "input.json").write_text(json.dumps({"inputs": [{"name": "x", "shape": [4, 96]}], "outputs": []}))
+        np.savetxt(sample / "x.txt", x.reshape(-1))
+        (folder / "settings.json").write_text(json.dumps({"input_type": "sequence", "path": str(folder / "samples"), "feature_quantize_method": "KL", "weight_quantize_method": "MAX_ABS"}))
+        mnnquant.quant(["mnnquant", str(net), str(made), str(folder / "settings.json")])
+        self.assertTrue(0 < np.abs(np.asarray(minnow.load(str(made))(x)) - x @ w).max() < 5)
 
     def test_parts_of_a_model_are_replaced(self):
         values = F.load_as_dict(self.path)

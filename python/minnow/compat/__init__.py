@@ -25,7 +25,8 @@ from minnow.compat._values import exported
 # For each of MNN's modules, the modules to search for its names, in this order.
 _MODULES = {"MNN": ("minnow.compat.interpreter", "minnow.compat.image_process", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"),
             "MNN.nn": ("minnow.compat.nn", "minnow.nn"), "MNN.numpy": ("minnow.compat.numpy",), "MNN.cv": ("minnow.compat.cv", "minnow.cv"), "MNN.tools": ("minnow.tools",),
-            "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",), "MNN.numpy.linalg": ("minnow.compat.linalg",), "MNN.numpy.random": ("minnow.compat.random",),
+            "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",), "MNN.tools.mnnquant": ("minnow.compat.mnnquant",),
+            "MNN.numpy.linalg": ("minnow.compat.linalg",), "MNN.numpy.random": ("minnow.compat.random",),
             "MNN.audio": ("minnow.compat.audio",), "MNN.optim": ("minnow.compat.optim",), "MNN.data": ("minnow.compat.data",),
             "MNN.nn.compress": ("minnow.compat.compress",)}
 # Modules whose functions know nothing of MNN's Vars and are wrapped.
