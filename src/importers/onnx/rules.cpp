@@ -134,6 +134,8 @@ constexpr ImportRule kRules[] = {
     {"com.microsoft.DynamicQuantizeLSTM", 1, import_dynamic_quantize_lstm},
     {"com.microsoft.DynamicQuantizeMatMul", 1, import_dynamic_quantize_matmul},
     {"com.microsoft.MatMulIntegerToFloat", 1, import_matmul_integer_to_float},
+    {"com.microsoft.QAttention", 1, import_attention_microsoft},
+    {"com.microsoft.QEmbedLayerNormalization", 1, import_embed_layer_normalization},
     {"com.microsoft.QGemm", 1, import_qgemm},
     {"com.microsoft.QLinearAdd", 1, import_qlinear_binary},
     {"com.microsoft.QLinearAveragePool", 1, import_qlinear_unary},
@@ -148,7 +150,9 @@ constexpr ImportRule kRules[] = {
 
     // Operators that ONNX Runtime's optimizer writes.
     {"SimplifiedLayerNormalization", 1, import_simplified_layer_normalization},
+    {"com.microsoft.Attention", 1, import_attention_microsoft},
     {"com.microsoft.BiasGelu", 1, import_bias_gelu},
+    {"com.microsoft.EmbedLayerNormalization", 1, import_embed_layer_normalization},
     {"com.microsoft.FastGelu", 1, import_fast_gelu},
     {"com.microsoft.FusedConv", 1, import_fused_activation},
     {"com.microsoft.FusedGemm", 1, import_fused_activation},

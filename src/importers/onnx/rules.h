@@ -11,6 +11,9 @@ Expr ones(const Expr& count);                     // i64 vector of `count` ones;
 Expr reshaped(const Expr& x, const Ints& shape);  // a constant is reshaped at once
 /// A scale or zero point of one element as a scalar, whatever rank it was stored with.
 Expr as_scalar(OnnxNode& node, const Expr& x);
+inline constexpr int64_t kNoAxis = INT64_MIN;
+/// DequantizeLinear; the axis matters where the scale is a vector.
+Expr dequantized(OnnxNode& node, const Expr& x, const Expr& scale, const Expr& zero_point, int64_t axis = kNoAxis);
 /// Softmax, LogSoftmax or Hardmax as before opset 13, where the dimensions from `axis` on were one.
 Expr softmax_1(OnnxNode& node, GraphBuilder& g, std::string_view op, const Expr& x, int64_t axis);
 
@@ -42,6 +45,10 @@ Builder import_qlinear_concat, import_quantize_microsoft, import_dequantize_micr
 Builder import_fused_matmul, import_gelu_microsoft, import_bias_gelu, import_fast_gelu, import_quick_gelu, import_skip_layer_normalization,
     import_simplified_layer_normalization;
 Builder import_fused_activation;  // FusedConv, FusedGemm
+
+// rules_attention.cpp
+Builder import_attention_microsoft;        // Attention, QAttention
+Builder import_embed_layer_normalization;  // EmbedLayerNormalization, QEmbedLayerNormalization
 
 // rules_nbits.cpp
 Builder import_matmul_nbits, import_gather_block_quantized;

@@ -13,12 +13,7 @@ Expr as_scalar(OnnxNode& node, const Expr& x) {
   return rank == 1 && type.is_static() && type.shape()[0] == 1 ? reshaped(x, {}) : x;
 }
 
-namespace {
-
-constexpr int64_t kNoAxis = INT64_MIN;
-
-/// DequantizeLinear; the axis matters where the scale is a vector.
-Expr dequantized(OnnxNode& node, const Expr& x, const Expr& scale, const Expr& zero_point, int64_t axis = kNoAxis) {
+Expr dequantized(OnnxNode& node, const Expr& x, const Expr& scale, const Expr& zero_point, int64_t axis) {
   Attributes attributes;
   const Expr s = as_scalar(node, scale);
   if (axis != kNoAxis && node.rank(s) != 0) attributes.set("axis", axis);
@@ -26,6 +21,8 @@ Expr dequantized(OnnxNode& node, const Expr& x, const Expr& scale, const Expr& z
   y.value()->type.dtype = node.dtype(scale);
   return y;
 }
+
+namespace {
 
 Expr quantized(OnnxNode& node, const Expr& y, const Expr& scale, const Expr& zero_point, int64_t axis = kNoAxis) {
   Attributes attributes;

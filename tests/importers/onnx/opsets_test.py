@@ -255,6 +255,20 @@ def cases():
     yield Case("QLinearSoftmax", 1, [u], weights=[one(0.0171), one(120, np.uint8), one(1 / 256), one(0, np.uint8)], domain=ms, axis=1, opset=11)
     yield Case("QLinearSoftmax", 1, [u.astype(np.int8)], weights=[one(0.0171), one(20, np.int8), one(1 / 256), one(-128, np.int8)], domain=ms, axis=-1, opset=13)
     yield Case("QLinearWhere", 1, [random.random((3, 4)) > 0.5, u], weights=[*pair, t, one(0.0233), one(99, np.uint8), one(0.0291), one(115, np.uint8)], domain=ms)
+    ids = np.int32([[1, 2, 3], [3, 0, 1]])
+    counts = np.int32([[1, 1, 0], [1, 1, 1]])
+    tables = [quantized(np.uint8, 5, 8), quantized(np.uint8, 6, 8), quantized(np.uint8, 2, 8), quantized(np.uint8, 8), quantized(np.uint8, 8)]
+    steps = [one(0.02), one(0.017), one(0.03), one(0.01), one(0.05)]
+    yield Case("QEmbedLayerNormalization", 1, [ids, ids % 2], outputs=2, weights=[*tables, counts, *steps, *(one(120 + i, np.uint8) for i in range(5))], domain=ms, epsilon=1e-6)
+    yield Case("QEmbedLayerNormalization", 1, [ids], outputs=2, weights=[None, *tables[:2], None, *tables[3:], None, *steps[:2], None, *steps[3:],
+                                                              *(None if i == 2 else one(120 + i, np.uint8) for i in range(5))], domain=ms)
+    w, before = quantized(np.int8, 8, 24), floats(2, 2, 2, 2, 4)
+    sides = [floats(24), one(0.017), one(0.013)]
+    y = quantized(np.uint8, 2, 3, 8)
+    yield Case("QAttention", 1, [y], weights=[w, *sides, None, one(120, np.uint8), one(3, np.int8)], domain=ms, num_heads=2)
+    yield Case("QAttention", 1, [y], weights=[w, *sides[:2], np.abs(floats(24)) * 0.01, counts, one(120, np.uint8), np.zeros(24, np.int8)], domain=ms, num_heads=2, unidirectional=1)
+    yield Case("QAttention", 1, [y], weights=[w, *sides, np.int32([2, 3]), one(120, np.uint8), one(3, np.int8)], domain=ms, num_heads=2)
+    yield Case("QAttention", 1, [y], outputs=2, weights=[w, *sides, None, one(120, np.uint8), one(3, np.int8), before], domain=ms, num_heads=2, unidirectional=1)
     yield Case("QuantizeLinear", 1, [a], weights=[one(0.013), one(127, np.uint8)], domain=ms)
     yield Case("DequantizeLinear", 1, [u], weights=pair, domain=ms)
     yield Case("DynamicQuantizeMatMul", 1, [floats(4, 5)], weights=[r, one(0.017), one(3, np.int8), floats(3)], domain=ms)
@@ -303,6 +317,16 @@ def cases():
     yield Case("SkipLayerNormalization", 1, [y, skip], weights=[floats(8), floats(8), floats(8)], domain=ms, epsilon=1e-5, outputs=["y0", "", "", "y3"])
     yield Case("SkipLayerNormalization", 1, [y, skip], weights=[floats(8)], domain=ms, epsilon=1e-5)
     yield Case("SkipSimplifiedLayerNormalization", 1, [y, skip], weights=[floats(8), floats(8)], domain=ms, epsilon=1e-5, outputs=["y0", "", "", "y3"])
+    ids = np.int32([[1, 2, 3], [3, 0, 1]])
+    tables = [floats(5, 8), floats(6, 8), floats(2, 8), floats(8), floats(8)]
+    yield Case("EmbedLayerNormalization", 1, [ids, ids % 2], outputs=3, weights=[*tables, np.int32([[1, 1, 0], [1, 1, 1]])], domain=ms)
+    yield Case("EmbedLayerNormalization", 1, [ids], outputs=2, weights=[None, *tables[:2], None, *tables[3:], None, np.int32([[2, 0, 5]] * 2)], domain=ms)
+    w, b = floats(8, 24), floats(24)
+    yield Case("Attention", 1, [y], weights=[w, b], domain=ms, num_heads=2)
+    yield Case("Attention", 1, [y], weights=[w, b, np.int32([[1, 1, 0], [1, 0, 1]])], domain=ms, num_heads=4, unidirectional=1, scale=0.3)
+    yield Case("Attention", 1, [y], weights=[w, b, np.int32([2, 3]), None, floats(1, 2, 3, 3)], domain=ms, num_heads=2)
+    yield Case("Attention", 1, [y], weights=[floats(8, 20), floats(20), random.integers(0, 2, (2, 3, 3)).astype(np.int32)], domain=ms, num_heads=2, qkv_hidden_sizes=[8, 8, 4], mask_filter_value=-3.0)
+    yield Case("Attention", 1, [y], outputs=2, weights=[w, b, np.int32([[1, 1, 1, 0, 1], [1, 0, 1, 1, 1]]), floats(2, 2, 2, 2, 4)], domain=ms, num_heads=2)
     yield Case("SimplifiedLayerNormalization", 17, [y], weights=[floats(8)], axis=-1, epsilon=1e-5, covers=1)
 
     # Newer than ONNX Runtime.
