@@ -84,6 +84,7 @@ void conv_transpose_to_conv(Graph&, PassContext&);
 void move_quantization(Graph&, PassContext&);
 void fuse_quantized(Graph&, PassContext&);
 void fuse_dequantized(Graph&, PassContext&);
+void pack_weights(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);
 void fuse_elementwise(Graph&, PassContext&);
 void raise_attention(Graph&, PassContext&);

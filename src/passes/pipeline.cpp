@@ -45,6 +45,7 @@ constexpr Pass kPasses[] = {
     {"squeeze_reductions", "a reduction drops the dimensions that a reshape behind it takes away", squeeze_reductions, kFuse | kTidy},
     {"conv_transpose_to_conv", "a ConvTranspose of few channels whose windows do not overlap becomes a Conv and a DepthToSpace",
      conv_transpose_to_conv, kFuse},
+    {"pack_weights", "products with constants of 2, 4 or 8 bits behind DequantizeLinear compute from packed weights", pack_weights, kFuse},
     {"fuse_products",
      "bias, residual, activation, transposed and scaled factors, the order of an image's channels join Conv, Gemm and MatMul",
      fuse_products, kFuse | kTidy},

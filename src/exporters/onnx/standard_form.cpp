@@ -53,7 +53,9 @@ constexpr Newer kNewer[] = {
 /// True for a node that ONNX Runtime has as an operator of its own, and runs.
 bool is_in_runtime(const Node& node) {
   if (node.op() != kMatMulNBits || !node.input(0) || !node.input(2)) return false;
+  constexpr int64_t kMostBlock = 256;
   const int64_t bits = int_attribute(node, "bits", 0);
+  if (int_attribute(node, "block_size", 0) > kMostBlock) return false;
   return (bits == 2 || bits == 4 || bits == 8) && node.input(0)->type.dtype == node.input(2)->type.dtype;
 }
 
