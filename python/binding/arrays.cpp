@@ -188,6 +188,7 @@ Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing) {
     if (sharing == Sharing::must) throw InvalidArgument("numbers and lists have no memory that could be shared");
     alignas(8) std::array<char, 8> number;
     if (number_in(object.ptr(), dtype, number.data())) return Tensor(TensorView(dtype, Shape(), number.data()));
+    if (trace) check_list(object);
     return tensor_of_lists(object, dtype);
   }
   const auto finish = [&](Tensor tensor) {

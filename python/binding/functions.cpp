@@ -193,7 +193,7 @@ PyObject* call_traced(const Function& own, PyObject* const* arguments, size_t co
   }
   PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
   --depth;
-  if (!result || !own.arrays) return result;
+  if (!result) return nullptr;
   try {
     std::vector<PyObject*> all(arguments, arguments + given);
     const bool writes = result == Py_None && first.is_valid();

@@ -31,8 +31,9 @@ class Trace {
   }
   void leave() noexcept { trace = outer_; }
 
-  /// Whether x depends on a parameter of a trace of this kind, by values that may have gradients (`gradients`) or by any.
-  static bool depends(const LazyValue& x, Kind kind) {
+  /// Whether x depends on a parameter of a trace of this kind, by values that have gradients or by any.
+  static bool depends(const LazyValue& x, Kind kind) { return depends(x, kind, kind == Kind::gradients); }
+  static bool depends(const LazyValue& x, Kind kind, bool by_gradients) {
     if (!x || !x.node->keeps_inputs) return false;
     std::unordered_set<const LazyNode*> leaves;
     bool off = false;
@@ -41,7 +42,7 @@ class Trace {
       if (t->kind_ == kind) leaves.insert(t->leaves_.begin(), t->leaves_.end());
       off = off || t->kind_ == Kind::nothing;
     }
-    if (leaves.empty() || (kind == Kind::gradients && !is_float(express::output_of(x).dtype))) return false;
+    if (leaves.empty() || (by_gradients && !is_float(express::output_of(x).dtype))) return false;
     std::unordered_set<const LazyNode*> seen{x.node.get()};
     std::vector<const LazyNode*> open{x.node.get()};
     while (!open.empty()) {
@@ -49,9 +50,9 @@ class Trace {
       open.pop_back();
       if (leaves.contains(node)) return true;
       if (node->op && (node->op->name == "Shape" || node->op->name == "Size")) continue;
-      if (kind == Kind::gradients && node->op && node->op->name == "minnow.StopGradient") continue;
+      if (by_gradients && node->op && node->op->name == "minnow.StopGradient") continue;
       for (const LazyValue& input : node->inputs)
-        if (input && input.node->keeps_inputs && (kind != Kind::gradients || is_float(express::output_of(input).dtype)) &&
+        if (input && input.node->keeps_inputs && (!by_gradients || is_float(express::output_of(input).dtype)) &&
             seen.insert(input.node.get()).second)
           open.push_back(input.node.get());
     }
@@ -89,8 +90,25 @@ void check_kept(FunctionRef<std::string()> named, std::span<PyObject* const> arg
   const auto given = [&](FunctionRef<bool(const Var&)> visit) {
     return std::any_of(arguments.begin(), arguments.end(), [&](PyObject* argument) { return any_var(argument, visit); });
   };
+  const auto is_kept = [](const Var& x) { return x.has_value() && express::value_of(x).node->keeps_inputs; };
   const auto is_cut = [](const Var& x) { return x.has_value() && x.is_tensor() && !express::value_of(x).node->keeps_inputs; };
-  if (!any_var(result, is_cut)) return;
+  const auto rounds = [&](const Var& x) {
+    const Operator* op = is_kept(x) ? express::value_of(x).node->op : nullptr;
+    return op && (op->name == "QuantizeLinear" || op->name == "DynamicQuantizeLinear");
+  };
+  if (any_var(result, rounds)) {
+    const auto is_wanted = [&](const Var& x) {
+      const LazyValue value = x.has_value() ? express::value_of(x) : LazyValue();
+      return Trace::depends(value, Trace::Kind::gradients, true) || Trace::depends(value, Trace::Kind::recording, true);
+    };
+    if (given(is_wanted))
+      throw Unsupported(
+          "{} gives integers, which have no gradient; minnow.compress.prepare_qat() makes networks that round while they are trained, "
+          "minnow.stop_gradient() of its argument makes it a constant",
+          named());
+  }
+  // Some functions give several arguments back, of which one is a constant.
+  if (any_var(result, is_kept) || !any_var(result, is_cut)) return;
   const std::string name = named();
   const std::string_view bare = std::string_view(name).substr(0, name.find('('));
   if (std::find(kConstant.begin(), kConstant.end(), bare) != kConstant.end()) return;
@@ -121,6 +139,13 @@ void check_read(const Var& x, const char* how, bool real) {
   if (real && Trace::depends(value, Trace::Kind::gradients))
     throw TypeFault(
         "{} of a value that is differentiated loses its gradient; compute with Vars, or take minnow.stop_gradient() of it first", how);
+}
+
+void check_list(nb::handle list) {
+  any_var(list, [](const Var& x) {
+    check_read(x, "an array of a list (minnow.numpy.stack() makes one with gradients)");
+    return false;
+  });
 }
 
 void define_tracing(nb::module_& m) {

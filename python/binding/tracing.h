@@ -14,5 +14,7 @@ extern thread_local Trace* trace;
 void check_kept(FunctionRef<std::string()> name, std::span<PyObject* const> arguments, nb::handle result);
 /// Throws TypeFault if `how` reads elements of x while x is recorded, or, if they are `real`, differentiated.
 void check_read(const Var& x, const char* how, bool real = true);
+/// The same for the Vars in nested lists, which become an array.
+void check_list(nb::handle list);
 
 }  // namespace minnow::python

@@ -29,7 +29,7 @@ def _rebuilt(tree: Any, leaves: Any) -> Any:
 
 def _like(leaf: Any, gradient: Var) -> Any:
     """An array of NumPy for an array of NumPy."""
-    if type(leaf).__module__ != "numpy":
+    if type(leaf).__module__ != "numpy" or _minnow.is_recorded() and _minnow.numpy.is_symbolic(gradient):
         return gradient
     import numpy
     return numpy.array(gradient)

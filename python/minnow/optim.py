@@ -124,11 +124,11 @@ class Optimizer:
     several patterns the first counts. schedule: factors on every lr. Gradients are changed in this order: accumulate (calls whose mean makes one
     step), clip_value (each element), clip_norm (all together), clip_adaptive (each row to a share of the norm of its weights). average: decay of
     an average of the weights, see averages(). sharpness: rho of SAM, where every other step() only moves uphill: call it, or a TrainingStep, twice
-    for a batch. threads: 0 for all cores.
-    backend: computes the updates instead of the processor's own loops, such as "cuda" or "opencl"; the state stays in memory.
+    for a batch. threads: 0 for all cores. backend: computes the updates instead of the processor's own loops, such as "cuda" or "opencl"; the state
+    stays in memory.
 
-    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, and patterns that fit no parameter, Unsupported (a NotImplementedError) for an
-    optimizer that looks at whole tensors with a backend, and InvalidType (a TypeError) for arrays that cannot be updated.
+    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, and for patterns that fit no parameter; Unsupported
+    (a NotImplementedError) for an optimizer that looks at whole tensors with a backend; InvalidType (a TypeError) for arrays that cannot be updated.
     """
     _name = "adamw"
 

@@ -147,6 +147,8 @@ class Autograd(unittest.TestCase):
         # The inner function depends on the outer argument by a closure; values have gradients, too.
         outer = lambda a: minnow.grad(lambda b: (a * b * b).sum())(minnow.Var([2.0, 3.0])).sum()
         np.testing.assert_allclose(minnow.grad(outer)(x), [4, 6])
+        given = lambda a: minnow.grad(lambda b: (a * b * b).sum())(np.array([2.0, 3.0])).sum()
+        np.testing.assert_allclose(minnow.grad(given)(x), [4, 6])
         both = lambda v: (lambda value, gradient: value + (gradient["a"] ** 2).sum())(*minnow.value_and_grad(lambda p: mnp.exp(p["a"]).sum())({"a": v}))
         np.testing.assert_allclose(minnow.grad(both)(x), self.differences(both, np.array([1.0, 2.0])), rtol=1e-6)
         network = lambda v: mnp.tanh(mnp.sin(v.reshape(1, 2)) @ minnow.Var([[1.0, 2.0], [-1.0, 0.5]])).sum()
@@ -163,7 +165,15 @@ class Autograd(unittest.TestCase):
                 minnow.grad(lambda v, f=f: f(v) + v.sum())(a)
             f(a)  # a value, outside
             np.testing.assert_array_equal(minnow.grad(lambda v, f=f: f(minnow.stop_gradient(v)) + v.sum())(a), np.ones((3, 3)))
-        for f in (lambda v: float(v[0, 0]), lambda v: v[0, 0].item(), lambda v: v.tolist()[0][0], lambda v: np.asarray(v)[0, 0], lambda v: v.numpy()[0, 0], lambda v: np.from_dlpack(v)[0, 0],
+        scale = minnow.Var(0.1, "float32")
+        rounded = lambda v: expr.dequantize_linear(expr.quantize_linear(v, scale), scale).sum() + v.sum()
+        with self.assertRaisesRegex(NotImplementedError, "quantize_linear.* gives integers, which have no gradient.*prepare_qat"):
+            minnow.grad(rounded)(minnow.Var([0.3], "float32"))
+        w = expr.trainable(np.float32([0.3]))
+        with self.assertRaisesRegex(NotImplementedError, "gives integers"):
+            minnow.optim.TrainingStep(lambda x: rounded(w * x), minnow.optim.SGD([w]))(np.float32([1]))
+        np.testing.assert_array_equal(minnow.grad(lambda v: sum(part.sum() for part in mnp.broadcast_arrays(v, np.ones((3, 3)))))(a), np.ones((3, 3)))
+        for f in (lambda v: float(v[0, 0]), lambda v: v[0, 0].item(), lambda v: v.tolist()[0][0], lambda v: np.asarray(v)[0, 0], lambda v: v.numpy()[0, 0], lambda v: np.from_dlpack(v)[0, 0], lambda v: minnow.Var([v[0, 0], 1.0])[0], lambda v: mnp.array([v[0, 0], v[0, 1]])[0],
                   lambda v: mnp.vectorize(lambda t: t * t)(v)[0, 0]):
             with self.assertRaisesRegex(TypeError, "loses its gradient.*stop_gradient"):
                 minnow.grad(lambda v, f=f: f(v) * v.sum())(a)

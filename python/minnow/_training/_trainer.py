@@ -97,6 +97,10 @@ def _state(network: nn.Module) -> dict[str, Var]:
     return made
 
 
+def _is_finite(value: Var) -> bool:
+    return value.dtype.kind != "f" or bool(numpy.isfinite(value.numpy()).all())
+
+
 def _schedule(name: str, settings: Mapping[str, Any], steps: int) -> optim.Schedule:
     """A schedule of a recipe for this many steps. The schedules of sequential and chained are tables, too."""
     if name in ("sequential", "chained"):
@@ -146,6 +150,7 @@ class Training:
         self.best: dict[str, float] = {}
         self._switched: tuple[bool, bool] | None = None
         self._clips = bool(recipe["optimizer"].get("clip_norm"))
+        self._masks = {name for name, value in self._state().items() if not _is_finite(value)}  # of imported models, with infinities of their own
         self.metric, self.sign = self._metric()
 
     # The parts that the recipe describes.
@@ -355,8 +360,7 @@ class Training:
     def _check_finite(self, step: int) -> None:
         """Raise NotFinite, with the first one, where a parameter or buffer is not finite: nothing good is replaced by it."""
         for name, value in self._state().items():
-            array = value.numpy()
-            if array.dtype.kind == "f" and not numpy.isfinite(array).all():
+            if name not in self._masks and not _is_finite(value):
                 raise NotFinite(f'"{name}" has numbers that are not finite after step {step}, though the loss was finite: its gradient was not; {_ADVICE}')
 
     def save(self) -> None:
