@@ -127,6 +127,12 @@ EXPRESSIONS = {
     "nansum": lambda m, x: m.nansum(x, 0),
     "diagonal1": lambda m, x: m.diagonal(x, 1), "diagonal-1": lambda m, x: m.diagonal(x[None], -1, 2, 1),
     "diagonal": lambda m, x: m.diagonal(x), "trace": lambda m, x: m.trace(x),
+    "arctan2": lambda m, x: m.arctan2(x, x+1),
+    "cbrt": lambda m, x: m.cbrt(x),
+    "copysign": lambda m, x: m.copysign(x, -1),
+    "fmax": lambda m, x: m.fmax(x, 0),
+    "fmin": lambda m, x: m.fmin(x, 0),
+    "sinc": lambda m, x: m.sinc(x),
 }
 
 # Functions whose results depend on data, or that have no operator.
@@ -135,14 +141,8 @@ AT_ONCE = {
     "gradient": lambda m, x: m.gradient(x, axis=0),
     "nonzero": lambda m, x: list(m.nonzero(x>0)),
     "mask": lambda m, x: x[x>0],
-    "arctan2": lambda m, x: m.arctan2(x, x+1),
-    "cbrt": lambda m, x: m.cbrt(x),
     "signbit": lambda m, x: m.signbit(x),
-    "copysign": lambda m, x: m.copysign(x, -1),
-    "fmax": lambda m, x: m.fmax(x, 0),
-    "fmin": lambda m, x: m.fmin(x, 0),
     "heaviside": lambda m, x: m.heaviside(x, 0.5),
-    "sinc": lambda m, x: m.sinc(x),
     "interp": lambda m, x: m.interp(x, [0, 1, 2], [0, 10, 20]),
     "meshgrid": lambda m, x: list(m.meshgrid(x[0], x[:, 0])),
     "percentile": lambda m, x: m.percentile(x, 50, 0),
