@@ -196,7 +196,7 @@ PyObject* call_traced(const Function& own, PyObject* const* arguments, size_t co
   if (!result) return nullptr;
   try {
     std::vector<PyObject*> all(arguments, arguments + given);
-    const bool writes = result == Py_None && first.is_valid();
+    const bool writes = own.arrays && result == Py_None && first.is_valid();  // not update_buffer(), which notes a value for later
     if (first.is_valid()) all[0] = first.ptr();
     check_kept([&] { return name_of(own, arguments); }, all, writes ? arguments[0] : result);
     return result;
