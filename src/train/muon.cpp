@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Momentum whose matrices are made orthogonal.
+#include <type_traits>
+
 #include "train/families.h"
+#include "train/products.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train/muon.cpp"
 #include "hwy/foreach_target.h"
@@ -25,9 +28,10 @@ void gram(const T* a, size_t n, size_t length, T* to) {
     for (size_t j = i; j < n; ++j) to[i * n + j] = to[j * n + i] = dot(a + i * length, a + j * length, length);
 }
 
-/// x [n, length], n <= length, by five steps of Newton and Schulz: x = a x + (b g + c g g) x with g = x x^T.
+/// As train::orthogonalize of f32, in plain loops.
 template <class T>
-void orthogonalize(T* x, size_t n, size_t length, int steps, const double* c, T* other, T* g, T* g2) {
+T* orthogonalize(T* x, size_t n, size_t length, int steps, const double* c, T* scratch, int) {
+  T *other = scratch, *g = other + n * length, *g2 = g + n * n;
   for (int step = 0; step < steps; ++step) {
     gram(x, n, length, g);
     gram(g, n, n, g2);  // g is symmetric
@@ -41,6 +45,7 @@ void orthogonalize(T* x, size_t n, size_t length, int steps, const double* c, T*
     }
     std::copy_n(other, n * length, x);
   }
+  return x;
 }
 
 /// c: lr, momentum, nesterov, steps, eps, a, b, c of the iteration; Adam's for vectors: beta1, beta2, eps, corrections.
@@ -64,7 +69,7 @@ void muon(const Whole& t) {
   // A matrix of fewer rows than columns, or its transpose.
   const size_t rows = static_cast<size_t>(t.shape[0]), columns = count / rows, n = std::min(rows, columns),
                length = std::max(rows, columns);
-  T *x = static_cast<T*>(t.scratch), *other = x + count, *grams = other + count;
+  T *x = static_cast<T*>(t.scratch), *rest = x + (count + 15) / 16 * 16;
   const bool turned = rows > columns;
   const T share = static_cast<T>(1 - c[1]);
   double squares = 0;
@@ -79,7 +84,11 @@ void muon(const Whole& t) {
     }
   const T inverse = static_cast<T>(1 / std::max(std::sqrt(squares), c[4]));
   for (size_t i = 0; i < count; ++i) x[i] *= inverse;
-  orthogonalize(x, n, length, static_cast<int>(c[3]), c + 5, other, grams, grams + n * n);
+  const int iterations = static_cast<int>(c[3]);
+  if constexpr (std::is_same_v<T, float>)
+    x = train::orthogonalize(x, n, length, iterations, c + 5, rest, t.threads);
+  else
+    x = orthogonalize(x, n, length, iterations, c + 5, rest, t.threads);
   const T rate = static_cast<T>(c[0] * std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns))));
   for (size_t r = 0; r < rows; ++r)
     for (size_t j = 0; j < columns; ++j) {
@@ -88,7 +97,7 @@ void muon(const Whole& t) {
     }
 }
 
-constexpr WholeLoop kWholes[] = {{"muon", muon<float>, muon<double>}};
+constexpr WholeLoop kWholes[] = {{"muon", muon<float>, muon<double>, true}};
 }  // namespace
 
 extern const Family kMuonFamily;

@@ -79,11 +79,13 @@ struct Whole {
   const void* g;
   void* s[kMostStates];
   void* scratch;  // of Rule::scratch elements
+  int threads;    // 1 unless WholeLoop::own_threads
 };
 struct WholeLoop {
   std::string_view name;
   void (*f32)(const Whole&);
   void (*f64)(const Whole&);
+  bool own_threads = false;  // it divides a tensor among threads itself; tensors come one after the other
 };
 
 /// A tensor as rules see it whose vectors are all tensors together.

@@ -2,6 +2,7 @@
 // The table of optimizers. A row says what is particular to it; lr, weight_decay, decoupled_weight_decay and maximize are settings of all.
 // In formulas w are the weights, g the gradient, a the learning rate lr, d weight_decay, t the number of the step from 1.
 #include "train/families.h"
+#include "train/products.h"
 
 namespace minnow::train {
 namespace {
@@ -292,7 +293,7 @@ std::vector<Rule> table() {
              const size_t count = static_cast<size_t>(shape.elements());
              if (shape.rank() < 2 || count == 0) return size_t{1};
              const size_t rows = static_cast<size_t>(shape[0]), n = std::min(rows, count / rows);
-             return 2 * (count + n * n);
+             return (count + 15) / 16 * 16 + std::max(orthogonalize_floats(n, count / n), count + 2 * n * n);
            }},
   };
 }

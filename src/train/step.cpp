@@ -26,7 +26,8 @@ void RuleOptimizer::prelude(Slot& slot, double scale) const {
 void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
   for (Slot& slot : now_)
     for (size_t i = 0; i < kMostCoefficients; ++i) slot.narrow[i] = static_cast<float>(slot.c[i]);
-  ThreadPool::process().run(tasks_now_.size(), threads_now_, [&](size_t i) {
+  const bool own_threads = !loop && !rule_.whole.empty() && whole_->own_threads;
+  ThreadPool::process().run(tasks_now_.size(), own_threads ? 1 : threads_now_, [&](size_t i) {
     Task& task = tasks_now_[i];
     Slot& slot = slots_[task.slot];
     if (!slot.active) return;
@@ -48,7 +49,7 @@ void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
       }
     }
     if (!loop && !rule_.whole.empty()) {
-      Whole whole{slot.step, slot.shape, slot.w, slot.g, {}, slot.scratch};
+      Whole whole{slot.step, slot.shape, slot.w, slot.g, {}, slot.scratch, own_threads ? threads_now_ : 1};
       for (size_t k = 0; k < slot.states.size(); ++k) whole.s[k] = slot.states[k].memory;
       (narrow ? whole_->f32 : whole_->f64)(whole);
       return;

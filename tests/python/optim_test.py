@@ -260,6 +260,22 @@ class Optimizers(unittest.TestCase):
         mixed = optim.AdamW([{"params": net.parameters()}, {"params": nn.Linear(2, 2).named_parameters(), "weight_decay": 0.0}], lr=0.1)
         self.assertEqual(list(mixed.parameters), ["0", "1", "weight", "bias"])
 
+    def test_muon_on_any_number_of_threads(self):
+        random = np.random.default_rng(3)
+        start, gradient = (random.normal(size=(70, 130)).astype("float32") for _ in range(2))
+        made = []
+        for threads in (1, 2):
+            w, bias = start.copy(), np.zeros(3, "float32")
+            optimizer = optim.Muon([w, bias], lr=0.1, weight_decay=0.0, momentum=0.0, nesterov=False, threads=threads)
+            optimizer.step([gradient, np.ones(3, "float32")])
+            made.append(w)
+        np.testing.assert_array_equal(*made)
+        x = gradient.astype("float64") / np.linalg.norm(gradient)  # by the formula in f64
+        for _ in range(5):
+            g = x @ x.T
+            x = 3.4445 * x + (-4.7750 * g + 2.0315 * g @ g) @ x
+        np.testing.assert_allclose(made[0], start - 0.1 * x, atol=1e-5)
+
     def test_errors(self):
         w = np.zeros((2, 3), "float32")
         with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no optimizer "adamm"; the nearest are "adam"'):

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/products.h"
+
+#include "backends/cpu/isa.h"
+#include "base/os.h"
+#include "base/thread_pool.h"
+
+namespace minnow::train {
+namespace {
+
+size_t runners() { return std::min(static_cast<size_t>(os::available_cores()), ThreadPool::kMostRunners); }
+size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
+
+}  // namespace
+
+Product::Product(size_t m, size_t k, size_t n, bool transpose_b)
+    : matmul_(cpu::kernels_for(cpu::best_isa()), {m, k, n, false, transpose_b}, {.threads = runners()}, {}) {}
+
+size_t Product::scratch_floats() const noexcept {
+  return whole_lines(matmul_.packed_b_floats()) + runners() * whole_lines(matmul_.scratch_floats());
+}
+
+void Product::run(const float* a, const float* b, float* y, float* scratch, int threads) const noexcept {
+  ThreadPool& pool = ThreadPool::process();
+  threads = std::min(threads, static_cast<int>(runners()));
+  float *packed = scratch, *rest = scratch + whole_lines(matmul_.packed_b_floats());
+  const size_t each = whole_lines(matmul_.scratch_floats());
+  pool.run(matmul_.panels(), threads, [&](size_t panel) { matmul_.pack_b(panel, b, 1, packed); });
+  pool.run(matmul_.units(), threads, [&](size_t unit, size_t runner) {
+    matmul_.run(unit, {a, packed, nullptr, nullptr, y}, rest + runner * each);
+  });
+}
+
+namespace {
+
+struct Iteration {
+  Product gram, square, update;
+
+  Iteration(size_t n, size_t length) : gram(n, length, n, true), square(n, n, n), update(n, n, length) {}
+  size_t scratch_floats() const noexcept { return std::max({gram.scratch_floats(), square.scratch_floats(), update.scratch_floats()}); }
+};
+
+}  // namespace
+
+size_t orthogonalize_floats(size_t n, size_t length) {
+  return 2 * whole_lines(n * n) + whole_lines(n * length) + Iteration(n, length).scratch_floats();
+}
+
+float* orthogonalize(float* x, size_t n, size_t length, int steps, const double* abc, float* scratch, int threads) noexcept {
+  const Iteration iteration(n, length);
+  const float a = static_cast<float>(abc[0]), b = static_cast<float>(abc[1]), c = static_cast<float>(abc[2]);
+  float *g = scratch, *g2 = g + whole_lines(n * n), *other = g2 + whole_lines(n * n), *rest = other + whole_lines(n * length);
+  for (int step = 0; step < steps; ++step) {
+    iteration.gram.run(x, x, g, rest, threads);
+    iteration.square.run(g, g, g2, rest, threads);
+    for (size_t i = 0; i < n * n; ++i) g2[i] = b * g[i] + c * g2[i];
+    for (size_t i = 0; i < n; ++i) g2[i * n + i] += a;
+    iteration.update.run(g2, x, other, rest, threads);
+    std::swap(x, other);
+  }
+  return x;
+}
+
+}  // namespace minnow::train
