@@ -471,8 +471,8 @@ MINNOW_LOSS(CTCLoss, ctc_loss)                           // logarithms of shares
 /// Returns A and B of each, "0.lora.a", which are to be trained. Throws InvalidArgument for a rank below 1, if no layer fits and where
 /// there are adapters already.
 MINNOW_API Named lora(Layer& net, std::string_view pattern = "*", int64_t rank = 8, double alpha = 16);
-/// Adds adapters to the weights, so that layers cost what they cost without, and takes them out again, exactly. Throw InvalidArgument if
-/// there are none.
+/// Adds adapters to the weights, so that layers cost what they cost without and state_dict() is that of the plain network; takes them out
+/// again, exactly. Throw InvalidArgument if there are none.
 MINNOW_API void merge_lora(Layer& net);
 MINNOW_API void unmerge_lora(Layer& net);
 /// The adapters alone as a .safetensors file, and such a file into a network, whose own adapters it replaces. Throw FileError, InvalidModel

@@ -66,6 +66,9 @@ TEST(LoraInCpp, merging_gives_the_same_and_is_undone_exactly) {
   const std::vector<float> merged = run(*net);
   for (size_t i = 0; i < apart.size(); ++i) EXPECT_NEAR(merged[i], apart[i], 1e-4);
   EXPECT_NE(std::memcmp(net->state_dict().at("3.weight").data(), weight.data(), weight.bytes()), 0);
+  const auto plain = convolution_network();  // a merged network has the state of the plain one
+  plain->load_state_dict(net->state_dict());
+  EXPECT_EQ(run(*plain), merged);
   merge_lora(*net);  // changes nothing
   EXPECT_EQ(run(*net), merged);
   unmerge_lora(*net);

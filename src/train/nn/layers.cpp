@@ -70,7 +70,9 @@ std::vector<std::pair<std::string, Var>> Layer::buffers() const {
 
 std::map<std::string, Tensor> Layer::state_dict() const try {
   std::map<std::string, Tensor> state;
-  for (const auto& [name, value] : Module::parameters()) state.emplace(name, value.tensor());
+  const std::set<std::string> merged = names_of_merged_adapters(*this);  // their change is in the weights
+  for (const auto& [name, value] : Module::parameters())
+    if (!merged.contains(name)) state.emplace(name, value.tensor());
   for (const auto& [name, value] : buffers()) state.emplace(name, value.tensor());
   return state;
 } catch (...) {
@@ -79,6 +81,8 @@ std::map<std::string, Tensor> Layer::state_dict() const try {
 
 void Layer::load_state_dict(const std::map<std::string, Tensor>& state) try {
   auto own = Module::parameters();
+  const std::set<std::string> merged = names_of_merged_adapters(*this);
+  std::erase_if(own, [&](const auto& row) { return merged.contains(row.first); });
   for (auto& row : buffers()) own.push_back(std::move(row));
   std::map<std::string, Var> named(own.begin(), own.end());
   for (const auto& [name, value] : named) {

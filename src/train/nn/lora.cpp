@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <set>
 
 #include "base/no_memory.h"
 #include "base/pattern.h"
@@ -87,6 +88,14 @@ struct Adapters {
   }
   static const Layer::Adapter& adapter(const Layer& layer) { return *layer.adapter_; }
 };
+
+std::set<std::string> names_of_merged_adapters(const Layer& net) {
+  std::set<std::string> names;
+  for (const auto& [name, layer] : Adapters::of(const_cast<Layer&>(net), false))  // which are not changed
+    if (Adapters::adapter(*layer).is_merged())
+      for (const char* part : {"lora.a", "lora.b"}) names.insert(name.empty() ? part : name + "." + part);
+  return names;
+}
 
 Named lora(Layer& net, std::string_view pattern, int64_t rank, double alpha) try {
   if (rank < 1) throw InvalidArgument("the rank is positive, it is {}", rank);

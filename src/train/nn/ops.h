@@ -3,6 +3,9 @@
 #pragma once
 #include <minnow/nn.h>
 
+#include <set>
+#include <string>
+
 #include "base/error.h"
 
 namespace minnow::nn {
@@ -22,6 +25,8 @@ inline const Var& first_of(const Vars& inputs) {
   if (inputs.empty() || !inputs[0].has_value()) throw InvalidArgument("a layer takes an input, none is given");
   return inputs[0];
 }
+/// Names of the parameters of merged adapters, which the state of a layer does not have.
+std::set<std::string> names_of_merged_adapters(const Layer& net);
 inline int64_t size_of(const Var& x, size_t axis) {
   const Shape shape = x.shape();
   if (axis >= shape.rank()) throw InvalidArgument("an input has {} axes at least, its shape is {}", axis + 1, shape);
