@@ -303,9 +303,9 @@ MINNOW_API Loaded load(const Model& model);
 /// The outputs of the model for these inputs, as part of the expression that they belong to; with states of its own.
 MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 
-/// A parameter for each constant of floats whose name fits one of the patterns (`*`: any characters, `?`: one), with its name and value.
-/// Constants inside subgraphs stay constants. Convert models that will be trained with Optimize::train. Throws InvalidArgument if a pattern
-/// fits no name.
+/// A parameter for each constant of floats whose name fits one of the patterns (`*`: any characters, `?`: one), with its name and value;
+/// "*" leaves out those without effect on results of floats. Constants inside subgraphs stay constants. Convert models that will be
+/// trained with Optimize::train. Throws InvalidArgument if a pattern fits no name.
 MINNOW_API std::map<std::string, Var> parameters_of(const Model& model, const std::vector<std::string>& patterns = {"*"});
 struct ApplyOptions {
   std::map<std::string, Var> constants = {};  // stand for the model's constants of these names

@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <set>
 
 #include "binding.h"
@@ -12,6 +13,7 @@
 #include "express/graph.h"
 #include "express/node.h"
 #include "graph/model_file.h"
+#include "ops/operator.h"
 
 namespace minnow::python {
 namespace {
@@ -141,6 +143,24 @@ void define_expressions(nb::module_& m) {
         return found;
       },
       nb::arg("model"), Guarded(), "The running means and variances of a model's BatchNormalization.");
+  m.def(
+      "biases_of",
+      [](nb::handle model) {
+        std::set<std::string> found;
+        for (const auto& constant : nb::cast<const Model&>(model).graph().constants()) {
+          const Shape& shape = constant->constant()->shape();
+          if (std::count_if(shape.begin(), shape.end(), [](int64_t length) { return length > 1; }) > 1) continue;
+          for (const Use& use : constant->uses()) {
+            const Operator* op = OperatorSet::builtin().find(use.node->op());
+            const bool is_bias =
+                op && use.input >= 2 && use.input < op->inputs.size() &&
+                (op->inputs[use.input].name == "B" || op->inputs[use.input].name == "C" || op->inputs[use.input].name == "bias");
+            if (is_bias || (use.node->op() == "Add" && !use.node->input(1 - use.input)->constant())) found.insert(constant->name());
+          }
+        }
+        return std::vector<std::string>(found.begin(), found.end());
+      },
+      nb::arg("model"), Guarded(), "Names of the constants of one dimension that layers of a model add to their results.");
   m.def(
       "apply_with",
       [](nb::handle model, nb::handle inputs, const std::map<std::string, Var>& constants, bool training, nb::handle dropout,

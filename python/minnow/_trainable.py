@@ -46,6 +46,9 @@ class TrainableModel(_Adapted):
         # Adapters are none: _named_vars() has their parameters.
         yield from ()
 
+    def _biases(self) -> list[str]:
+        return [name for name in _minnow.biases_of(self._model) if name in self._weights]
+
     def _adaptable(self) -> dict[str, Var]:
         return {f"{name}.lora": value for name, value in self._weights.items() if sum(length > 1 for length in value.shape) >= 2}
 
@@ -108,7 +111,8 @@ class TrainableModel(_Adapted):
 
 
 def load_trainable(path: ModelPath, parameters: str | Sequence[str] = "*", *, shapes: Mapping[str, Sequence[int | None]] | None = None) -> TrainableModel:
-    """A model of any format as a module that can be trained: constants of floats whose names fit a pattern are its parameters.
+    """A model of any format as a module that can be trained: constants of floats whose names fit a pattern are its parameters, by default those that
+    have an effect on a result of floats. Weights without names in the file have those of their layers: "conv1.weight", "conv1.bias".
 
     path: a file of any format that Minnow reads, the bytes of a file, or an open binary file. parameters: a pattern, or several; `*` stands for
     any characters, `?` for one. shapes: fixed dimensions of inputs, by name. Raises what load() raises, and InvalidArgument (a ValueError) if

@@ -3,6 +3,7 @@
 #include "express/graph.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "base/nearest.h"
@@ -499,14 +500,59 @@ Vars apply(const Model& model, const Vars& inputs, const ApplyOptions& options) 
   throw_as_error();
 }
 
+namespace {
+
+/// Calls note(value) for all that nodes of a subgraph read, and its outputs.
+void note_read(const Graph& graph, const std::function<void(const Value*)>& note) {
+  for (const Value* output : graph.outputs()) note(output);
+  for (const Node& node : graph.nodes()) {
+    for (size_t i = 0; i < node.input_count(); ++i) note(node.input(i));
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) note_read(**subgraph, note);
+  }
+}
+
+/// True for inputs of floats that have no gradient.
+bool is_setting(const Node& node, size_t input) {
+  return input > 0 && (node.op() == "Clip" || node.op() == "Dropout" || node.op() == "Resize");
+}
+
+/// Values of floats from which a float result of the graph can be reached through floats, so that a loss may have a gradient for them.
+/// Nodes with subgraphs count for all that these read.
+std::unordered_set<const Value*> values_with_effect(const Graph& graph) {
+  std::unordered_set<const Value*> found;
+  const std::function<void(const Value*)> note = [&](const Value* value) {
+    if (value && (value->type.kind != ValueType::Kind::tensor || value->type.dtype == DType::undefined || is_float(value->type.dtype)))
+      found.insert(value);
+  };
+  for (const Value* output : graph.outputs()) note(output);
+  for (const State& state : graph.states()) note(state.next);
+  for (const Node* node = graph.last(); node; node = node->previous()) {
+    bool has_effect = false;
+    for (size_t i = 0; i < node->output_count(); ++i) has_effect = has_effect || found.contains(node->output(i));
+    if (!has_effect) continue;
+    const Operator* op = OperatorSet::builtin().find(node->op());
+    if (op && (op->shape_only || op->rounds)) continue;
+    for (size_t i = 0; i < node->input_count(); ++i)
+      if (!is_setting(*node, i)) note(node->input(i));
+    for (const auto& [name, attribute] : node->attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) note_read(**subgraph, note);
+  }
+  return found;
+}
+
+}  // namespace
+
 std::map<std::string, Var> parameters_of(const Model& model, const std::vector<std::string>& patterns) try {
   std::map<std::string, Var> made;
+  const std::unordered_set<const Value*> effective = values_with_effect(model.graph());
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (const auto& constant : model.graph().constants()) {
       const Tensor& tensor = *constant->constant();
       if (!is_float(tensor.dtype()) || !fits_pattern(pattern, constant->name())) continue;
       any = true;
+      if (pattern == "*" && !effective.contains(constant.get())) continue;
       if (!made.contains(constant->name())) made.emplace(constant->name(), trainable(tensor.clone(), constant->name()));
     }
     if (any) continue;

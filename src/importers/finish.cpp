@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/finish.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -68,11 +70,74 @@ void make_names_printable(Graph& graph) {
   metadata.properties = std::move(properties);
 }
 
+namespace {
+
+/// The part that an input plays in its layer, by torch's names.
+std::string part_of(const Operator& op, const Use& use) {
+  if (op.name == "Add" || op.name == "Sub") {
+    const Value* other = use.node->input(1 - use.input);
+    return other && other->constant() ? "constant" : "bias";  // such as a variance and what is added to it
+  }
+  if (op.name == "Mul" || op.name == "Div" || op.name == "PRelu") return "weight";
+  const InputSpec& spec = op.inputs[std::min<size_t>(use.input, op.inputs.size() - 1)];
+  if (spec.name == "R") return "recurrent_weight";
+  if (spec.weight != Weight::no || spec.name == "scale" || spec.name == "Scale") return "weight";
+  if (spec.name == "B" || spec.name == "C") return "bias";
+  if (spec.name == "input_mean") return "running_mean";
+  if (spec.name == "input_var") return "running_var";
+  return std::string(spec.name);
+}
+
+/// The use that tells what a constant is for: not that of a node that only brings it into another form.
+const Use* main_use(const Value& constant) {
+  constexpr int kMostForms = 8;
+  static constexpr std::string_view kForms[] = {"Cast",    "Concat", "DequantizeLinear", "Expand",   "Identity", "Reshape", "Slice",
+                                                "Squeeze", "Split",  "Transpose",        "Unsqueeze"};
+  const Use* use = constant.uses().empty() ? nullptr : &constant.uses()[0];
+  for (int i = 0; use && i < kMostForms; ++i) {
+    const Value* output = use->node->output(0);
+    if (std::find(std::begin(kForms), std::end(kForms), use->node->op()) == std::end(kForms) || !output || output->uses().empty()) break;
+    use = &output->uses()[0];
+  }
+  return use;
+}
+
+/// Constants of floats that the file has no names for get those of their layers: "conv1.weight", "conv1.bias". Patterns of names choose
+/// them, for training and quantization.
+void name_weights(Graph& graph, const OperatorSet& operators) {
+  UniqueNames names;
+  const auto take = [&](const Value& value) { names.take(value.name()); };
+  for_each_graph(graph, [&](Graph& each) {
+    for (const auto& input : each.inputs()) take(*input);
+    for (const auto& constant : each.constants()) take(*constant);
+    for (const State& state : each.states()) take(*state.current);
+    for (Node& node : each.nodes())
+      for (size_t i = 0; i < node.output_count(); ++i)
+        if (node.output(i)) take(*node.output(i));
+  });
+  for_each_graph(graph, [&](Graph& each) {
+    for (const auto& constant : each.constants()) {
+      if (!constant->name().starts_with("constant#") || !is_float(constant->type.dtype) || constant->is_graph_output() ||
+          constant->constant()->shape().rank() == 0)  // numbers of rules, such as what is added below a root
+        continue;
+      const Use* use = main_use(*constant);
+      const Operator* op = use ? operators.find(use->node->op()) : nullptr;
+      if (!op || op->inputs.empty() || use->node->name().empty()) continue;
+      const Use& first = constant->uses()[0];
+      const bool is_scale = first.node->op() == "DequantizeLinear" && first.input == 1;
+      constant->rename(names.make(use->node->name() + "." + part_of(*op, *use) + (is_scale ? "_scale" : "")));
+    }
+  });
+}
+
+}  // namespace
+
 void finish_import(Graph& graph, const OperatorSet& operators) {
   for_each_graph(graph, [](Graph& each) {
     each.remove_unused_constants();
     unname_unknown(each);
   });
+  name_weights(graph, operators);
   infer_types(operators, graph);
   verify(graph);
 }

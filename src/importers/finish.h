@@ -17,7 +17,8 @@ void add_named_outputs(TypedBuilder& builder, const std::vector<std::pair<std::s
 /// languages than C could not show.
 void make_names_printable(Graph& graph);
 
-/// Constants that nobody uses go, and the names of dimensions that were made while importing; types are inferred, the graph is verified.
+/// Constants that nobody uses go, and the names of dimensions that were made while importing; weights without names get those of their
+/// layers; types are inferred, the graph is verified.
 void finish_import(Graph& graph, const OperatorSet& operators);
 
 }  // namespace minnow

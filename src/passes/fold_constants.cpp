@@ -56,6 +56,21 @@ size_t bytes_freed(const Node& node, const PassContext& context) {
   return bytes;
 }
 
+/// A weight in another form keeps its name, if the other form is the only one: patterns of names choose weights.
+std::string name_of_result(Graph& graph, const Node& node, const Tensor& result) {
+  Value* weight = nullptr;
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (Value* input = node.input(i);
+        input && is_float(input->type.dtype) && (!weight || input->constant()->elements() > weight->constant()->elements()))
+      weight = input;
+  if (node.output_count() != 1 || !weight || !is_float(result.dtype()) || result.elements() < 2 || weight->uses().size() != 1 ||
+      weight->is_graph_output() || &weight->graph() != &graph)
+    return {};
+  std::string name = weight->name();
+  weight->rename(graph.fresh_name(name));
+  return name;
+}
+
 bool fold(Graph& graph, Node& node, PassContext& context) {
   size_t growth = 0;
   const auto is_worth_storing = [&](std::span<const ValueInfo> outputs) {
@@ -74,7 +89,7 @@ bool fold(Graph& graph, Node& node, PassContext& context) {
   if (results.empty()) return false;
   for (size_t i = 0; i < node.output_count(); ++i) {
     if (!node.output(i)) continue;
-    Value& constant = graph.add_constant(results[i].tensor);
+    Value& constant = graph.add_constant(results[i].tensor, name_of_result(graph, node, results[i].tensor));
     const ValueType type = constant.type;
     take_place_of(*node.output(i), constant);
     constant.type = type;

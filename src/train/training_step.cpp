@@ -154,19 +154,25 @@ struct TrainingStep::Impl {
     return *recorded.back();
   }
 
-  /// The error about a parameter that the loss does not reach, with the parameter's name.
+  /// The error about parameters that the loss does not reach, with their names.
   void rethrow_with_name(const Var& loss_value) {
+    const Shape* shape = known_shape(value_of(loss_value));
+    if ((shape && shape->elements() != 1) || !is_float(loss_value.dtype())) return;
+    std::string names;
+    size_t count = 0;
     for (const Parameter& parameter : parameters) {
       try {
         expr::gradients(loss_value, {parameter.variable});
       } catch (const InvalidArgument&) {
-        const Shape* shape = known_shape(value_of(loss_value));
-        if (shape && shape->elements() == 1 && is_float(loss_value.dtype()))
-          throw InvalidArgument(
-              "the loss does not depend on the parameter \"{}\" by operators that have derivatives; leave it out of the optimizer",
-              parameter.name);
+        if (++count <= 5) names += format("{}\"{}\"", count > 1 ? ", " : "", parameter.name);
       }
     }
+    if (count > 0)
+      throw InvalidArgument(
+          "the loss does not depend on the parameter{} {}{} by operators that have derivatives; leave {} out of the optimizer, or freeze "
+          "{} before",
+          count > 1 ? "s" : "", names, count > 5 ? format(" and {} more", count - 5) : "", count > 1 ? "them" : "it",
+          count > 1 ? "them" : "it");
   }
 
   void lower(Recorded& made, const train::Trace& trace, const Vars& inputs, const Vars& results, const Vars& gradients) {

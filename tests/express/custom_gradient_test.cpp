@@ -105,5 +105,37 @@ TEST(Apply, with_parameters_and_in_training) {
   EXPECT_THAT(error_of([&] { expr::apply(model, {x}, {{{"biass", x}}}); }), HasSubstr("the model has no constant \"biass\""));
 }
 
+TEST(Apply, parameters_by_default_are_those_with_an_effect_on_floats) {
+  const char* const text = R"(graph {
+    input x: f32[2]
+    const threshold = f32[2] [1, 1]
+    const weight = f32[2] [2, 3]
+    const high = f32[] 6
+    const low = f32[] 0
+    const step = f32[2] [1, 1]
+    const unused = f32[2] [1, 1]
+    above = Greater(x, threshold)
+    mask = Cast(above) {to = 1}
+    stepped = Add(x, step)
+    whole = Floor(stepped)
+    scaled = Mul(mask, weight)
+    moved = Add(scaled, whole)
+    y = Clip(moved, low, high)
+    rest = Add(x, unused)
+    place = ArgMax(rest)
+    output y
+    output place
+  })";
+  const Model model = Model::from_graph(parse_graph(text), nullptr);
+  const auto names = [&](const std::vector<std::string>& patterns) {
+    std::vector<std::string> found;
+    for (const auto& [name, value] : expr::parameters_of(model, patterns)) found.push_back(name);
+    return found;
+  };
+  EXPECT_THAT(names({"*"}), ElementsAre("weight"));
+  EXPECT_THAT(names({"*", "high"}), ElementsAre("high", "weight"));
+  EXPECT_THAT(names({"*d"}), ElementsAre("threshold", "unused"));
+}
+
 }  // namespace
 }  // namespace minnow::test

@@ -97,6 +97,41 @@ class ImportedTraining(unittest.TestCase):
         self.assertGreaterEqual(sum(lowered.values()), 50)
         self.assertEqual({name: why for name, why in left.items() if why != "no weights of floats" and name not in KNOWN}, {})
 
+    def test_weights_have_the_names_of_their_layers(self):
+        if not (CORPUS / "manifest.json").exists():
+            self.skipTest("MINNOW_CORPUS is not set")
+        for name, wanted in (("caffe/lenet_random", ["conv1.bias", "conv1.weight", "ip1.bias", "ip1.weight"]),
+                             ("mnn/caffe_mtcnn_det1", ["conv1.bias", "conv1.weight", "conv4-2.bias", "conv4-2.weight"])):
+            path = path_of({"format": name.split("/")[0], "name": name.split("/")[1]})
+            names = [name for name, _ in minnow.load_trainable(path).named_parameters()]
+            self.assertEqual([name for name in wanted if name not in names], [], names)
+            self.assertEqual([name for name in names if name.startswith("constant")], [])
+            with tempfile.TemporaryDirectory() as folder:  # .minnow files have them, too
+                minnow.convert(path, f"{folder}/model.minnow", optimize="train")
+                self.assertEqual([name for name, _ in minnow.load_trainable(f"{folder}/model.minnow").named_parameters()], names)
+
+    def test_biases_by_what_the_model_does_with_them(self):
+        if not (CORPUS / "manifest.json").exists():
+            self.skipTest("MINNOW_CORPUS is not set")
+        module = minnow.load_trainable(path_of({"format": "tensorflow", "name": "mlperf_resnet8"}))
+        shapes = {name: value.shape for name, value in module.named_parameters()}
+        names = nn.train_biases_only(module)
+        self.assertEqual({sum(length > 1 for length in shapes[name]) for name in names}, {1})
+        self.assertEqual(len(names), 17)  # of 9 convolutions, a dense layer and 7 normalizations
+
+    def test_constants_without_effect_are_no_parameters_by_default(self):
+        x = expr.placeholder("x", "float32", (None, 2))
+        weight, threshold = expr.trainable(minnow.Var([[1.0, 2.0]], "float32"), "weight"), expr.trainable(minnow.Var(0.5, "float32"), "threshold")
+        with tempfile.TemporaryDirectory() as folder:
+            expr.save([expr.cast(expr.greater(x, threshold), to="float32") * weight], f"{folder}/model.minnow")
+            module = minnow.load_trainable(f"{folder}/model.minnow")
+            self.assertEqual([name for name, _ in module.named_parameters()], ["weight"])
+            step = optim.TrainingStep(lambda x: (module(x) ** 2).sum(), optim.SGD(module, 0.1))
+            self.assertAlmostEqual(float(step(minnow.Var([[1.0, 1.0]], "float32"))), 5.0, 5)
+            module = minnow.load_trainable(f"{folder}/model.minnow", ["weight", "thres*"])
+            with self.assertRaisesRegex(minnow.InvalidArgument, 'does not depend on the parameter "threshold".*freeze it'):
+                optim.TrainingStep(lambda x: (module(x) ** 2).sum(), optim.SGD(module, 0.1))(minnow.Var([[1.0, 1.0]], "float32"))
+
     def test_batch_normalization_in_training(self):
         x = expr.placeholder("x", "float32", (None, 2, 3))
         scale, bias = (expr.trainable(minnow.Var([a, a], "float32"), name) for name, a in (("bn.weight", 1.0), ("bn.bias", 0.0)))
@@ -146,7 +181,7 @@ class ImportedTraining(unittest.TestCase):
         module.train()
         self.assertFalse(np.allclose(module(value), wanted))
         module = minnow.load_trainable(SOURCE / "tests/importers/mnn/data/batch_norm.mnn")
-        nn.freeze(module, ["constant#3", "constant#4"])
+        nn.freeze(module, ["bn.weight", "bn.bias"])
         np.testing.assert_allclose(module(value), wanted, rtol=1e-5, atol=1e-6)
 
     def test_statistics_of_every_format_with_batch_normalization(self):

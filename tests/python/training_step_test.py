@@ -163,7 +163,7 @@ class Steps(unittest.TestCase):
         for bad, kind, sentence in (
                 (lambda batch: 3, minnow.InvalidType, "a Var of one float, not int"),
                 (lambda batch: loss(batch)[1]["logits"], minnow.InvalidArgument, "a loss of one element"),
-                (lambda batch: (parameters["w0"] * 2).sum(), minnow.InvalidArgument, 'does not depend on the parameter "b0"'),
+                (lambda batch: (parameters["w0"] * 2).sum(), minnow.InvalidArgument, 'does not depend on the parameters "b0", "w1", "b1".*freeze them'),
                 (lambda batch: 1 / 0, ZeroDivisionError, "division")):
             with self.assertRaisesRegex(kind, sentence):
                 optim.TrainingStep(bad, optim.AdamW(parameters))(batch_of(4))

@@ -245,6 +245,10 @@ class Module:
         """The buffers in the order of named_buffers()."""
         return [value for _, value in self.named_buffers()]
 
+    def _biases(self) -> Sequence[str]:
+        """Names of parameters that are biases, whatever they are called."""
+        return ()
+
     def register_buffer(self, name: str, value: VarLike | None, persistent: bool = True) -> None:
         """Make an attribute of this name a buffer. persistent: state_dict() contains it. Raises InvalidType (a TypeError) for what is no array."""
         setattr(self, name, None if value is None else value if isinstance(value, Var) else Var(value))

@@ -65,8 +65,9 @@ def unfreeze(module: Module, pattern: Pattern = "*") -> list[str]:
 
 
 def train_biases_only(module: Module) -> list[str]:
-    """Freeze all parameters but biases, whose names are returned (Ben Zaken et al. 2021). Raises InvalidArgument (a ValueError) if there are none."""
-    names = [name for name, _ in _chosen(module, "*") if "bias" in name.rsplit(".", 1)[-1]]
+    """Freeze all parameters but biases, by their names or by what a file's model does with them, whose names are returned (Ben Zaken et al. 2021). Raises InvalidArgument (a ValueError) if there are none."""
+    named = {f"{path}.{name}".removeprefix(".") for path, part in module.named_modules() for name in part._biases()}
+    names = [name for name, _ in _chosen(module, "*") if "bias" in name.rsplit(".", 1)[-1] or name in named]
     if not names:
         raise InvalidArgument("the module has no bias")
     freeze(module)

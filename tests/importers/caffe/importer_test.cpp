@@ -17,6 +17,7 @@ using test::wire::message;
 using test::wire::varint;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 std::string floats(std::initializer_list<float> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
@@ -108,6 +109,16 @@ TEST(CaffeImporter, layers_in_place_make_new_values) {
     layer { name: "r" type: "ReLU" bottom: "y" top: "y" }
     layer { name: "s" type: "Power" bottom: "y" top: "y" power_param { scale: 3 } })");
   EXPECT_THAT(run(*graph, {1, 2}, {1, 4}), ElementsAre(0, 6));
+}
+
+TEST(CaffeImporter, weights_are_called_after_their_layers) {
+  const auto graph = import_net(
+      std::string(kInput) + R"(layer { name: "fc" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 1 } })",
+      layer("fc", {blob({1, 2}, {2, 3}), blob({1}, {10})}));
+  std::vector<std::string> names;
+  for (const auto& constant : graph->constants())
+    if (constant->type.dtype == DType::f32) names.push_back(constant->name());
+  EXPECT_THAT(names, UnorderedElementsAre("fc.weight", "fc.bias"));
 }
 
 TEST(CaffeImporter, weights_of_all_three_generations) {
