@@ -49,6 +49,7 @@ struct Device {
   double far_scaling = 0.5;  // the bandwidth of the last cache and of memory that each further thread adds
   int wgmma_units = 0;       // multiprocessors of an NVIDIA GPU of compute capability 9.0, which has wgmma and copies boxes; else 0
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
+  size_t max_tensor_bytes = 0;                          // a kernel reaches no more of a tensor; 0: there is no limit
   double transfer_latency = 0, transfer_bandwidth = 0;  // seconds, bytes a second: of copies between the host's memory and a device's
   /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.
   double flop_time(double operations, double efficiency = 1) const { return operations / (flops * efficiency * threads); }
@@ -74,6 +75,11 @@ struct Device {
       elements = elements / static_cast<size_t>(shape[1]) * align_up(static_cast<size_t>(shape[1]), static_cast<size_t>(pack));
     return elements * size_of(stored_as(dtype, layout));
   }
+  /// Whether kernels reach all of a tensor. Only constants surely begin where a binding may begin.
+  bool reaches(size_t bytes, bool is_constant) const {
+    return !kHasDevices || max_tensor_bytes == 0 || bytes + (is_constant ? 0 : kMostOffset) <= max_tensor_bytes;
+  }
+  static constexpr size_t kMostOffset = 256;
   DType stored_as(DType dtype, Layout layout) const {
     return kHasDevices && dtype == DType::f32 && layout == Layout::packed ? packed_f32 : dtype;
   }
@@ -331,6 +337,7 @@ struct BackendOptions {
   bool low_memory = false;
   std::string isa;           // "", "sse4", "avx2", "avx3", "neon": the most that may be used; the environment's MINNOW_ISA caps too
   std::string kernel_cache;  // a file of compiled kernels; "": none
+  int device = 0;            // the number behind the backend's name, as in "cuda:1"
 };
 
 }  // namespace minnow

@@ -34,6 +34,23 @@ bool has_open_values(const NodeView& node) {
   return false;
 }
 
+// Why a device's kernels cannot reach all of a tensor; empty: they can.
+std::string refusal_of_sizes(const NodeView& node, const Device& device) {
+  if (device.max_tensor_bytes == 0) return {};
+  const auto check = [&](const ValueInfo& info, std::string_view what, size_t i, bool is_constant) -> std::string {
+    const size_t bytes = device.bytes(info.dtype, info.shape, Layout::plain);
+    if (device.reaches(bytes, is_constant)) return {};
+    return format("{} {} has {} bytes, the device reaches {} of a tensor", what, i, bytes, device.max_tensor_bytes);
+  };
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i))
+      if (std::string reason = check(node.input(i), "input", i, node.is_constant(i)); !reason.empty()) return reason;
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (node.has_output(i))
+      if (std::string reason = check(node.output(i), "output", i, false); !reason.empty()) return reason;
+  return {};
+}
+
 }  // namespace
 
 std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values,
@@ -48,6 +65,8 @@ std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const
     try {
       if (has_open && !row.backend->uses_host_memory())
         estimate = declined("a shape depends on data, or a value is not a tensor");
+      else if (std::string reason = kHasDevices ? refusal_of_sizes(view, row.backend->device()) : std::string(); !reason.empty())
+        estimate = declined("{}", reason);
       else
         estimate = row.scheme->estimate(view, row.backend->device());
     } catch (const NeedsContents& needs) {

@@ -101,6 +101,16 @@ class Queue {
   /// Whether a function has failed because the device is lost, has no memory left, or does not take a kernel.
   bool has_failed() const noexcept { return failed_; }
   void note_failure() noexcept { failed_ = true; }
+  /// Calls f(), which calls the driver. A failure is the device's: callers of this class that let errors pass go through here.
+  template <class F>
+  auto watched(F f) -> decltype(f()) {
+    try {
+      return f();
+    } catch (...) {
+      note_failure();
+      throw;
+    }
+  }
 
   Faults faults;  // its memory goes with the queue
 
@@ -118,7 +128,9 @@ void fail_unsupported(RunContext& context, std::string_view pattern, const Args&
   }
 }
 
-/// The backend called `name` over a queue.
-std::shared_ptr<Backend> make_gpu_backend(std::string_view name, std::unique_ptr<Queue> queue);
+/// Throws Unsupported if there are `count` devices and number `device` is not one of them.
+void check_number(std::string_view backend, int device, size_t count);
+/// The backend called `name` over a queue. `device`: the number of its device, which follows the name if it is not 0.
+std::shared_ptr<Backend> make_gpu_backend(std::string_view name, std::unique_ptr<Queue> queue, int device = 0);
 
 }  // namespace minnow::gpu

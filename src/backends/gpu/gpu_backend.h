@@ -7,7 +7,7 @@ namespace minnow::gpu {
 /// A backend over a driver's queue, with the schemes of schemes/schemes.h.
 class GpuBackend final : public Backend {
  public:
-  GpuBackend(std::string_view name, std::unique_ptr<Queue> queue);
+  GpuBackend(std::string name, std::unique_ptr<Queue> queue);
   Queue& queue() noexcept { return *queue_; }
   std::string_view name() const override { return name_; }
   const Device& device() const override { return queue_->device(); }
@@ -43,17 +43,11 @@ class GpuBackend final : public Backend {
   void finish() override;
 
  private:
-  // Calls the driver; a failure is the device's.
   template <class F>
   auto watched(F f) -> decltype(f()) {
-    try {
-      return f();
-    } catch (...) {
-      queue_->note_failure();
-      throw;
-    }
+    return queue_->watched(f);
   }
-  std::string_view name_;
+  std::string name_;
   std::unique_ptr<Queue> queue_;
   std::vector<Scheme> schemes_;
 };

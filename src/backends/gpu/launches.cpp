@@ -37,6 +37,7 @@ void Launches::add(const std::string& source, const std::string& name, Extent gr
       }
       argument.kind = given.boxes ? Argument::Kind::boxes : Argument::Kind::buffer;
       argument.address = nullptr;
+      if (given.kind == Given::Kind::scratch) check_reach(context_->scratch_bytes() - given.index, false);
       if (given.kind == Given::Kind::input && given.index >= kConstants)
         argument.address = constants_[given.index - kConstants].get();
       else
@@ -45,6 +46,13 @@ void Launches::add(const std::string& source, const std::string& name, Extent gr
     launch.arguments.push_back(argument);
   }
   launches_.push_back(std::move(launch));
+}
+
+void Launches::check_reach(size_t bytes, bool is_constant) const {
+  if (queue_.device().reaches(bytes, is_constant)) return;
+  queue_.note_failure();
+  throw Unsupported("{}: a buffer has {} bytes, {} reaches {} of one", where_, bytes, queue_.device().name,
+                    queue_.device().max_tensor_bytes);
 }
 
 void Launches::add_1d(const std::string& source, const std::string& name, int64_t items, std::vector<Given> arguments) {
@@ -58,13 +66,17 @@ size_t Launches::add_constant(std::shared_ptr<const void> memory) {
 }
 
 size_t Launches::add_packed(size_t input, std::string_view form, PackingParameters parameters, size_t bytes, WeightStore::Pack pack) {
+  check_reach(bytes, true);
   return add_constant(context_->packed(input, form, std::move(parameters), std::max<size_t>(bytes, 1), pack));
 }
 
 size_t Launches::add_table(const void* data, size_t bytes) {
-  std::shared_ptr<void> memory = queue_.allocate(std::max<size_t>(bytes, 1));
-  queue_.copy_from_host(memory.get(), data, bytes);
-  return add_constant(std::move(memory));
+  check_reach(bytes, true);
+  return queue_.watched([&] {
+    std::shared_ptr<void> memory = queue_.allocate(std::max<size_t>(bytes, 1));
+    queue_.copy_from_host(memory.get(), data, bytes);
+    return add_constant(std::move(memory));
+  });
 }
 
 Given Launches::add_boxes(Given buffer, const Boxes& boxes) {
@@ -78,8 +90,11 @@ int32_t Launches::add_fault(std::string_view pattern) {
   Faults& faults = queue_.faults;
   if (!faults.memory) {
     const int32_t none[3] = {};
-    faults.memory = queue_.allocate_visible(sizeof none);
-    queue_.copy_from_host(faults.memory.get(), none, sizeof none);
+    queue_.watched([&] {
+      std::shared_ptr<void> memory = queue_.allocate_visible(sizeof none);
+      queue_.copy_from_host(memory.get(), none, sizeof none);
+      faults.memory = std::move(memory);
+    });
   }
   faults.sentences.push_back({where_, std::string(pattern)});
   return static_cast<int32_t>(faults.sentences.size());

@@ -93,6 +93,8 @@ class Launches final : public Kernel {
   std::vector<std::shared_ptr<const void>> constants_;
   std::vector<std::unique_ptr<PlacedBoxes>> boxes_;
   std::vector<size_t> constant_of_input_;  // +1; 0: not a constant
+  // Throws Unsupported if the device does not reach all of a buffer of the kernel's own; the planner checks inputs and outputs.
+  void check_reach(size_t bytes, bool is_constant) const;
 };
 
 /// The queue that a kernel is prepared for.

@@ -102,6 +102,72 @@ TEST_P(Gpu, computes_large_products_in_large_tiles) {
   for (size_t i = 0; i < 2; ++i) expect_close(found[i], expected[i], 5e-5);
 }
 
+// Many matrices, of one right side and of one each, and many groups of channels.
+TEST_P(Gpu, computes_large_batches_and_many_groups) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  std::vector<Tensor> tensors;
+  const auto input = [&](const Shape& shape) {
+    tensors.push_back(random_tensor(shape, static_cast<unsigned>(tensors.size() + 1)));
+    return b.wrap(&graph->add_input("x" + std::to_string(tensors.size()), ValueType::tensor(DType::f32, shape)));
+  };
+  const auto output = [&](const Expr& y) { graph->add_output(*y.value()); };
+  output(b.op("MatMul", {input({300, 8, 16}), input({16, 9})}));
+  output(b.op("MatMul", {input({32, 12, 5, 7}), input({32, 12, 7, 6})}));
+  output(b.op("MatMul", {input({700, 1, 3, 2}), input({1, 2, 2, 3})}));
+  output(b.op("Conv", {input({1, 256 * 9, 3, 4}), input({256 * 17, 9, 2, 2})}, {{"group", int64_t{256}}}));
+  const Model model = Model::from_graph(std::move(graph));
+  const std::vector<TensorView> inputs(tensors.begin(), tensors.end());
+  Session device(model, options);
+  const std::vector<Tensor> found = device.run(inputs), expected = Session(model).run(inputs);
+  for (size_t i = 0; i < expected.size(); ++i) expect_close(found[i], expected[i]);
+  for (const PlanRow& row : device.plan_report().rows) EXPECT_EQ(row.backend, GetParam()) << row.op;
+}
+
+TEST_P(Gpu, computes_recurrent_layers_in_either_layout) {
+  for (const int64_t layout : {0, 1})
+    for (const int64_t linear : {0, 1}) {
+      auto graph = std::make_unique<Graph>();
+      GraphBuilder b(*graph);
+      const auto weight = [&](const Shape& shape, unsigned seed) { return b.constant(random_tensor(shape, seed)); };
+      const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {5, 3, 7})));
+      const Shape states = layout ? Shape{5, 2, 6} : Shape{2, 3, 6};
+      graph->add_output(*b.op("GRU", {x, weight({2, 18, 7}, 1), weight({2, 18, 6}, 2), weight({2, 36}, 3), Expr(), weight(states, 4)},
+                              {{"hidden_size", int64_t{6}},
+                               {"direction", std::string("bidirectional")},
+                               {"layout", layout},
+                               {"linear_before_reset", linear}})
+                             .value());
+      const Model model = Model::from_graph(std::move(graph));
+      const Tensor given = random_tensor({5, 3, 7}, 5);
+      Session device(model, options);
+      expect_close(device.run(std::vector<TensorView>{given})[0], Session(model).run(std::vector<TensorView>{given})[0]);
+      for (const PlanRow& row : device.plan_report().rows) EXPECT_EQ(row.backend, GetParam()) << row.op;
+    }
+}
+
+// Vulkan and OpenGL ES bind a limited part of a buffer: steps with larger tensors are the processor's.
+TEST_P(Gpu, leaves_tensors_that_it_cannot_bind_to_the_processor) {
+  const size_t most = make_backend(GetParam(), {})->device().max_tensor_bytes;
+  if (most == 0 || most > size_t{1} << 28) GTEST_SKIP() << "the device binds " << most << " bytes (0: any number)";
+  const int64_t elements = static_cast<int64_t>(most / sizeof(float));
+  for (const int64_t n : {elements / 2, elements, elements + 1000}) {
+    auto graph = std::make_unique<Graph>();
+    GraphBuilder b(*graph);
+    graph->add_output(*b.op("Relu", {b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {n})))}).value());
+    const Model model = Model::from_graph(std::move(graph));
+    Tensor x(DType::f32, Shape{n});
+    for (int64_t i = 0; i < n; ++i) x.writable().data<float>()[i] = static_cast<float>(i % 7 - 3);
+    Session session(model, options);
+    const Tensor y = session.run(std::vector<TensorView>{x})[0];
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n; ++i) wrong += y.data<float>()[i] != std::max(x.data<float>()[i], 0.0f);
+    EXPECT_EQ(wrong, 0) << n;
+    for (const PlanRow& row : session.plan_report().rows)
+      if (row.op == "Relu") EXPECT_EQ(row.backend, n == elements / 2 ? GetParam() : "cpu");
+  }
+}
+
 // Large products and images of 16 bits, which the copy engine brings to wgmma on an NVIDIA GPU of compute capability 9.0: sizes that do not
 // fill tiles, images whose boxes are parts of them and several of them, and results in both layouts.
 struct LargeCase {
@@ -537,6 +603,36 @@ TEST_F(VulkanFaults, with_fallback_a_loss_at_any_time_gives_the_processors_resul
     }
   set_log_hook({});
   EXPECT_GT(lost, 12u);
+}
+
+TEST_F(VulkanFaults, with_fallback_a_loss_after_some_runs_gives_the_processors_results) {
+  options.fallback = true;
+  std::vector<std::string> messages;
+  set_log_hook([&](std::string_view message) { messages.emplace_back(message); });
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  graph->add_output(*b.op("Relu", {b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {2, 3, 17, 19})))}).value());
+  const Model models[] = {network(), Model::from_graph(std::move(graph))};
+  const Tensor x = random_tensor({2, 3, 17, 19}, 7), larger = random_tensor({3, 3, 17, 19}, 8);
+  const std::vector<TensorView> inputs{x};
+  for (const Model& model : models)
+    for (int when = 0; when < 21; ++when) {
+      SCOPED_TRACE(when);
+      const Tensor expected = Session(model).run(inputs)[0];
+      messages.clear();
+      Session session(model, options);
+      for (int run = 0; run < 3; ++run) session.run(inputs);
+      setenv(kFault, ("lost:" + std::to_string(when)).c_str(), 1);
+      for (int run = 0; run < 30; ++run) {
+        const Tensor found = session.run(inputs)[0];
+        if (!messages.empty()) expect_close(found, expected);
+      }
+      ASSERT_EQ(messages.size(), 1u);
+      EXPECT_THAT(messages[0], testing::HasSubstr("was lost"));
+      if (&model == models) session.run(std::vector<TensorView>{larger});
+      unsetenv(kFault);
+    }
+  set_log_hook({});
 }
 
 TEST_F(VulkanFaults, pipelines_come_from_the_file_when_the_device_opens_again) {

@@ -167,6 +167,7 @@ class GlesQueue final : public Queue {
         threads_(std::max(1, options.threads)) {
     device_.name = "gles " + machine_->name;
     device_.precision = options.precision;
+    device_.max_tensor_bytes = static_cast<size_t>(machine_->found.max_buffer_bytes) / 4 * 4;
     // OpenGL tells neither clocks nor widths; these order devices beside the processor.
     const bool slow = machine_->found.is_processor();
     device_.flops = slow ? 20e9 : 300e9;
@@ -279,6 +280,8 @@ std::string no_device() {
 }  // namespace
 
 std::shared_ptr<Backend> make_gles_backend(const BackendOptions& options) {
+  if (options.device > 0)
+    throw InvalidArgument("the backend gles takes no number of a device; MINNOW_GLES_DEVICE chooses one by a part of its name");
   std::string problem;
   const Api* api = load_api(problem);
   if (!api) throw Unsupported("the backend gles cannot be used: {}", problem);

@@ -10,10 +10,12 @@ class TransferKernel final : public Kernel {
   TransferKernel(Queue& queue, bool to_host) : queue_(queue), to_host_(to_host) {}
   void run(RunContext& context) const noexcept override try {
     const TensorView& from = context.inputs[0]->view;
-    if (to_host_)
-      queue_.copy_to_host(context.out<void>(0), from.data(), from.bytes());
-    else
-      queue_.copy_from_host(context.out<void>(0), from.data(), from.bytes());
+    queue_.watched([&] {
+      if (to_host_)
+        queue_.copy_to_host(context.out<void>(0), from.data(), from.bytes());
+      else
+        queue_.copy_from_host(context.out<void>(0), from.data(), from.bytes());
+    });
   } catch (...) {
     context.fail(std::current_exception());
   }

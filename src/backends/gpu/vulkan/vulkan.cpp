@@ -119,7 +119,8 @@ class VulkanFunction final : public Function {
 
 class VulkanRecording final : public Recording {
  public:
-  VulkanRecording(std::shared_ptr<Stream> stream, std::unique_ptr<Tape> tape) : stream_(std::move(stream)), tape_(std::move(tape)) {
+  VulkanRecording(std::shared_ptr<Stream> stream, std::unique_ptr<Tape> tape, bool& failed)
+      : stream_(std::move(stream)), tape_(std::move(tape)), failed_(failed) {
     const bool is_empty = !tape_->is_open();
     commands_ = tape_->close();
     if (!is_empty && !commands_) throw out_of_memory("Vulkan: {} has no memory left for recorded work", stream_->machine->name);
@@ -134,6 +135,7 @@ class VulkanRecording final : public Recording {
     if (result == kSuccess) result = stream_->enqueue(commands_);
     enqueued_ = stream_->finished();
     if (result != kSuccess) try {
+        failed_ = true;
         stream_->machine->check(result, "taking recorded work");
       } catch (...) {
         context.fail(std::current_exception());
@@ -145,6 +147,7 @@ class VulkanRecording final : public Recording {
   std::unique_ptr<Tape> tape_;
   Handle commands_ = nullptr;
   uint64_t enqueued_ = ~uint64_t{0};
+  bool& failed_;  // the queue's, which lives longer
 };
 
 class VulkanQueue final : public Queue {
@@ -156,6 +159,7 @@ class VulkanQueue final : public Queue {
         threads_(std::min(8, std::max(1, options.threads))) {
     device_.name = "vulkan " + machine_->name;
     device_.precision = options.precision;
+    device_.max_tensor_bytes = machine_->found.properties.limits.max_storage_buffer_range / 4 * 4;
     // Vulkan tells neither clocks nor widths; these order devices beside the processor.
     const uint32_t type = machine_->found.properties.type;
     device_.flops = type == kDiscrete || type == kVirtual ? 10e12 : type == kIntegrated ? 1e12 : 40e9;
@@ -271,7 +275,7 @@ class VulkanQueue final : public Queue {
 
   bool can_record() const override { return true; }
   void begin_recording() override { recording_ = std::make_unique<Tape>(machine_, false); }
-  std::unique_ptr<Recording> end_recording() override { return std::make_unique<VulkanRecording>(stream_, std::move(recording_)); }
+  std::unique_ptr<Recording> end_recording() override { return std::make_unique<VulkanRecording>(stream_, std::move(recording_), failed_); }
 
  private:
   static constexpr size_t kStaging = 8 << 20, kPart = 1 << 20;
@@ -317,6 +321,8 @@ std::string no_device() {
 }  // namespace
 
 std::shared_ptr<Backend> make_vulkan_backend(const BackendOptions& options) {
+  if (options.device > 0)
+    throw InvalidArgument("the backend vulkan takes no number of a device; MINNOW_VULKAN_DEVICE chooses one by a part of its name");
   std::string problem;
   const Api* api = load_api(problem);
   if (!api) throw Unsupported("the backend vulkan cannot be used: {}", problem);
