@@ -74,6 +74,11 @@ class SignalWatch {
   std::optional<Watch> watch_;
 };
 
+/// From now on messages for people (base/log.h) are kept for the thread that they come from.
+void keep_messages();
+/// Makes UserWarnings of this thread's messages, with the GIL. Throws nb::python_error where warnings are errors.
+void tell_messages();
+
 // dtypes
 
 void define_dtype(nb::module_& m);

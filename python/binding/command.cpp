@@ -24,6 +24,7 @@ void define_command(nb::module_& m) {
           const nb::gil_scoped_release release;
           status = cli::command_line(static_cast<int>(arguments.size()), words.data());
         }
+        keep_messages();  // the command has a hook of its own
         cli::train_command() = nullptr;
         return status;
       },

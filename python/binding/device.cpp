@@ -3,6 +3,7 @@
 #include <minnow/device.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "binding.h"
@@ -14,7 +15,16 @@ namespace {
 using namespace dlpack;
 
 /// DLPack's number of the kind of device; 0: it has none.
-int32_t kind_of(std::string_view backend) { return backend == "cuda" ? kCuda : backend == "opencl" ? kOpenCl : 0; }
+int32_t kind_of(std::string_view backend) {
+  const std::string_view family = backend.substr(0, backend.find(':'));
+  return family == "cuda" ? kCuda : family == "opencl" ? kOpenCl : 0;
+}
+
+/// The number of the device behind a backend's name, as in "cuda:1".
+long number_of(std::string_view backend) {
+  const size_t colon = backend.find(':');
+  return colon == backend.npos ? 0 : std::strtol(std::string(backend.substr(colon + 1)).c_str(), nullptr, 10);
+}
 
 class DeviceArray {
  public:
@@ -25,17 +35,26 @@ class DeviceArray {
     if (kind == 0) throw nb::buffer_error(format("DLPack has no devices of the backend {}", tensor.backend()).c_str());
     return kind;
   }
+  long number() const { return number_of(tensor.backend()); }
 };
 
-/// The kind of device that an object's memory is on, by __dlpack_device__; 0: not on a device that a backend here serves.
-int32_t device_kind(nb::handle object) {
+nb::object on_host(const DeviceArray& array) {
+  const Tensor copy = [&] {
+    const nb::gil_scoped_release release;
+    return array.tensor.to_host();
+  }();
+  return to_writable_numpy(copy);
+}
+
+/// The kind and the number of the device that an object's memory is on, by __dlpack_device__; kind 0: no backend here serves such devices.
+std::pair<long, long> device_of(nb::handle object) {
   nb::object asked = nb::steal(PyObject_GetAttrString(object.ptr(), "__dlpack_device__"));
   std::pair<long, long> device{0, 0};
   try {
     if (asked.is_valid()) device = two_integers(asked(), "__dlpack_device__");
   } catch (...) {}
   PyErr_Clear();
-  return device.first == kCuda || device.first == kOpenCl ? static_cast<int32_t>(device.first) : 0;
+  return device.first == kCuda || device.first == kOpenCl ? device : std::pair<long, long>{0, 0};
 }
 
 template <class Managed>
@@ -77,14 +96,16 @@ class DeviceModel {
       const DeviceTensor& tensor = nb::cast<const DeviceArray&>(item).tensor;
       return tensor;
     }
-    if (device_kind(item) == 0) {
+    const auto [kind, number] = device_of(item);
+    if (kind == 0) {
       const Tensor tensor = is_var(item) ? computed(var_of(item)) : tensor_from(item, DType::undefined, Sharing::where_possible);
       const nb::gil_scoped_release release;
       const std::lock_guard lock(mutex_);
       return session_.upload(tensor);
     }
-    if (device_kind(item) != kind_of(session_.backend()))
-      throw InvalidArgument("an array is on another device than the model, which is on {}", session_.backend());
+    // Other libraries number OpenCL's devices by rules of their own; the driver refuses buffers of other contexts.
+    if (kind != kind_of(session_.backend()) || (kind == kCuda && number != number_of(session_.backend())))
+      throw InvalidArgument("an array is on DLPack's device ({}, {}), the model is on {}", kind, number, session_.backend());
     nb::object capsule = item.attr("__dlpack__")();
     if (const std::shared_ptr<Versioned> managed = taken<Versioned>(capsule)) return adopt(managed->tensor, managed);
     if (const std::shared_ptr<Unversioned> managed = taken<Unversioned>(capsule)) return adopt(managed->tensor, managed);
@@ -124,27 +145,29 @@ void define_device(nb::module_& m) {
       .def_prop_ro(
           "dtype", [](const DeviceArray& self) { return dtype_object(self.tensor.dtype()); }, "The dtype.")
       .def_prop_ro(
-          "backend", [](const DeviceArray& self) { return std::string(self.tensor.backend()); }, "\"cuda\" or \"opencl\".")
+          "backend", [](const DeviceArray& self) { return std::string(self.tensor.backend()); },
+          "\"cuda\", \"opencl\", \"vulkan\" or \"gles\", with the number of the device if it is not the first: \"cuda:1\".")
+      .def("numpy", &on_host, "A copy as a numpy.ndarray. Raises Unsupported if the device fails.")
       .def(
-          "numpy",
-          [](const DeviceArray& self) {
-            const Tensor copy = [&] {
-              const nb::gil_scoped_release release;
-              return self.tensor.to_host();
-            }();
-            return to_writable_numpy(copy);
+          "__array__",
+          [](const DeviceArray& self, nb::handle dtype, nb::handle copy) {
+            if (!copy.is_none() && PyObject_IsTrue(copy.ptr()) == 0)
+              throw nb::value_error("an array on a device becomes one of NumPy's only by a copy; copy=False is not possible");
+            const nb::object array = on_host(self);
+            return dtype.is_none() ? array : array.attr("astype")(dtype, nb::arg("copy") = false);
           },
-          "A copy as a numpy.ndarray. Raises Unsupported if the device fails.")
+          nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(), "A copy, for numpy.asarray().")
       .def(
           "__dlpack__",
           [](const DeviceArray& self, nb::handle, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
             const bool versioned = !max_version.is_none() && two_integers(max_version, "max_version").first >= 1;
             const int32_t kind = self.kind();
-            if (!dl_device.is_none() && two_integers(dl_device, "dl_device") != std::pair<long, long>(kind, 0))
-              throw nb::buffer_error(format("__dlpack__: the memory is on the device ({}, 0)", kind).c_str());
+            if (!dl_device.is_none() && two_integers(dl_device, "dl_device") != std::pair<long, long>(kind, self.number()))
+              throw nb::buffer_error(format("__dlpack__: the memory is on the device ({}, {})", kind, self.number()).c_str());
             if (!copy.is_none() && PyObject_IsTrue(copy.ptr()) == 1) throw nb::buffer_error("__dlpack__: copy=True is not supported");
             const DeviceMemory memory = self.tensor.memory();
-            const Place place{memory.handle, kind, 0, memory.offset, self.tensor.dtype(), self.tensor.shape()};
+            const Place place{memory.handle,      kind, static_cast<int32_t>(self.number()), memory.offset, self.tensor.dtype(),
+                              self.tensor.shape()};
             if (code_of(place.dtype).bits == 0) throw nb::buffer_error(format("DLPack is not used for {}", place.dtype).c_str());
             return versioned ? capsule_of<Versioned>(place, self.tensor, 0) : capsule_of<Unversioned>(place, self.tensor, 0);
           },
@@ -153,7 +176,7 @@ void define_device(nb::module_& m) {
           "A DLPack capsule over the memory, whose work has been done for every stream. Raises BufferError for another device, and for "
           "copy=True.")
       .def(
-          "__dlpack_device__", [](const DeviceArray& self) { return nb::make_tuple(self.kind(), 0); },
+          "__dlpack_device__", [](const DeviceArray& self) { return nb::make_tuple(self.kind(), self.number()); },
           "The kind of device (2: CUDA, 4: OpenCL) and its number.")
       .def("__repr__", [](const DeviceArray& self) {
         return format("DeviceArray(shape={}, dtype={}, backend='{}')", self.tensor.shape(), self.tensor.dtype(), self.tensor.backend());
@@ -163,7 +186,7 @@ void define_device(nb::module_& m) {
       .def("__call__", &DeviceModel::call, nb::arg("inputs"))
       .def("upload", &DeviceModel::upload, nb::arg("array"), nb::rv_policy::take_ownership);
   m.def(
-      "is_on_device", [](nb::handle object) { return nb::isinstance<DeviceArray>(object) || device_kind(object) != 0; },
+      "is_on_device", [](nb::handle object) { return nb::isinstance<DeviceArray>(object) || device_of(object).first != 0; },
       nb::arg("object").none(), "Whether DLPack says that the object's memory is on a device of CUDA or OpenCL.");
 }
 

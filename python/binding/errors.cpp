@@ -6,6 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "binding.h"
 
@@ -138,6 +139,16 @@ void define_errors(nb::module_& m) {
   index_class = make("InvalidIndex", "An index is out of range.", error, PyExc_IndexError);
   nb::register_exception_translator(translate);
   main_thread = PyThread_get_thread_ident();
+}
+
+namespace {
+thread_local std::vector<std::string> messages;
+}
+void keep_messages() {
+  set_log_hook([](std::string_view message) { messages.emplace_back(message); });
+}
+void tell_messages() {
+  for (const std::string& message : std::exchange(messages, {})) nb::module_::import_("minnow._files").attr("warn")(message);
 }
 
 bool SignalWatch::is_main_thread() noexcept { return PyThread_get_thread_ident() == main_thread; }

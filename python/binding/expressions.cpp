@@ -59,7 +59,10 @@ expr::GradientFunction gradient_from(nb::handle function) {
 class PythonScope {
  public:
   explicit PythonScope(SessionOptions options) : options_(std::move(options)) {}
-  void enter() { scope_ = std::make_unique<expr::Scope>(options_); }
+  void enter() {
+    scope_ = std::make_unique<expr::Scope>(options_);
+    tell_messages();
+  }
   void leave() { scope_.reset(); }
 
  private:
@@ -93,9 +96,12 @@ void define_expressions(nb::module_& m) {
       [](nb::handle values) {
         const Guard guard;
         const Vars vars = vars_from(values);
-        const SignalWatch watch;
-        const nb::gil_scoped_release release;
-        expr::evaluate(vars);
+        {
+          const SignalWatch watch;
+          const nb::gil_scoped_release release;
+          expr::evaluate(vars);
+        }
+        tell_messages();
       },
       nb::arg("values"));
   m.def(

@@ -101,18 +101,24 @@ struct LoadedModel {
         if (overlap(to[i], to.back())) return false;
     }
     if (model.states().empty()) guard.reset();
-    const SignalWatch watch;
-    const nb::gil_scoped_release release;
-    own().run_into(from, to);
+    {
+      const SignalWatch watch;
+      const nb::gil_scoped_release release;
+      own().run_into(from, to);
+    }
+    tell_messages();
     return true;
   }
 
   void prepare(nb::handle given) const {
     std::vector<Shape> shapes;
     for (nb::handle dims : given) shapes.emplace_back(nb::cast<std::vector<int64_t>>(dims));
-    const SignalWatch watch;
-    const nb::gil_scoped_release release;
-    own().prepare(shapes);
+    {
+      const SignalWatch watch;
+      const nb::gil_scoped_release release;
+      own().prepare(shapes);
+    }
+    tell_messages();
   }
 
   Var state(size_t i) const {
@@ -131,9 +137,14 @@ struct LoadedModel {
 
  private:
   Vars run(const Vars& inputs) const {
-    const SignalWatch watch;
-    const nb::gil_scoped_release release;
-    return module->forward(inputs);
+    Vars outputs;
+    {
+      const SignalWatch watch;
+      const nb::gil_scoped_release release;
+      outputs = module->forward(inputs);
+    }
+    tell_messages();
+    return outputs;
   }
   express::ModelModule& own() const { return dynamic_cast<express::ModelModule&>(*module); }
   static bool overlap(const TensorView& a, const TensorView& b) {
@@ -288,6 +299,8 @@ RunOptions run_options(const nb::dict& given) {
       options.backends = nb::isinstance<nb::str>(value) ? std::vector<std::string>{nb::cast<std::string>(value)}
                                                         : argument<std::vector<std::string>>(value, "backend", "a name or a list of names");
       if (options.backends.empty()) throw InvalidArgument("no backend is given; cpu is one of them");
+      for (const std::string& backend : options.backends)
+        if (backend == "auto" || backend.starts_with("cuda")) nb::module_::import_("minnow._nvrtc").attr("find")();
     } else if (name == "memory_limit") {
       options.memory_limit = argument<size_t>(value, "memory_limit", "a number of bytes");
     } else if (name == "time_limit") {
@@ -319,32 +332,16 @@ RunOptions run_options(const nb::dict& given) {
   return made;
 }
 
-namespace {
-
-// Calls f() without the GIL; messages to the log hook become UserWarnings.
-void with_warnings(const std::function<void()>& f) {
-  static std::mutex mutex;  // the hook is the process's
-  std::vector<std::string> messages;
-  {
-    const SignalWatch watch;
-    const nb::gil_scoped_release release;
-    const std::lock_guard lock(mutex);
-    set_log_hook([&](std::string_view message) { messages.emplace_back(message); });
-    const std::shared_ptr<void> unhook(nullptr, [](void*) { set_log_hook({}); });
-    f();
-  }
-  for (const std::string& message : messages) nb::module_::import_("minnow._files").attr("warn")(message);
-}
-
-}  // namespace
-
 SessionOptions RunOptions::of(const Model& model) const {
   SessionOptions result = session;
   if (tuning.empty() && session.weight_cache.empty() && session.kernel_cache.empty()) return result;
-  with_warnings([&] {
+  {
+    const SignalWatch watch;
+    const nb::gil_scoped_release release;
     if (!tuning.empty()) result = tuned(model, session, tuning);
     if (!session.weight_cache.empty() || !session.kernel_cache.empty()) Session(model, result);  // which reads the file
-  });
+  }
+  tell_messages();
   return result;
 }
 
@@ -547,9 +544,13 @@ void define_models(nb::module_& m) {
         const SessionOptions options = run_options(given).of(model);
         const auto inputs = argument<std::vector<std::string>>(input_names, "inputs", "a list of names");
         const auto outputs = argument<std::vector<std::string>>(output_names, "outputs", "a list of names");
-        const SignalWatch watch;
-        const nb::gil_scoped_release release;
-        std::shared_ptr<Module> module = load_module(model, inputs, outputs, options);
+        std::shared_ptr<Module> module;
+        {
+          const SignalWatch watch;
+          const nb::gil_scoped_release release;
+          module = load_module(model, inputs, outputs, options);
+        }
+        tell_messages();
         if (inputs.empty() && outputs.empty()) return LoadedModel{model, std::move(module)};
         const auto names = [](const std::vector<std::string>& given, const std::vector<ValueDescription>& own) {
           std::vector<std::string> list = given;

@@ -10,6 +10,7 @@ NB_MODULE(_minnow, m) {
   nb::set_leak_warnings(false);  // plans that are kept may hold the memory of arrays when the process ends
   m.attr("__version__") = minnow::version();
   minnow::optimize_expressions();  // bit for bit the same, and chains of large arrays take half the time
+  keep_messages();
   define_errors(m);
   define_dtype(m);
   define_var(m);

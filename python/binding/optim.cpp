@@ -279,6 +279,7 @@ void define_optim(nb::module_& m) {
              config.accumulate = argument<int>(options["accumulate"], "accumulate", "an integer");
              config.threads = argument<int>(options["threads"], "threads", "an integer");
              config.backend = argument<std::string>(options["backend"], "backend", "the name of a backend");
+             if (config.backend.starts_with("cuda")) nb::module_::import_("minnow._nvrtc").attr("find")();
              config.clip_value = number("clip_value"), config.clip_norm = number("clip_norm"),
              config.clip_adaptive = number("clip_adaptive");
              config.average = number("average"), config.sharpness = number("sharpness");

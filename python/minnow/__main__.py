@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from minnow import _minnow
+from minnow import _minnow, _nvrtc
 
 
 def train(recipe: str, output: str, epochs: int, restart: bool, quiet: bool) -> int:
@@ -19,6 +19,7 @@ def main() -> int:
     for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGPIPE")):
         if number is not None:
             signal.signal(number, signal.SIG_DFL)  # as for a program in C++: they end the process
+    _nvrtc.find()
     return _minnow.main(["minnow", *sys.argv[1:]], train)
 
 

@@ -11,7 +11,7 @@ class RunOptions(TypedDict, total=False):
     threads: int  #: that compute; 0, the default, takes all cores
     precision: Literal["normal", "high", "tf32", "low"]  #: "high": plain sums only; "normal": may use Winograd; "tf32": GPUs may round the factors of products to TF32; "low": may compute in 16 bits
     memory: Literal["normal", "low"]  #: "low": weights and scratch take the least memory, at the price of time
-    backend: Union[str, Sequence[str]]  #: "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", or several to choose from; "auto": a device, if there is one, and the processor
+    backend: Union[str, Sequence[str]]  #: "cpu", "cuda", "opencl", "vulkan", "gles" or "reference", or several to choose from; "cuda:1" and "opencl:1" are second devices; "auto": a device, if there is one, and the processor
     memory_limit: int  #: bytes that a run may hold beside weights, inputs and outputs; 0: physical memory
     time_limit: float  #: seconds that a run may take; 0: none (of models alone)
     pin_threads: bool  #: each thread of the process's pool stays on one core

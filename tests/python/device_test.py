@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that stay on a device, between modules and by DLPack."""
+import os
 import sys
+import tempfile
 import unittest
+import unittest.mock
+import warnings
 
 try:
     import numpy as np
     from onnx import TensorProto, helper
 
     import minnow
+    from minnow import _nvrtc
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -70,6 +75,61 @@ class DeviceArrays(unittest.TestCase):
             self.module(self.module.to_device(self.x[:, :2].copy()))
         with self.assertRaises(minnow.InvalidType):
             self.module(self.there, out=np.zeros((4, 3), np.float32))
+
+
+class Copies(unittest.TestCase):
+    def test_numpy_takes_arrays_of_any_device_by_a_copy(self):
+        x = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
+        expected, found = minnow.load(model_bytes())(x), 0
+        for backend in ("opencl", "vulkan", "gles"):
+            try:
+                module = minnow.load(model_bytes(), backend=backend)
+                there = module.to_device(x)
+            except minnow.Error:
+                continue
+            found += 1
+            np.testing.assert_allclose(np.asarray(module(there)), expected, rtol=1e-5, atol=1e-6)
+            self.assertEqual(np.asarray(there, dtype=np.float64).dtype, np.float64)
+            with self.assertRaises(ValueError):
+                there.__array__(copy=False)
+        if not found:
+            self.skipTest("no device")
+
+
+class Fallback(unittest.TestCase):
+    def test_a_missing_device_warns_once(self):
+        missing = None
+        for name in ("cuda", "opencl"):
+            try:
+                minnow.load(model_bytes(), backend=name)(np.ones((1, 3), np.float32))
+            except minnow.Unsupported as error:
+                missing = missing or (name, str(error))
+            except minnow.InvalidArgument:
+                pass  # a build without devices
+        if not missing:
+            self.skipTest("every device is there")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            module = minnow.load(model_bytes(), backend=missing[0], fallback=True)
+            for _ in range(3):
+                module(np.ones((1, 3), np.float32))
+        self.assertEqual([str(one.message) for one in caught], [missing[1] + "; the session does without it"])
+        self.assertEqual(caught[0].filename, __file__)
+
+    def test_the_compilers_library_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for package, version in (("cuda_nvrtc", 12), ("cu13", 13)):
+                library = os.path.join(folder, "nvidia", package, "lib")
+                os.makedirs(library)
+                for name in (f"libnvrtc.so.{version}", f"libnvrtc-builtins.so.{version}"):
+                    open(os.path.join(library, name), "w").close()
+            with unittest.mock.patch.object(sys, "path", [folder]), unittest.mock.patch.dict(os.environ):
+                os.environ.pop("MINNOW_NVRTC", None)
+                _nvrtc.find()
+                self.assertEqual(os.environ["MINNOW_NVRTC"], os.path.join(folder, "nvidia", "cu13", "lib", "libnvrtc.so.13"))
+                os.environ["MINNOW_NVRTC"] = "mine"
+                _nvrtc.find()
+                self.assertEqual(os.environ["MINNOW_NVRTC"], "mine")
 
 
 if __name__ == "__main__":

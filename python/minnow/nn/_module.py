@@ -787,7 +787,7 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     (a TypeError) for an unknown option.
 
     options: threads (0: all cores), precision ("normal", "high", "tf32", "low"), memory ("normal"; "low": the least memory, at the price of time),
-    backend ("cpu", "auto", "cuda", "opencl", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
+    backend ("cpu", "auto", "cuda", "opencl", "vulkan", "gles", "reference", or a list of them; "cuda:1" is a second device), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
     "balanced", "efficient"), tuning (a file of tools.tune(); a UserWarning says if it has no entry for this model and machine),
     weight_cache (a file in which processes share the packed weights of this model; the first run that packs writes it, and replaces it,
     with a UserWarning, if it is damaged, or of another model, machine or build), kernel_cache (a file of compiled kernels for devices, likewise),
