@@ -92,12 +92,37 @@ std::vector<std::string> backend_choices() {
   return names;
 }
 
+// The names of backends in a list with commas.
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names(1);
+  for (const char c : list)
+    if (c == ',')
+      names.emplace_back();
+    else
+      names.back() += c;
+  return names;
+}
+
+CLI::Validator some_of(const std::vector<std::string>& backends) {
+  const CLI::Validator each = one_of(backends);
+  return CLI::Validator(
+      [each](std::string& list) {
+        for (const std::string& name : names_in(list)) {
+          std::string family(family_of(name));
+          if (std::string problem = each(family); !problem.empty()) return problem;
+        }
+        return std::string();
+      },
+      each.get_description());
+}
+
 /// Calls add(name, short name, help, member, check, word for the value) for each option.
 template <class Add>
 void for_each_run_option(bool with_tuning, Add&& add) {
   using O = RunOptions;
   add("threads", "-t,", "threads that compute; 0: all cores", &O::threads, whole_number_from(0, 1024), "N");
-  add("backend", "-b,", "where to compute", &O::backend, one_of(backend_choices()), "");
+  add("backend", "-b,", "where to compute; several with commas between, to choose from; cuda:1 and opencl:1 are second devices",
+      &O::backend, some_of(backend_choices()), "");
   add("precision", "-p,",
       "high: plain sums only; normal: may use Winograd; tf32: GPUs may round factors of products to TF32; low: may compute in 16 bits",
       &O::precision, one_of({"high", "normal", "tf32", "low"}), "");
@@ -163,7 +188,7 @@ void MeasureOptions::add_to(CLI::App& command, double default_seconds, bool with
 SessionOptions RunOptions::session() const {
   SessionOptions options;
   options.threads = threads;
-  options.backends = {backend};
+  options.backends = names_in(backend);
   options.precision = precision;
   options.memory = memory;
   options.pin_threads = pin_threads;

@@ -3,6 +3,7 @@
 #include "runtime/backends.h"
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <utility>
 
@@ -107,9 +108,31 @@ std::vector<DeviceRow> device_rows() {
   return rows;
 }
 
+std::string_view family_of(std::string_view name) { return name.substr(0, name.find(':')); }
+
+namespace {
+
+int device_number(std::string_view name) {
+  const std::string_view family = family_of(name), digits = name.substr(std::min(family.size() + 1, name.size()));
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (family.size() == name.size()) return 0;
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || number < 0)
+    throw InvalidArgument("the backend \"{}\" has no number of a device behind the colon, as in {}:1", name, family);
+  return number;
+}
+
+}  // namespace
+
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {
-  for (const Row& row : kBackends)
-    if (row.name == name) return row.make(options);
+  for (const Row& row : kBackends) {
+    if (row.name != family_of(name)) continue;
+    BackendOptions own = options;
+    own.device = device_number(name);
+    if (own.device > 0 && !row.devices)
+      throw InvalidArgument("the backend {} has one device, number {} was asked for", row.name, own.device);
+    return row.make(own);
+  }
   MakeBackend make;
   {
     const std::lock_guard lock(added().mutex);

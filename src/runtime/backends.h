@@ -21,7 +21,10 @@ void add_backend(const std::string& name, MakeBackend make);
 std::vector<std::string> usable_backend_names();
 /// The devices that they could use, and why one cannot be used.
 std::vector<DeviceRow> device_rows();
-/// Throws InvalidArgument for a name that this build does not have, with those that it has.
+/// A name without the number of a device: "cuda" of "cuda:1".
+std::string_view family_of(std::string_view name);
+/// `name` may have the number of a device behind it, as in "cuda:1"; 0 is the first of `minnow devices`. Throws InvalidArgument for a name
+/// that this build does not have, with those that it has.
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options);
 
 /// The options of a session for its backends. Throws InvalidArgument for unknown words.

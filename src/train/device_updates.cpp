@@ -91,7 +91,8 @@ std::unique_ptr<DeviceUpdates> DeviceUpdates::make(const Rule& rule, const Optim
       throw Unsupported("optimizer \"{}\": {}", rule.name,
                         config.device == Device::gpu ? "this build finds no GPU; set device to cpu or automatic"
                                                      : "device is other; name its backend, too");
-  } else if (const std::vector<std::string> names = backend_names(); std::find(names.begin(), names.end(), name) == names.end()) {
+  } else if (const std::vector<std::string> names = backend_names();
+             std::find(names.begin(), names.end(), family_of(name)) == names.end()) {
     throw InvalidArgument("optimizer \"{}\": there is no backend \"{}\"; this build has {}", rule.name, name, names);
   }
   if (rule.phases.empty() || !rule.whole.empty() || rule.together || rule.table)

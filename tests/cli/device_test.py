@@ -89,6 +89,18 @@ class DeviceTest(CommandTest):
         np.testing.assert_array_equal(found, self.result()[0])
         self.assertIn(f"the backend {missing} cannot be used", messages)
 
+    def test_several_backends_and_numbers_of_devices(self):
+        found, _ = self.result("--backend", "reference,cpu")
+        np.testing.assert_allclose(found, self.result()[0], rtol=1e-4, atol=1e-5)
+        for backend in sorted(self.usable & {"opencl", "vulkan", "gles"}):
+            found, _ = self.result("--backend", f"{backend},cpu")
+            np.testing.assert_allclose(found, self.result()[0], rtol=1e-4, atol=1e-5)
+        for backend, message in (("cpu,", 'there is no ""'), ("cpu,gpu", 'there is no "gpu"'), ("cpu:1", "cpu has one device"), ("cpu:x", "as in cpu:1")):
+            self.assertIn(message, self.fails("run", self.model, "--input", "x=x.npy", "--backend", backend))
+        for backend, message in (("opencl", "no device number 99"), ("vulkan", "MINNOW_VULKAN_DEVICE"), ("gles", "MINNOW_GLES_DEVICE")):
+            if backend in self.usable:
+                self.assertIn(message, self.fails("run", self.model, "--input", "x=x.npy", "--backend", f"{backend}:99"))
+
     def test_auto(self):
         found, _ = self.result("--backend", "auto")
         np.testing.assert_allclose(found, self.result()[0], rtol=1e-4, atol=1e-5)

@@ -4,10 +4,13 @@
 #include <minnow/minnow.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 
 #include "base/digest.h"
+#include "base/error.h"
 #include "base/format.h"
+#include "base/log.h"
 #include "base/thread_pool.h"
 
 namespace minnow::gpu {
@@ -18,6 +21,22 @@ constexpr EntryFileKind kKind{'K', "a kernel cache", "compiled kernels", "kernel
 uint64_t digest_of_text(std::string_view text, uint64_t seed) { return digest_of(std::as_bytes(std::span(text)), seed); }
 
 }  // namespace
+
+void throw_not_compiled(std::string_view driver, std::string_view messages, std::string_view source) {
+  messages = messages.substr(0, messages.find('\0'));
+  std::string_view first;
+  for (std::string_view rest = messages; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const bool names_error = line.find("error") != line.npos;
+    if (first.empty() || names_error) first = line;
+    if (names_error) break;
+  }
+  const bool shows = std::getenv("MINNOW_KERNEL_SOURCE");
+  if (shows) log("{}: {}\n{}", driver, messages, source);
+  throw InternalError("{} does not compile a kernel: {}{}", driver, first.empty() ? "it does not say why" : first,
+                      shows ? "" : "; with MINNOW_KERNEL_SOURCE=1 the log has its source");
+}
 
 // Two digests and the length: sources that differ must never share a name.
 std::string digest_text(std::string_view text) { return format("{}-{}-{}", digest_of_text(text, 1), digest_of_text(text, 2), text.size()); }

@@ -64,6 +64,10 @@ class Programs {
 /// The file of a session's option kernel_cache; null if `file` is empty. Throws InvalidArgument for a file of another kind.
 std::unique_ptr<EntryFile> open_kernel_cache(const std::string& file);
 
+/// The error of a kernel that a driver does not compile: one sentence with the first line of its messages that names an error. All
+/// messages and the source go to the log hook if the variable MINNOW_KERNEL_SOURCE is set.
+[[noreturn]] void throw_not_compiled(std::string_view driver, std::string_view messages, std::string_view source);
+
 /// A digest of long parts of Programs' target.
 std::string digest_text(std::string_view text);
 

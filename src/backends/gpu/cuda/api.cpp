@@ -67,9 +67,16 @@ const Api* load_api(std::string& problem) {
 }
 
 const CompilerApi* load_compiler(std::string& problem) {
-  static const LoadedOnce<CompilerApi, CompilerFunctions> once(
-      open_first(std::getenv("MINNOW_NVRTC"), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"), kCompiler,
-      "NVRTC (libnvrtc.so.12) is not found; PyPI's nvidia-cuda-nvrtc has it, and MINNOW_NVRTC may name the file");
+  static const LoadedOnce<CompilerApi, CompilerFunctions>& once = *[] {
+    auto* const loaded = new LoadedOnce<CompilerApi, CompilerFunctions>(
+        open_first(std::getenv("MINNOW_NVRTC"), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"), kCompiler,
+        "NVRTC (libnvrtc.so.12) is not found; PyPI's nvidia-cuda-nvrtc has it, and MINNOW_NVRTC may name the file");
+    if (const auto& library = loaded->api.library) {
+      loaded->api.nvrtcGetNumSupportedArchs = reinterpret_cast<Result (*)(int*)>(library->symbol("nvrtcGetNumSupportedArchs"));
+      loaded->api.nvrtcGetSupportedArchs = reinterpret_cast<Result (*)(int*)>(library->symbol("nvrtcGetSupportedArchs"));
+    }
+    return loaded;
+  }();
   return once.get(problem);
 }
 

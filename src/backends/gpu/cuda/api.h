@@ -80,6 +80,9 @@ const Api* load_api(std::string& problem);
 
 struct CompilerApi : CompilerFunctions {
   std::unique_ptr<os::SharedLibrary> library;
+  // Null before CUDA 11.2.
+  Result (*nvrtcGetNumSupportedArchs)(int*) = nullptr;
+  Result (*nvrtcGetSupportedArchs)(int*) = nullptr;
 };
 /// NVRTC; null, and the reason, where it is missing. MINNOW_NVRTC names its library where it is not found. It is loaded at the first call:
 /// with a file of compiled kernels, a process may do without.

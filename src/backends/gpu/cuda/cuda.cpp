@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -99,7 +100,7 @@ class Machine final : public Compiler {
       std::string log(bytes, '\0');
       api.nvrtcGetProgramLog(program, log.data());
       api.nvrtcDestroyProgram(&program);
-      throw InternalError("CUDA: NVRTC does not compile a kernel: {}\n{}", log, source);
+      throw_not_compiled("CUDA: NVRTC", log, source);
     }
     size_t bytes = 0;
     api.nvrtcGetCUBINSize(program, &bytes);
@@ -161,6 +162,7 @@ class CudaQueue final : public Queue {
     machine_->enter();
     check(api_.cuStreamCreate(&stream_, kStreamNonBlocking), "making a stream");
     device_.name = "cuda " + machine_->name;
+    if (options.device > 0) device_.name += format(" (device {})", options.device);  // weights are known by it
     device_.precision = options.precision;
     device_.flops = machine_->attribute(kMultiprocessors) * machine_->attribute(kClockRate) * 1e3 * 256;
     const double bandwidth = 2.0 * machine_->attribute(kMemoryClock) * 1e3 * machine_->attribute(kBusWidth) / 8;
@@ -354,6 +356,17 @@ class CudaQueue final : public Queue {
   size_t staged_ = 0;  // bytes of it that copies to the device may still read
 };
 
+// Why NVRTC cannot compile for a compute capability, as in 75; empty: it can, or does not tell.
+std::string problem_of(const CompilerApi& compiler, int capability) {
+  int count = 0;
+  if (!compiler.nvrtcGetNumSupportedArchs || compiler.nvrtcGetNumSupportedArchs(&count) != 0 || count <= 0) return {};
+  std::vector<int> known(static_cast<size_t>(count));
+  if (compiler.nvrtcGetSupportedArchs(known.data()) != 0 || std::find(known.begin(), known.end(), capability) != known.end()) return {};
+  const auto [least, most] = std::minmax_element(known.begin(), known.end());
+  return format("NVRTC compiles for compute capability {}.{} to {}.{}, the device has {}.{}; MINNOW_NVRTC may name another version's file",
+                *least / 10, *least % 10, *most / 10, *most % 10, capability / 10, capability % 10);
+}
+
 // The number of devices; 0, and the reason.
 int count_devices(const Api& api, std::string& problem) {
   if (const Result result = api.cuInit(0); result != 0) return problem = "the driver does not start: " + text_of(api, result), 0;
@@ -371,11 +384,16 @@ std::shared_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
   // With a file of compiled kernels the compiler may never be needed.
   if (api && options.kernel_cache.empty() && !load_compiler(problem)) api = nullptr;
   if (!api || count_devices(*api, problem) == 0) throw Unsupported("the backend cuda cannot be used: {}", problem);
+  check_number("cuda", options.device, static_cast<size_t>(count_devices(*api, problem)));
   static std::mutex mutex;
-  static std::shared_ptr<Machine>& machine = *new std::shared_ptr<Machine>;  // never destroyed: the driver may be gone by then
+  static auto& machines = *new std::map<int, std::shared_ptr<Machine>>;  // never destroyed: the driver may be gone by then
   const std::lock_guard lock(mutex);
-  if (!machine) machine = std::make_shared<Machine>(*api, 0);
-  return make_gpu_backend("cuda", std::make_unique<CudaQueue>(machine, options));
+  std::shared_ptr<Machine>& machine = machines[options.device];
+  if (!machine) machine = std::make_shared<Machine>(*api, options.device);
+  if (const CompilerApi* compiler = options.kernel_cache.empty() ? load_compiler(problem) : nullptr)
+    if (problem = problem_of(*compiler, machine->capability); !problem.empty())
+      throw Unsupported("the backend cuda cannot be used: {}", problem);
+  return make_gpu_backend("cuda", std::make_unique<CudaQueue>(machine, options), options.device);
 }
 
 std::vector<DeviceRow> cuda_devices() {
@@ -383,7 +401,7 @@ std::vector<DeviceRow> cuda_devices() {
   const Api* api = load_api(problem);
   const int count = api ? count_devices(*api, problem) : 0;
   if (count == 0) return {{"cuda", "", "", problem}};
-  load_compiler(problem);
+  const CompilerApi* const compiler = load_compiler(problem);
   std::vector<DeviceRow> rows;
   for (int i = 0; i < count; ++i) {
     int device = 0, major = 0, minor = 0, units = 0;
@@ -395,6 +413,7 @@ std::vector<DeviceRow> cuda_devices() {
     api->cuDeviceGetAttribute(&minor, kMinor, device);
     api->cuDeviceGetAttribute(&units, kMultiprocessors, device);
     api->cuDeviceTotalMem_v2(&bytes, device);
+    if (compiler) problem = problem_of(*compiler, major * 10 + minor);
     rows.push_back(
         {"cuda", name, format("compute capability {}.{}, {} multiprocessors, {} GiB", major, minor, units, bytes >> 30), problem});
   }

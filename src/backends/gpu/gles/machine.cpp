@@ -184,9 +184,7 @@ void GlesMemory::destroy(Buffer& buffer) noexcept {
 // In the context.
 unsigned Machine::link(const std::string& text, const std::string& function) {
   char log[2048] = {};
-  const auto fail = [&](std::string_view what) {
-    throw InternalError("OpenGL ES: {} does not {} the kernel {}: {}\n{}", name, what, function, log, text);
-  };
+  const auto fail = [&](std::string_view what) { throw_not_compiled(format("OpenGL ES: {}, {} {},", name, what, function), log, text); };
   const unsigned shader = api.glCreateShader(kComputeShader);
   const char* const source = text.c_str();
   api.glShaderSource(shader, 1, &source, nullptr);
@@ -196,7 +194,7 @@ unsigned Machine::link(const std::string& text, const std::string& function) {
   if (!good) {
     api.glGetShaderInfoLog(shader, sizeof log, nullptr, log);
     api.glDeleteShader(shader);
-    fail("compile");
+    fail("compiling");
   }
   const unsigned program = api.glCreateProgram();
   if (found.binary_formats > 0) api.glProgramParameteri(program, kBinaryHint, 1);
@@ -207,7 +205,7 @@ unsigned Machine::link(const std::string& text, const std::string& function) {
   if (!good) {
     api.glGetProgramInfoLog(program, sizeof log, nullptr, log);
     api.glDeleteProgram(program);
-    fail("link");
+    fail("linking");
   }
   check("compiling a kernel");
   return program;

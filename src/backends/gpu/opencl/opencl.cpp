@@ -140,7 +140,7 @@ class Machine final : public Compiler {
     size_t bytes = 0;
     api.clGetProgramBuildInfo(handle, device, kProgramBuildLog, log.size(), log.data(), &bytes);
     log.resize(std::min(bytes, log.size()));
-    throw InternalError("OpenCL: {} does not compile a kernel: {}\n{}", name, log, source);
+    throw_not_compiled("OpenCL: " + name, log, source);
   }
   std::unique_ptr<Program> load(std::span<const std::byte> binary) override {
     const unsigned char* const bytes = reinterpret_cast<const unsigned char*>(binary.data());
@@ -214,6 +214,7 @@ class OpenClQueue final : public Queue {
     queue_ = api_.clCreateCommandQueue(machine_->context, machine_->device, 0, &status);
     if (!queue_) throw Unsupported("OpenCL: no queue on {}: error {}", machine_->name, status);
     device_.name = "opencl " + machine_->name;
+    if (options.device > 0) device_.name += format(" (device {})", options.device);  // weights are known by it
     device_.precision = options.precision;
     const double units = number_of<UInt>(api_, machine_->device, kMaxComputeUnits);
     const double clock = number_of<UInt>(api_, machine_->device, kMaxClockFrequency) * 1e6;
@@ -369,14 +370,16 @@ std::shared_ptr<Backend> make_opencl_backend(const BackendOptions& options) {
   const Api* api = load_api(problem);
   if (!api) throw Unsupported("the backend opencl cannot be used: {}", problem);
   static std::mutex mutex;
-  static std::shared_ptr<Machine>& machine = *new std::shared_ptr<Machine>;  // never destroyed: the driver may be gone by then
+  static auto& machines = *new std::map<int, std::shared_ptr<Machine>>;  // never destroyed: the driver may be gone by then
   const std::lock_guard lock(mutex);
+  std::shared_ptr<Machine>& machine = machines[options.device];
   if (!machine) {
     const std::vector<Found> found = find_devices(*api);
     if (found.empty()) throw Unsupported("the backend opencl cannot be used: no driver offers a device");
-    machine = std::make_shared<Machine>(*api, found.front());
+    check_number("opencl", options.device, found.size());
+    machine = std::make_shared<Machine>(*api, found[static_cast<size_t>(options.device)]);
   }
-  return make_gpu_backend("opencl", std::make_unique<OpenClQueue>(machine, options));
+  return make_gpu_backend("opencl", std::make_unique<OpenClQueue>(machine, options), options.device);
 }
 
 std::vector<DeviceRow> opencl_devices() {
