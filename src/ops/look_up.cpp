@@ -17,9 +17,14 @@ Shapes shapes(const NodeView& node) {
 
 void reference(const NodeView&, KernelArgs& args) {
   const uint8_t* indices = args.input(0).data<uint8_t>();
-  const float* palette = args.input(1).data<float>();
-  float* y = args.output(0).data<float>();
-  for (int64_t i = 0; i < args.input(0).elements(); ++i) y[i] = palette[indices[i]];
+  const int64_t count = args.input(0).elements();
+  const auto look_up = [&](const auto* palette, auto* y) {
+    for (int64_t i = 0; i < count; ++i) y[i] = palette[indices[i]];
+  };
+  if (args.input(1).dtype() == DType::f32)
+    look_up(args.input(1).data<float>(), args.output(0).data<float>());
+  else
+    look_up(args.input(1).data<int8_t>(), args.output(0).data<int8_t>());
 }
 
 Exprs decompose(const NodeView&, GraphBuilder& b, const Exprs& in) {
@@ -30,9 +35,10 @@ constexpr List<Operator> definitions() {
   return {{.name = "minnow.LookUp",
            .since = 1,
            .doc = MINNOW_DOC(
-               "y = palette[index], of a palette with a number for each index that the dtype has: 4 for u2, 16 for u4, 256 for u8."),
-           .inputs = {{"indices", one_of({DType::u8, DType::u4, DType::u2})}, {"palette", one_of({DType::f32})}},
-           .outputs = {{"y", fixed(DType::f32)}},
+               "y = palette[index], of a palette with a number for each index that the dtype has: 4 for u2, 16 for u4, 256 for u8. "
+               "Palettes of i8 are those of quantized weights."),
+           .inputs = {{"indices", one_of({DType::u8, DType::u4, DType::u2})}, {"palette", one_of({DType::f32, DType::i8})}},
+           .outputs = {{"y", same_as("palette")}},
            .infer_shapes = shapes,
            .reference = reference,
            .decompose = decompose,

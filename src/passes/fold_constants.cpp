@@ -9,7 +9,7 @@ namespace minnow {
 namespace {
 
 // Results up to this size are stored even if the graph grows.
-// A larger result is stored only if it replaces as many bytes of constants.
+// A larger result, and weights from a palette, are stored only if they replace as many bytes of constants.
 constexpr size_t kSmallBytes = 64 * 1024;
 
 /// True for parameters, and for values that would replace one, in graphs that will be trained.
@@ -81,7 +81,7 @@ bool fold(Graph& graph, Node& node, PassContext& context) {
       bytes += stored_bytes(outputs[i].dtype, outputs[i].shape);
     }
     growth = bytes - std::min(bytes, bytes_freed(node, context));
-    return growth == 0 || (bytes <= kSmallBytes && context.may_grow(growth));
+    return growth == 0 || (node.op() != "minnow.LookUp" && bytes <= kSmallBytes && context.may_grow(growth));
   };
   std::vector<Datum> inputs;
   for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i) ? Datum(*node.input(i)->constant()) : Datum());

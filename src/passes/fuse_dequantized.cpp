@@ -12,6 +12,9 @@ namespace {
 /// Quantized by constants.
 bool is_known(const std::optional<Quantization>& q) { return q && q->scale->constant() && (!q->zero_point || q->zero_point->constant()); }
 
+/// A constant, or one that is looked up in a palette when it is packed.
+bool is_stored(const Value& value) { return value.constant() || made_by(&value, "minnow.LookUp"); }
+
 void compute_in_f32(Graph& graph, PassContext& context, Node& product) {
   QuantizedProduct found;
   found.product = &product;
@@ -20,7 +23,7 @@ void compute_in_f32(Graph& graph, PassContext& context, Node& product) {
   if (!activation.empty() && activation != "Relu" && activation != "Clip") return;
   if (product.input(3) || product.input(kScale) || int_attribute(product, kChannelsLast.name, 0)) return;
   const Node *const x = made_by(product.input(0), "DequantizeLinear"), *const w = made_by(product.input(1), "DequantizeLinear");
-  if (!is_known(Quantization::of(x)) || !is_known(Quantization::of(w)) || !w->input(0)->constant()) return;
+  if (!is_known(Quantization::of(x)) || !is_known(Quantization::of(w)) || !is_stored(*w->input(0))) return;
   if (is_matmul(product) && rank_of(*w->input(0)) != size_t{2}) return;
   if (take_inputs(graph, found)) compute_with_integers(graph, context, found, product);
 }

@@ -63,6 +63,7 @@ void widen_bf16_f16(Graph&, PassContext&);
 void remove_identities(Graph&, PassContext&);
 void remove_no_ops(Graph&, PassContext&);
 void inline_constant_ifs(Graph&, PassContext&);
+void raise_look_ups(Graph&, PassContext&);
 void fold_shapes(Graph&, PassContext&);
 void fold_constants(Graph&, PassContext&);
 void merge_common_subexpressions(Graph&, PassContext&);

@@ -18,6 +18,7 @@ constexpr Pass kPasses[] = {
     {"copy_outer_outputs", "outputs of subgraphs that are outer values get a node of their own", copy_outer_outputs, kSimplify, true},
     {"widen_bf16_f16", "graphs of f16 or bf16 compute in f32, and round at their ends", widen_bf16_f16, kSimplify},
     {"remove_identities", "Identity, and Dropout outside training", remove_identities, kNotLast, true},
+    {"raise_look_ups", "constant indices into a constant palette become an operator that plans compute once", raise_look_ups, kSimplify},
     {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kNotLast, true},
     {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kNotLast, true},
     {"inline_constant_ifs", "an If with a constant condition becomes the branch that is taken", inline_constant_ifs, kSimplify, true},

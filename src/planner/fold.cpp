@@ -8,8 +8,9 @@ namespace {
 
 // The most elements of inputs and outputs that are computed while planning.
 constexpr int64_t kFoldLimit = 65536;
-// Floats from this many on are derived: schemes pack them, and then they are not kept.
+// Weights, which are floats or bytes, from this many on are derived: schemes pack them, and then they are not kept.
 constexpr int64_t kDerivedElements = 1024;
+constexpr DTypes kWeights = kFloats | one_of({DType::i8});
 
 PlanValue constant(ValueInfo info) {
   PlanValue made;
@@ -62,7 +63,7 @@ Folded fold(const OperatorSet& operators, const Step& step, const std::vector<Va
   if (!inputs) return folded;
   const std::optional<int64_t> elements = elements_of(step, outputs, values, derived);
   if (!elements) return folded;
-  if (is_float(outputs[0].dtype) && outputs[0].shape.elements() >= kDerivedElements &&
+  if (contains(kWeights, outputs[0].dtype) && outputs[0].shape.elements() >= kDerivedElements &&
       DerivedConstants::suits(*step.definition, *step.node, StepInfos(step, values).inputs, outputs)) {
     folded.done = folded.derived = true;
     folded.constants.emplace_back(0, constant(outputs[0]));

@@ -171,6 +171,7 @@ constexpr std::string_view kNodes[] = {
     "input a: f32[2, 3, 20]; input b: u8[5, 2, 8]; input s: f32[5, 2]; y = minnow.MatMulNBits(a, b, s) {K = 20, N = 5, bits = 4, "
     "block_size = 16}",
     "input x: u8[2, 3]; input p: f32[256]; y = minnow.LookUp(x, p)",
+    "input x: u8[2, 3]; input p: i8[256]; y = minnow.LookUp(x, p)",
     "input x: f32[6, 5]; const s = i64[2] [1, 0]; y = minnow.Region(x, s) {sizes = [2, 3], steps = [2, 1]}",
     "input x: f32[2, 4, 3]; y, u, v = minnow.Svd(x)",
     "input x: f32[2, 4, 3]; y = minnow.StopGradient(x)",
