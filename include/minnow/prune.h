@@ -14,14 +14,14 @@
 namespace minnow::compress {
 
 /// Patterns of zeros. A block of AxB is A neighbouring inputs by B neighbouring outputs, at one tap of a filter; N:M keeps N of M
-/// neighbouring inputs of an output.
+/// neighbouring inputs of an output, for any N below M and M up to 16 (the list has 2:4).
 MINNOW_API std::vector<MethodDescription> prune_patterns();
 /// How the zeros are distributed over the layers.
 MINNOW_API std::vector<MethodDescription> prune_distributions();
 
 struct PruneOptions {
   double sparsity = -1;                  // part of the weights that become zero, 0 to 1; below 0: 0.8, or that of an N:M pattern
-  std::string pattern = "1x4";           // one of prune_patterns()
+  std::string pattern = "1x4";           // one of prune_patterns(), or N:M
   std::string distribution = "uniform";  // one of prune_distributions()
   std::vector<std::string> layers = {};  // names of nodes, or operators, `*` and `?` stand for any characters; empty: all
   std::vector<std::string> skip = {};    // the same of layers that stay dense
@@ -109,7 +109,7 @@ struct Factored {
 MINNOW_API Factored factor(const Model& model, const LowRankOptions& options = {});
 
 struct PaletteOptions {
-  int bits = 4;                          // 2, 4 or 8: each weight is one of 2^bits numbers
+  int bits = 4;                          // 2 to 8: each weight is one of 2^bits numbers; stored in 2, 4 or 8 bits
   size_t smallest = 32768;               // weights of fewer numbers stay as they are
   std::vector<std::string> layers = {};  // as of PruneOptions
   std::vector<std::string> skip = {};
@@ -138,11 +138,13 @@ class Steps {
   /// Sets an option of a step, which then takes place. Returns false for a key of none. Throws InvalidArgument, beginning with `prefix`.
   MINNOW_API bool set(const std::string& key, const std::string& value, const std::string& prefix = {});
   bool empty() const noexcept { return !channels && !low_rank && !prune && !palette; }
+  /// Throws InvalidArgument, beginning with `prefix`, for a palette that quantization with these options would not keep.
+  MINNOW_API void check(const QuantizeOptions& options, const std::string& prefix = {}) const;
   struct Result {
     Model model, plain;
     std::vector<std::string> sentences;  // what each step did
   };
-  /// `samples` are needed by criterion "taylor" alone.
+  /// `samples` are needed by criterion "taylor" alone. Throws Unsupported for a model whose weights are quantized.
   MINNOW_API Result apply(const Model& model, const Samples& samples = {}) const;
 
   std::optional<ChannelOptions> channels;

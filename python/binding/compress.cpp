@@ -171,6 +171,7 @@ void define_compress(nb::module_& m) {
         std::vector<compress::Candidate> tried;
         size_t best = 0;
         bool reached = true;
+        file.steps.check(chosen, file.prefix);
         chosen.progress = progress_of(progress);
         std::string page;
         compress::Quantized result = [&] {
@@ -195,6 +196,15 @@ void define_compress(nb::module_& m) {
       },
       nb::arg("model"), nb::arg("calibration").none(), nb::arg("evaluation").none(), nb::arg("options"), nb::arg("title"),
       nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("aims"), nb::arg("search"), nb::arg("portable"));
+  m.def(
+      "check_quantization",
+      [](nb::handle path) {
+        const cli::Recipe recipe = cli::read_recipe(argument<std::string>(path, "path", "a path"));
+        compress::QuantizeOptions options;
+        for (const auto& [key, value] : recipe.options) options.set(key, value, recipe.prefix);
+        recipe.steps.check(options, recipe.prefix);
+      },
+      nb::arg("path"));
   define_training(m);
 }
 

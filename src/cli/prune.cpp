@@ -207,13 +207,13 @@ void add_prune(CLI::App& app) {
   list(criteria, compress::channel_criteria());
 #endif
   add("prune_sparsity", "--sparsity", "part of the weights that become zero (default: 0.8)", "PART");
-  add("prune_pattern", "--pattern", "of the zeros, inputs by outputs: " + patterns + " (default: 1x4)", "NAME");
+  add("prune_pattern", "--pattern", "of the zeros, inputs by outputs: " + patterns + " or another N:M (default: 1x4)", "NAME");
   add("prune_distribution", "--distribution", "over the layers: " + distributions + " (default: uniform)", "NAME");
   add("channels_operations", "--operations", "remove channels until this part of the multiply-adds remains", "PART");
   add("channels_criterion", "--criterion", "which channels matter: " + criteria + " (default: l1)", "NAME");
   add("channels_multiple", "--multiple", "layers keep a multiple of N channels (default: 8)", "N");
   add("low_rank_energy", "--energy", "factor layers, so that this part of the sum of squares stays", "PART");
-  add("palette_bits", "--palette-bits", "weights become indices of 2, 4 or 8 bits into a palette", "N");
+  add("palette_bits", "--palette-bits", "weights become indices of 2 to 8 bits into a palette", "N");
   add_repeated(*command, "--layers", arguments->layers,
                "only this node, or these by `*` and `?`, or an operator (not for channels); may be repeated");
   add_repeated(*command, "--skip", arguments->skip, "all but this one, likewise; may be repeated");
@@ -226,7 +226,7 @@ void add_prune(CLI::App& app) {
   add_json(*command, arguments->json);
   command->footer(
       "MODEL does not change. Without an option, 80 % of the weights become zero. Steps take place in the order channels, factors, zeros,\n"
-      "palettes. Fine-tune the result in Python.\n\n"
+      "palettes. Fine-tune the result in Python or by `minnow train`, whose recipes prune, too.\n\n"
       "  minnow prune classifier.onnx sparse.minnow --sparsity 0.8 --pattern 1x4\n"
       "  minnow prune classifier.onnx small.minnow --operations 0.5\n"
       "  minnow prune classifier.onnx small.onnx --operations 0.6 --criterion taylor --calibration pictures/");

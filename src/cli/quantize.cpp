@@ -166,6 +166,7 @@ void quantize_command(QuantizeArguments& arguments) {
         throw UsageError("--{}", error.what());
       }
     }
+  steps.check(options, arguments.recipe.empty() ? std::string() : arguments.recipe + ": ");
   const bool needs_samples = options.weights_only != "rtn" && options.weights_only != "hqq";
   if (arguments.data_free ? !arguments.calibration.empty() : arguments.calibration.empty() && needs_samples)
     throw UsageError(arguments.data_free ? "--data-free makes samples up; leave out --calibration"

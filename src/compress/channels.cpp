@@ -207,6 +207,7 @@ void ChannelOptions::set(const std::string& key, const std::string& value, const
 
 ChannelPruned prune_channels(const Model& model, const ChannelOptions& options, const Samples& samples) try {
   check(options);
+  check_not_quantized(model, "fewer channels");
   const std::unique_ptr<Graph> graph = simplified(model);
   check_names(*graph, options.skip, "skip");
   ChannelGraph channels(*graph);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "compress/palette.h"
 #include "ops/storage_dtype.h"
 
 namespace minnow::compress {
@@ -64,6 +65,7 @@ class Inserter {
     Attributes attributes;
     if (per_channel) attributes.set("axis", static_cast<int64_t>(layer.axis));
     Node& weights = add("DequantizeLinear", {&values, &scale, &zero}, stem + "_weight", layer.node, std::move(attributes));
+    if (layer.palette) keep_small_palette(graph_, weights, 0);
     weights.output(0)->type = layer.weights->type;
     layer.node->set_input(1, weights.output(0));
     if (numbers.bias.empty()) return;
@@ -107,6 +109,7 @@ void insert_quantization(Graph& graph, const Selection& selection, std::span<con
   for (size_t g = 0; g < selection.groups.size(); ++g)
     for (const Value* value : selection.groups[g].values) of_values[value] = &quantizers[g];
   for (size_t i = 0; i < layers.size(); ++i) inserter.quantize_layer(selection.layers[i], layers[i], *of_values.at(selection.layers[i].x));
+  for (const Refusal& refusal : selection.refusals) keep_small_palette(graph, *refusal.node, 1);
   for (size_t g = 0; g < selection.groups.size(); ++g) {
     const std::string stem = selection.groups[g].values[0]->name();
     Value &scale = inserter.scale_of(quantizers[g], stem), &zero = inserter.zero_of(quantizers[g], stem);

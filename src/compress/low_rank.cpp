@@ -279,6 +279,7 @@ void LowRankOptions::set(const std::string& key, const std::string& value, const
 Factored factor(const Model& model, const LowRankOptions& options) try {
   check(options);
 #if MINNOW_NUMERICS
+  check_not_quantized(model, "factors");
   const std::unique_ptr<Graph> graph = simplified(model);
   check_names(*graph, options.layers, "layers");
   check_names(*graph, options.skip, "skip");

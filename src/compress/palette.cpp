@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights as indices into a palette, which are looked up while they are packed.
+#include "compress/palette.h"
+
 #include <minnow/convert.h>
 #include <minnow/prune.h>
 
@@ -71,6 +73,35 @@ size_t nearest_of(const std::vector<float>& palette, float weight) {
   return weight - palette[above - 1] <= palette[above] - weight ? above - 1 : above;
 }
 
+/// The different numbers of a tensor in ascending order; empty if there are more than `most`.
+template <class T>
+std::vector<T> numbers_of(const Tensor& tensor, size_t most) {
+  std::vector<T> numbers;
+  for (const T value : std::span(tensor.data<T>(), static_cast<size_t>(tensor.elements()))) {
+    const auto place = std::lower_bound(numbers.begin(), numbers.end(), value);
+    if (place != numbers.end() && *place == value) continue;
+    if (numbers.size() == most) return {};
+    numbers.insert(place, value);
+  }
+  return numbers;
+}
+
+constexpr int64_t kFewElements = 256;  // of which a palette and a node more save nothing
+
+template <class T>
+void keep_palette_of(Graph& graph, Node& node, size_t input, const Tensor& tensor) {
+  std::vector<T> palette = numbers_of<T>(tensor, kSmallPalette);
+  const DType dtype = palette.size() > 4 ? DType::u4 : DType::u2;
+  Tensor indices(dtype, tensor.shape());
+  for (int64_t i = 0; i < tensor.elements(); ++i)
+    indices.writable().data<uint8_t>()[i] =
+        static_cast<uint8_t>(std::lower_bound(palette.begin(), palette.end(), tensor.data<T>()[i]) - palette.begin());
+  palette.resize(size_t{1} << bits_of(dtype), palette.back());
+  Tensor colours(tensor.dtype(), {static_cast<int64_t>(palette.size())});
+  std::copy(palette.begin(), palette.end(), colours.writable().data<T>());
+  look_up(graph, node, input, std::move(indices), std::move(colours));
+}
+
 std::string refusal_of(const Node& node, const PaletteOptions& options) {
   if (is_named(node, options.skip)) return "the options skip it";
   if (!options.layers.empty() && !is_named(node, options.layers)) return "the options do not name it";
@@ -83,11 +114,37 @@ std::string refusal_of(const Node& node, const PaletteOptions& options) {
 }
 
 void check(const PaletteOptions& options, const std::string& prefix = {}) {
-  if (options.bits != 2 && options.bits != 4 && options.bits != 8)
-    throw InvalidArgument("{}bits: {} is none of 2, 4, 8", prefix, options.bits);
+  if (options.bits < 2 || options.bits > 8) throw InvalidArgument("{}bits: {} is not from 2 to 8", prefix, options.bits);
 }
 
 }  // namespace
+
+bool has_small_palette(const Tensor& tensor) {
+  if (tensor.elements() < kFewElements) return false;
+  if (tensor.dtype() == DType::i8) return !numbers_of<int8_t>(tensor, kSmallPalette).empty();
+  return tensor.dtype() == DType::f32 && !numbers_of<float>(tensor, kSmallPalette).empty();
+}
+
+void look_up(Graph& graph, Node& node, size_t input, Tensor indices, Tensor palette) {
+  const std::string stem = node.input(input)->name();
+  const DType dtype = palette.dtype();
+  const Shape shape = indices.shape();
+  Value& stored = graph.add_constant(std::move(indices), graph.fresh_name(stem + "_indices"));
+  Value& colours = graph.add_constant(std::move(palette), graph.fresh_name(stem + "_palette"));
+  const std::string name[] = {graph.fresh_name(stem + "_looked_up")};
+  Node& made = graph.add_node("minnow.LookUp", std::vector<Value*>{&stored, &colours}, name, {}, {}, &node);
+  made.output(0)->type = ValueType::tensor(dtype, shape);
+  node.set_input(input, made.output(0));
+}
+
+void keep_small_palette(Graph& graph, Node& node, size_t input) {
+  const Tensor* tensor = node.input(input) ? node.input(input)->constant() : nullptr;
+  if (!tensor || !has_small_palette(*tensor)) return;
+  if (tensor->dtype() == DType::i8)
+    keep_palette_of<int8_t>(graph, node, input, Tensor(*tensor));
+  else
+    keep_palette_of<float>(graph, node, input, Tensor(*tensor));
+}
 
 void PaletteOptions::set(const std::string& key, const std::string& value, const std::string& prefix) try {
   PaletteOptions changed = *this;
@@ -110,6 +167,7 @@ void PaletteOptions::set(const std::string& key, const std::string& value, const
 
 Paletted palettize(const Model& model, const PaletteOptions& options) try {
   check(options);
+  check_not_quantized(model, "palettes");
   const std::unique_ptr<Graph> graph = simplified(model);
   check_names(*graph, options.layers, "layers");
   check_names(*graph, options.skip, "skip");
@@ -126,8 +184,9 @@ Paletted palettize(const Model& model, const PaletteOptions& options) try {
       const Tensor w = *value->constant();
       const size_t count = static_cast<size_t>(w.elements());
       const std::span<const float> weights(w.data<float>(), count);
-      const DType dtype = options.bits == 8 ? DType::u8 : options.bits == 4 ? DType::u4 : DType::u2;
-      const std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
+      const DType dtype = options.bits > 4 ? DType::u8 : options.bits > 2 ? DType::u4 : DType::u2;
+      std::vector<float> palette = palette_of(weights, size_t{1} << options.bits);
+      palette.resize(size_t{1} << bits_of(dtype), palette.back());  // a number for each index that the dtype has
       Tensor indices(dtype, w.shape());
       uint8_t* index = static_cast<uint8_t*>(indices.writable().data());
       std::vector<float> found(count);
@@ -140,14 +199,7 @@ Paletted palettize(const Model& model, const PaletteOptions& options) try {
       row.fidelity = sum.result();
       row.bytes_before = stored_bytes(DType::f32, w.shape());
       row.bytes_after = stored_bytes(indices.dtype(), w.shape()) + palette.size() * sizeof(float);
-      const std::string stem = value->name();
-      Value& stored = graph->add_constant(std::move(indices), graph->fresh_name(stem + "_indices"));
-      Value& colours =
-          graph->add_constant(Tensor::of_f32({static_cast<int64_t>(palette.size())}, palette), graph->fresh_name(stem + "_palette"));
-      const std::string name[] = {graph->fresh_name(stem + "_looked_up")};
-      Node& look_up = graph->add_node("minnow.LookUp", std::vector<Value*>{&stored, &colours}, name, {}, {}, &node);
-      look_up.output(0)->type = ValueType::tensor(DType::f32, w.shape());
-      node.set_input(1, look_up.output(0));
+      look_up(*graph, node, 1, std::move(indices), Tensor::of_f32({static_cast<int64_t>(palette.size())}, palette));
     }
     layers.push_back(std::move(row));
   }

@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/tensor.h>
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,8 @@ struct Pattern {
   size_t kept;             // N:M: of each block's weights; 0: blocks are kept or dropped whole
 };
 std::span<const Pattern> pattern_table();
-/// Null: there is none.
-const Pattern* find_pattern(std::string_view name);
+/// Nothing: there is none. Besides the table, any N:M with 1 <= N < M <= 16; the result refers to `name`.
+std::optional<Pattern> find_pattern(std::string_view name);
 
 /// How weights lie: that of output o, input i and tap t at o * output + i * input + t.
 struct WeightPlaces {
@@ -27,7 +28,7 @@ struct WeightPlaces {
 
 /// The blocks of a tensor and what each counts. Blocks at the end may be smaller.
 struct Blocks {
-  const Pattern* pattern;
+  Pattern pattern;
   WeightPlaces places;
   std::vector<float> scores;  // of each block: the mean of its weights' scores
 

@@ -68,9 +68,11 @@ double sparsity_of(const Pattern& pattern, double wanted, const std::string& pre
   return own;
 }
 
-const Pattern& pattern_of(const std::string& name, const std::string& prefix) {
-  const Pattern* pattern = find_pattern(name);
-  if (!pattern) throw InvalidArgument("{}pattern: \"{}\" is none of {}", prefix, name, names_of(pattern_table()));
+Pattern pattern_of(const std::string& name, const std::string& prefix) {
+  const std::optional<Pattern> pattern = find_pattern(name);
+  if (!pattern)
+    throw InvalidArgument("{}pattern: \"{}\" is none of {}, nor N:M with N from 1 to M - 1 and M up to 16", prefix, name,
+                          names_of(pattern_table()));
   return *pattern;
 }
 
@@ -163,7 +165,7 @@ void PruneOptions::set(const std::string& key, const std::string& value, const s
 }
 
 Tensor prune_mask(const TensorView& scores, const std::string& pattern, double sparsity, size_t axis) try {
-  const Pattern& found = pattern_of(pattern, {});
+  const Pattern found = pattern_of(pattern, {});
   if (!(sparsity >= 0)) throw InvalidArgument("sparsity: {} is not from 0 to 1", sparsity);
   const double part = sparsity_of(found, sparsity, {});
   if (scores.dtype() != DType::f32) throw InvalidArgument("scores are f32, not {}", scores.dtype());
@@ -203,9 +205,10 @@ std::vector<std::pair<std::string, size_t>> weight_axes(const Model& model) try 
 
 Pruned prune(const Model& model, const PruneOptions& options) try {
   check(options);
-  const Pattern& pattern = pattern_of(options.pattern, {});
+  const Pattern pattern = pattern_of(options.pattern, {});
   const double sparsity = sparsity_of(pattern, options.sparsity, {});
   const Distribution& distribution = *distribution_of(options.distribution);
+  check_not_quantized(model, "zeros");
   const std::unique_ptr<Graph> graph = simplified(model);
   check_names(*graph, options.layers, "layers");
   check_names(*graph, options.skip, "skip");

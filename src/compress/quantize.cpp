@@ -191,8 +191,10 @@ void Quantization::round_weights() {
       for (size_t c = 0; c < numbers.bias.size(); ++c)
         least.push_back(static_cast<float>(std::fabs(numbers.bias[c]) / (static_cast<double>(x.of_channel(c).scale) * (1 << 28))));
     }
-    numbers.weights = round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, least),
-                                       settings_.most_weight);
+    // One scale leaves no more integers than the palette has numbers.
+    const bool per_channel = options_.per_channel && !layer.palette;
+    numbers.weights =
+        round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, per_channel, least), settings_.most_weight);
     numbers_.push_back(std::move(numbers));
   }
 }
@@ -221,8 +223,9 @@ void Quantization::improve_rounding() {
         },
         share);
     for (size_t i = begin; i < end; ++i)
-      settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis), numbers_[i].weights,
-                                  settings_.most_weight, grams[i - begin]);
+      if (!selection_.layers[i].palette)
+        settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis), numbers_[i].weights,
+                                    settings_.most_weight, grams[i - begin]);
     begin = end;
   }
 }
@@ -314,7 +317,8 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
     if (const auto found = clipped.find(row.output); found != clipped.end() && found->second.second > 0)
       row.clipped = found->second.first / found->second.second;
     row.bytes_before = before.values.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(float);
-    row.bytes_after = w.values.size() + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
+    const size_t stored = layer.palette ? w.values.size() / 2 : w.values.size();  // indices of 4 bits
+    row.bytes_after = stored + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
     report.layers.push_back(std::move(row));
   }
   for (const Refusal& refusal : selection_.refusals) {

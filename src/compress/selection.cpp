@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "compress/names.h"
+#include "compress/palette.h"
 #include "exporters/onnx/standard_form.h"
 #include "ops/evaluate.h"
 #include "passes/pipeline.h"
@@ -52,10 +54,11 @@ class Selector {
 
   Role role_of(Node& node) {
     if (node.op() == "Conv" || node.op() == "Gemm" || node.op() == "MatMul") {
-      Layer layer{&node, node.input(0), node.input(1), node.input(2), 0, nullptr};
+      Layer layer{&node, node.input(0), node.input(1), node.input(2), 0, nullptr, false};
       std::string reason = is_skipped(node) ? "the options skip it" : refusal_of(layer);
       if (reason.empty() && layers_++ < excluded_.size() && excluded_[layers_ - 1]) reason = "it costs too much accuracy";
       if (reason.empty()) {
+        layer.palette = has_small_palette(*layer.weights->constant());
         result_.layers.push_back(layer);
         return Role::layer;
       }
@@ -318,6 +321,15 @@ std::unique_ptr<Graph> simplified(const Model& model, bool for_training) {
 
 std::unique_ptr<Graph> simplified(const Model& model) { return simplified(model, false); }
 std::unique_ptr<Graph> simplified_for_training(const Model& model) { return simplified(model, true); }
+
+void check_not_quantized(const Model& model, std::string_view step) {
+  for (const Node& node : model.graph().nodes()) {
+    const bool integers = node.op().starts_with("minnow.Quantized") || node.op() == onnx::kMatMulNBits;
+    if (!integers && !(is_layer(node) && made_by(node.input(1), "DequantizeLinear"))) continue;
+    throw Unsupported("{}: {} has quantized weights, which {} would turn into f32; prune the f32 model and quantize it in the same recipe",
+                      model.graph().source.empty() ? "the model" : model.graph().source, label_of(node), step);
+  }
+}
 
 void check_skip(const Graph& graph, const std::vector<std::string>& skip) {
   std::set<std::string> known;

@@ -15,6 +15,7 @@ struct Layer {
   Value *x = nullptr, *weights = nullptr, *bias = nullptr;  // bias may be null
   size_t axis = 0;                                          // of the weights' output channels
   Value* result = nullptr;                                  // behind an activation that joins the layer
+  bool palette = false;                                     // the weights have a small palette, which integers keep
 };
 /// Values that are quantized alike, because nodes between them only move numbers. Ranges come from the sources.
 struct Group {
@@ -22,7 +23,7 @@ struct Group {
   int64_t channels = 0;  // of a layer's result that depthwise convolutions alone read: these may have scales of their own; else 0
 };
 struct Refusal {
-  const Node* node;
+  Node* node;
   std::string reason;
 };
 struct Selection {
@@ -35,6 +36,9 @@ struct Selection {
 std::unique_ptr<Graph> simplified(const Model& model);
 /// The same for training: batch normalizations stay where they are, and equal parameters stay apart.
 std::unique_ptr<Graph> simplified_for_training(const Model& model);
+/// Throws Unsupported for a model with layers whose weights are quantized: pruning it would store them as f32. `step`: its name in the
+/// error.
+void check_not_quantized(const Model& model, std::string_view step);
 
 /// Throws InvalidArgument for a name that is neither that of a node nor of an operator in the graph.
 void check_skip(const Graph& graph, const std::vector<std::string>& skip);

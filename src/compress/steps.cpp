@@ -37,6 +37,20 @@ bool Steps::set(const std::string& key, const std::string& value, const std::str
   throw_as_error();
 }
 
+void Steps::check(const QuantizeOptions& options, const std::string& prefix) const try {
+  if (!palette) return;
+  if (!options.weights_only.empty())
+    throw InvalidArgument("{}palette_bits and weights_only both store weights in few bits; leave one of them out", prefix);
+  if (palette->bits > 4)
+    throw InvalidArgument("{}palette_bits: {} bits before quantization save nothing, because integers take 8; choose 2 to 4", prefix,
+                          palette->bits);
+  if (options.equalize || options.smooth > 0)
+    throw InvalidArgument("{}{} changes weights after palette_bits has chosen them; leave one of them out", prefix,
+                          options.equalize ? "equalize" : "smooth");
+} catch (...) {
+  throw_as_error();
+}
+
 Steps::Result Steps::apply(const Model& model, const Samples& samples) const try {
   Result result{model, model, {}};
   if (channels) {
