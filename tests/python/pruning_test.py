@@ -64,14 +64,14 @@ class PrunerTest(unittest.TestCase):
         return losses
 
     def test_masks_hold_and_the_network_learns(self):
-        for pattern, sparsity in (("1x4", 0.75), ("4x4", 0.5), ("unstructured", 0.8), ("2:4", 0.5)):
+        for pattern, sparsity in (("1x4", 0.75), ("4x4", 0.5), ("unstructured", 0.8), ("2:4", 0.5), ("1:4", 0.75), ("4:8", 0.5), ("1:16", None)):
             for method in ("magnitude", "movement"):
                 with self.subTest(f"{pattern} {method}"):
                     module = network()
                     pruner = minnow.compress.Pruner(module, sparsity, pattern, method=method, end=30, every=5)
                     losses = self.train(module, pruner)
                     self.assertLess(np.mean(losses[-5:]), losses[0])
-                    self.assertAlmostEqual(pruner.sparsity, sparsity, delta=0.02)
+                    self.assertAlmostEqual(pruner.sparsity, 15 / 16 if sparsity is None else sparsity, delta=0.02)
                     for name, value in module.named_parameters():
                         if name in pruner.masks:
                             self.assertTrue((np.asarray(value)[pruner.masks[name] == 0] == 0).all())
@@ -88,6 +88,49 @@ class PrunerTest(unittest.TestCase):
         self.assertAlmostEqual(seen[23], 0.8, delta=0.01)
         self.assertAlmostEqual(minnow.compress.cubic_ramp(14, 4, 24, 0.8), 0.7, delta=1e-6)
 
+    def test_groups_keep_fewer_weights_step_by_step(self):
+        pruner = minnow.compress.Pruner(network(), pattern="1:8", end=24, every=4)
+        seen = []
+        for _ in range(24):
+            pruner.step()
+            seen.append(pruner.sparsity)
+        self.assertEqual(seen, sorted(seen))
+        self.assertGreater(len(set(seen)), 3)
+        self.assertEqual({round(8 * one, 6) % 1 for one in seen}, {0.0})
+        self.assertAlmostEqual(seen[-1], 7 / 8)
+
+    def test_a_state_goes_on_to_the_bit(self):
+        for method in ("magnitude", "movement"):
+            with self.subTest(method):
+                random = np.random.default_rng(4)
+                start = {name: random.standard_normal(value.shape).astype("float32") for name, value in network().named_parameters()}
+                change = lambda module, i: [value.assign(np.asarray(value) + 0.1 * np.random.default_rng(i).standard_normal(value.shape).astype("float32"))  # noqa: E731
+                                            for _, value in module.named_parameters()]
+
+                def made():
+                    module = network()
+                    for name, value in module.named_parameters():
+                        value.assign(start[name])
+                    return module, minnow.compress.Pruner(module, 0.7, "1x4", method=method, end=9, every=2)
+                one, whole = made()
+                for i in range(10):
+                    if i == 5:
+                        state = {name: np.array(value) for name, value in whole.state_dict().items()}
+                        weights = {name: np.array(value) for name, value in one.named_parameters()}
+                    change(one, i)
+                    whole.step()
+                other, second = made()
+                for name, value in other.named_parameters():
+                    value.assign(weights[name])
+                second.load_state_dict(state)
+                for i in range(5, 10):
+                    change(other, i)
+                    second.step()
+                for (name, a), (_, b) in zip(one.named_parameters(), other.named_parameters()):
+                    np.testing.assert_array_equal(np.asarray(a), np.asarray(b), err_msg=name)
+                with self.assertRaisesRegex(minnow.InvalidArgument, "another method"):
+                    second.load_state_dict({"step": 1, "mask/nobody": np.ones((8, 8), "uint8")})
+
     def test_imported_models_keep_their_zeros(self):
         with tempfile.TemporaryDirectory() as folder:
             path = exported(network(), f"{folder}/net.minnow", [None, 32])
@@ -102,7 +145,7 @@ class PrunerTest(unittest.TestCase):
 
     def test_errors(self):
         for arguments, sentence in (({"pattern": "5x5"}, "none of 1x4"), ({"sparsity": 2}, "0 to 1"), ({"method": "luck"}, "none of magnitude, movement"),
-                                    ({"every": 0}, "every"), ({"parameters": "nobody"}, "no parameter"), ({"pattern": "2:4"}, "0.5")):
+                                    ({"every": 0}, "every"), ({"parameters": "nobody"}, "no parameter"), ({"pattern": "2:4", "sparsity": 0.8}, "0.5")):
             with self.assertRaisesRegex(minnow.InvalidArgument, sentence):
                 minnow.compress.Pruner(network(), **arguments)
 

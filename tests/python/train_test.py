@@ -46,6 +46,14 @@ def squares(count=120, seed=1):
     return pictures, labels
 
 
+def interrupt_at(step):
+    """A callback as Ctrl-C in this step."""
+    def callback(row):
+        if row["step"] == step:
+            raise KeyboardInterrupt
+    return callback
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -191,6 +199,48 @@ class Results(InFolder):
             self.assertIn("minnow.QuantizedMatMul", minnow.tools.inspect(self.folder / f"out{i}/model.onnx").operators)
             for name, value in base.network.state_dict().items():
                 np.testing.assert_array_equal(np.asarray(value), before[name])
+
+    def test_pruning_in_training_and_quantization_behind_it(self):
+        """[prune]: what is zero stays so in the best network, from the end of the ramp on; [quantize] writes one more file."""
+        lines = []
+        recipe = self.recipe(epochs=8, prune={"sparsity": 0.75, "pattern": "1x4", "end": 60, "layers": ["*"], "skip": ["*5.weight", "*bias"]},
+                             quantize={"method": "minmax", "min_sqnr": -100, "skip": ["Softmax"]}, data={"standardize": False})
+        made = minnow.train(recipe, report=lines.append)
+        self.assertGreater(made.metrics["accuracy"], 0.6)
+        weights = {name: value.numpy() for name, value in made.network.named_parameters() if len(value.shape) == 2}
+        self.assertEqual([round(float((one == 0).mean()), 2) for one in weights.values()], [0.75, 0.75, 0])
+        groups = weights["3.weight"].reshape(16, 4, 128) == 0
+        np.testing.assert_array_equal(groups.all(1), groups.any(1))
+        self.assertGreaterEqual(min(row["epoch"] for row in made.history if row["loss"] == made.metrics["loss"]), 5)  # 12 steps an epoch
+        self.assertRegex("\n".join(lines), r"pruned: .* % of the weights of 2 layers are zero\nquantized: 3 of 3 layers")
+        x, y = rings()
+        found = minnow.load(self.folder / "out/quantized.minnow")
+        self.assertGreater((found(x).argmax(1) == made.network(minnow.Var(x)).numpy().argmax(1)).mean(), 0.9)
+        self.assertEqual(found.labels, ["0", "1", "2"])
+        self.assertTrue((self.folder / "out/quantized.minnow").stat().st_size < (self.folder / "out/model.minnow").stat().st_size)
+        # A training that stops and goes on has the same zeros.
+        for keys in ({"sparsity": 0.75, "end": 60, "method": "movement"}, {"pattern": "1:4", "end": 60}):
+            results = []
+            for stops in ((), (20, 50)):
+                changes = {"output": str(self.folder / f"{keys.get('pattern')}{len(stops)}"), "epochs": 8, "prune": keys, "data": {"standardize": False}}
+                for stop in stops:
+                    with self.assertRaises(KeyboardInterrupt):
+                        minnow.train(self.recipe(**changes), callback=interrupt_at(stop))
+                results.append(minnow.train(self.recipe(**changes)))
+            for (name, a), (_, b) in zip(results[0].network.named_parameters(), results[1].network.named_parameters()):
+                np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=name)
+            self.assertEqual(results[0].history, results[1].history)
+
+    def test_pruning_a_model_of_a_file_that_rounds(self):
+        base = minnow.train(self.recipe(epochs=10))
+        made = minnow.train(self.recipe(model=self.folder / "out/model.onnx", epochs=4, output=str(self.folder / "fine"), parameters={"head": False}, task="classify",
+                                        prune={"pattern": "2:4", "end": 20}, data={"standardize": False}, optimizer={"lr": 2e-3}))
+        self.assertGreater(made.metrics["accuracy"], base.metrics["accuracy"] - 0.3)
+        zeros = [float((value.numpy() == 0).mean()) for _, value in made.network.named_parameters() if len(value.shape) == 2 and min(value.shape) >= 8]
+        self.assertTrue(zeros and all(0.49 < one < 0.51 for one in zeros), zeros)
+        rounded = minnow.train(self.recipe(epochs=6, output=str(self.folder / "qat"), prune={"sparsity": 0.5, "pattern": "unstructured", "end": 20}, quantization={"activations": "ema"},
+                                           data={"standardize": False}))
+        self.assertTrue(any(0.49 < float((value.numpy() == 0).mean()) < 0.51 for _, value in rounded.network.named_parameters() if len(value.shape) == 2))
 
     def test_a_teacher(self):
         teacher = minnow.train(self.recipe(epochs=40, output=str(self.folder / "teacher"))).network
@@ -578,7 +628,7 @@ class Faults(InFolder):
                         recipe[key] = value
                     self.fails(ValueError, rf"{key} is ", recipe)
                     tried += 1
-            self.fails(ValueError, f'{"." if not table else table}.*has no "lrr"' if table not in ("optimizer", "schedule") else "lrr", self.recipe(**({"lrr": 1} if not table else {table: {"lrr": 1}})))
+            self.fails(ValueError, f'{"." if not table else table}.*has no "lrr"' if table not in ("optimizer", "schedule", "quantize") else "lrr", self.recipe(**({"lrr": 1} if not table else {table: {"lrr": 1}})))
             if table:
                 recipe = self.recipe()
                 recipe[table] = 3
@@ -592,6 +642,11 @@ class Faults(InFolder):
                                ("at least 12 x 12 pixels", {"model": "lenet"}), ("is not there", {"data": {"train": str(self.folder / "nowhere")}}), ("fashion-mnist", {"data": {"train": "fashion-mnst"}}), (r'\[quantization\] needs "activations"', {"quantization": {"weight_bits": 4}}),
                                (r"\[quantization\] delay goes with", {"quantization": {"activations": "lsq", "delay": 1}}), (r"delay is less than epochs", {"quantization": {"activations": "ema", "delay": 3}}),
                                (r"\[quantization\] skip: the model has no", {"quantization": {"activations": "ema", "skip": ["nobody"]}}),
+                               (r'\[prune\] needs "sparsity"', {"prune": {"end": 5}}), (r"\[prune\] .*none of 1x4", {"prune": {"pattern": "5x5", "sparsity": 0.5}}),
+                               (r"\[prune\] end is at most 36", {"prune": {"sparsity": 0.5, "end": 100}}), (r"\[prune\] has no \"sparsty\"", {"prune": {"sparsty": 0.5}}),
+                               (r'\[prune\] skip has "nobody"', {"prune": {"sparsity": 0.5, "skip": ["nobody"]}}), (r"\[prune\] .*2:4 has 0.5", {"prune": {"sparsity": 0.8, "pattern": "2:4"}}),
+                               (r"\[quantize\] .*mehtod", {"quantize": {"mehtod": "mse"}}), (r"\[quantize\] palette_bits and weights_only", {"quantize": {"palette_bits": 4, "weights_only": "rtn"}}),
+                               (r"\[quantize\] is for networks in f32", {"quantize": {}, "quantization": {"activations": "ema"}}),
                                (r'\[distillation\] needs "teacher"', {"distillation": {"alpha": 0.5}}), (r'there is no file "nowhere', {"distillation": {"teacher": "nowhere.onnx"}}),
                                (r'features: the student has no module or value "x"', {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": "0"}}}),
                                (r"a table of names", {"distillation": {"teacher": nn.Linear(2, 3), "features": {"x": 1}}})):

@@ -96,12 +96,15 @@ KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
     "distillation": {"teacher": (None, _either(_text, _files, _OBJECT)), "temperature": (4.0, _number(0, math.inf, True)), "alpha": (0.9, _number(0, 1)),
                      "features": (None, lambda value: None if isinstance(value, Mapping) and value and all(_text(one) is None for one in value.values()) else "a table of names"),
                      "feature_weight": (1.0, _number(0))},
+    "prune": {"sparsity": (None, _number(0, 1, True)), "pattern": (None, _text), "method": (None, _choice("magnitude", "movement")), "layers": (None, _texts), "skip": (None, _texts),
+              "start": (None, _integer(0)), "end": (None, _integer(1)), "every": (None, _integer(1))},
+    "quantize": {},
     "optimizer": {"name": ("adamw", _text), "groups": (None, _settings)},
     "schedule": {"name": ("constant", _text), "warm_up": (0, _integer(0))},
     "stop": {"patience": (0, _integer(0)), "min_delta": (0.0, _number(0)), "metric": (None, _text), "steps": (0, _integer(0))},
     "checkpoint": {"seconds": (60.0, _number(0)), "steps": (0, _integer(0))},
 }
-_OPEN = ("optimizer", "schedule")  # further keys are settings of the optimizer or schedule
+_OPEN = ("optimizer", "schedule", "quantize")  # further keys are settings of the optimizer or schedule, and those of quantize's recipes
 
 
 class Recipe:
@@ -128,6 +131,9 @@ class Recipe:
         for table, key in (("quantization", "activations"), ("distillation", "teacher")):
             if self.tables[table][key] is None and given.get(table):
                 self.fail(table, f'needs "{key}"' + (", one of ema, lsq, pact" if key == "activations" else ", a file or a module"))
+        self.prunes, self.quantizes = bool(given.get("prune")), "quantize" in given
+        if self.prunes and self["prune"]["sparsity"] is None and self["prune"]["pattern"] is None:
+            self.fail("prune", 'needs "sparsity", a number from 0 to below 1, or a "pattern" such as "2:4", which has its own')
         for key in ("model", "train"):
             table = "" if key == "model" else "data"
             if self.tables[table][key] is None:
@@ -142,7 +148,7 @@ class Recipe:
 
     def described(self) -> dict[str, Any]:
         """Everything that decides the result, as numbers and texts; not how long and where it is computed."""
-        left_out = {"": ("output", "epochs", "threads", "resume"), "data": ("workers",), "stop": None, "checkpoint": None}
+        left_out = {"": ("output", "epochs", "threads", "resume"), "data": ("workers",), "stop": None, "checkpoint": None, "quantize": None}
         made: dict[str, Any] = {}
         for table, values in self.tables.items():
             names = left_out.get(table, ())
@@ -183,9 +189,11 @@ def read(path: str | os.PathLike[str]) -> Recipe:
         raise InvalidArgument(f"{name}: this is no TOML file: {str(error) or 'it is nested too deeply'}") from None
     recipe = Recipe(given, name)
     folder = os.path.dirname(name)
-    for table, keys in {"": ("model", "output"), "data": ("train", "validation"), "distillation": ("teacher",)}.items():
+    for table, keys in {"": ("model", "output"), "data": ("train", "validation"), "distillation": ("teacher",), "quantize": ("calibration", "evaluation")}.items():
         for key in keys:
-            value = recipe[table][key]
+            value = recipe[table].get(key)
+            if value is None:
+                continue
 
             def beside(value: Any) -> Any:
                 path = os.path.normpath(os.path.join(folder, value)) if isinstance(value, str) else value

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import glob
 import json
 import math
 import os
 import sys
+import tempfile
 import time
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
@@ -141,9 +143,11 @@ class Training:
         self.network = self._rounding(self._network())
         self.lesson = self._lesson()
         self.chosen = self._chosen()
+        self._check_quantize()
         self.loader = data.DataLoader(inputs.train, min(top["batch"], len(inputs.train)), shuffle=True, num_workers=recipe["data"]["workers"], collate_fn=inputs.collate,
                                       drop_last=recipe["data"]["drop_last"], seed=self.seed)
         self.total = self.epochs * len(self.loader)
+        self.pruner, self._pruned_at = self._pruner()
         self.optimizer = self._optimizer()
         self.step_of = optim.TrainingStep(self._loss, self.optimizer, seed=self.seed)
         self.steps, self.sums, self.history, self.stale = 0, {}, [], 0  # type: tuple[int, dict[str, float], list[dict[str, float]], int]
@@ -226,6 +230,58 @@ class Training:
                                         **{key: options[key] for key in ("activations", "weights", "weight_bits", "per_channel", "symmetric", "skip")})
         except (InvalidArgument, _minnow.Unsupported) as error:
             raise InvalidArgument(f"{self.recipe.name}: [quantization] {error}") from None
+
+    def _pruner(self) -> tuple[compress.Pruner | None, int]:
+        """The pruner of the recipe, and the step at which its ramp ends."""
+        if not self.recipe.prunes:
+            return None, 0
+        options = {key: value for key, value in self.recipe["prune"].items() if value is not None}
+        if self.recipe["parameters"]["lora"]:
+            self.recipe.fail("prune", "trains the weights themselves, without lora")
+        end = options.setdefault("end", max(1, options.get("start", 0) + 1, self.total // 2))
+        options.setdefault("every", max(1, (end - options.get("start", 0)) // 10))
+        if end > self.total:
+            self.recipe.fail("prune", f"end is at most {self.total}, the steps of all epochs, not {end}")
+        layers = options.pop("layers", ())
+        for key, patterns in (("layers", layers), ("skip", options.get("skip", ()))):
+            for pattern in patterns:
+                if not any(fnmatch.fnmatchcase(name, pattern) for name in self.chosen):
+                    self.recipe.fail("prune", f'{key} has "{pattern}", which fits no parameter that is trained; there are {", ".join(list(self.chosen)[:6])}')
+        # Weights that are not trained could not make up for the zeros.
+        frozen = [name for name, _ in self.network.named_parameters() if name not in self.chosen]
+        options["skip"] = [*options.get("skip", ()), *(glob.escape(name) for name in frozen)]
+        try:
+            return compress.Pruner(self.network, parameters=layers, **options), end
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{self.recipe.name}: [prune] {error}") from None
+
+    def _check_quantize(self) -> None:
+        """Faults of [quantize] are told before the training."""
+        if not self.recipe.quantizes:
+            return
+        if self.recipe["quantization"]["activations"] is not None:
+            self.recipe.fail("quantize", "is for networks in f32; those of [quantization] become integers themselves")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "quantize.toml")
+            try:
+                self._write_quantize(path)
+                _minnow.check_quantization(path)
+            except InvalidArgument as error:
+                raise InvalidArgument(f"{self.recipe.name}: [quantize] {str(error).replace(path + ': ', '')}") from None
+
+    def _write_quantize(self, path: str) -> None:
+        """Write the table [quantize] as a recipe of its own."""
+        lines = []
+        for key, value in self.recipe["quantize"].items():
+            if isinstance(value, os.PathLike):
+                value = os.fspath(value)
+            if key in ("calibration", "evaluation") and isinstance(value, str):
+                value = os.path.abspath(value)
+            if not isinstance(value, (str, bool, int, float)) and not (isinstance(value, (list, tuple)) and all(isinstance(one, (str, int, float)) for one in value)):
+                raise InvalidArgument(f"{key} is a text, a number, true, false or a list of these, not {value!r:.60}")
+            lines.append(f"{key} = {json.dumps(value)}\n")
+        with new_file(path, "w", "utf-8") as file:
+            file.write("".join(lines))
 
     def _lesson(self) -> compress.Distillation | None:
         """The teacher beside the network."""
@@ -329,6 +385,8 @@ class Training:
         for key, one in sums.items():
             self.sums[key] = self.sums.get(key, 0.0) + one
         self.steps += 1
+        if self.pruner is not None:
+            self.pruner.step()
         return value
 
     def _batches(self, dataset: Any) -> Iterator[Any]:
@@ -371,6 +429,8 @@ class Training:
                  "history": self.history, "best": self.best, "stale": self.stale}
         arrays = {f"parameter/{name}": value for name, value in self._state().items()}
         arrays.update({f"optimizer/{name}": value for name, value in self.step_of.state_dict().items()})
+        if self.pruner is not None:
+            arrays.update({f"pruner/{name}": value for name, value in self.pruner.state_dict().items()})
         self._write(CHECKPOINT, {"facts": numpy.frombuffer(json.dumps(facts).encode(), numpy.uint8), **arrays})
         self.saved = time.monotonic()
 
@@ -412,6 +472,8 @@ class Training:
                                           "or say resume = false to replace it" + (', or resume = "changed" to go on with it' if may_change else ""))
         self._load_state(arrays, path)
         self.step_of.load_state_dict({name[10:]: Var(value, copy=True) for name, value in arrays.items() if name.startswith("optimizer/")})
+        if self.pruner is not None:
+            self.pruner.load_state_dict({name[7:]: value for name, value in arrays.items() if name.startswith("pruner/")})
         self.loader.load_state_dict(loader)
         self.steps, self.sums, self.history, self.best, self.stale = self_steps, facts["sums"], facts["history"], facts["best"], facts["stale"]
         return True
@@ -541,6 +603,8 @@ class Training:
         row = {f"train_{key}": value for key, value in self.task.metrics(self.sums).items()}
         self.optimizer.evaluate(True)
         trained = self._averaged()
+        if self.pruner is not None:
+            self.pruner.apply()  # averages of weights
         tested = self.inputs.validation if self.inputs.validation is not None else self.inputs.train if isinstance(self.task, _detection.Detect) else None
         figures = self.evaluate(tested)[0] if tested is not None else {key[6:]: value for key, value in row.items()}
         row.update(figures)
@@ -548,8 +612,9 @@ class Training:
         self.history.append(row)
         self.sums = {}
         value = self.sign * figures[self.metric]
-        # Networks that do not round yet are no results.
-        if not self.best or len(self.history) <= self.recipe["quantization"]["delay"] + 1 or value > self.sign * self.best[self.metric] + self.recipe["stop"]["min_delta"]:
+        # Networks that do not round yet, or are not as sparse as they will be, are no results.
+        early = len(self.history) <= self.recipe["quantization"]["delay"] + 1 or bool(self.best) and self.best["epoch"] * len(self.loader) < self._pruned_at
+        if not self.best or early or value > self.sign * self.best[self.metric] + self.recipe["stop"]["min_delta"]:
             self.best, self.stale = row, 0
         else:
             self.stale += 1
@@ -590,6 +655,9 @@ class Training:
         self._export()
         with new_file(self._path("history.json"), "w", "utf-8") as file:
             json.dump({"history": self.history, "best": self.best, "classes": self.task.classes, "steps": self.steps}, file, indent=1)
+        if self.pruner is not None:
+            self.report(f"pruned: {100 * self.pruner.sparsity:.1f} % of the weights of {len(self.pruner.report())} layers are zero")
+        self._quantize()
         figures = {key: value for key, value in self.best.items() if not key.startswith("train_") and key != "epoch"}
         self.report(f"best: epoch {int(self.best['epoch'])} with {_figures(figures)}; {self._path('model.minnow')}")
         return Trained(self.network, figures, self.history, self.task.classes, matrix, self.steps, self.output)
@@ -609,6 +677,21 @@ class Training:
             preprocess = {**preprocess, "input": "input", "size": [self.shape[1], self.shape[2]]}
         import minnow
         minnow.convert(self._path("model.onnx"), self._path("model.minnow"), labels=self.task.classes, preprocess=preprocess)
+
+
+    def _quantize(self) -> None:
+        """Write quantized.minnow, as the table [quantize] says."""
+        if not self.recipe.quantizes:
+            return
+        import minnow
+        options, path = self.recipe["quantize"], self._path("quantize.toml")
+        self._write_quantize(path)
+        calibration = None if "calibration" in options or options.get("weights_only") in ("rtn", "hqq") else numpy.ascontiguousarray(self._samples(options.get("samples", 100)), numpy.float32)
+        tested = self.inputs.validation if self.inputs.validation is not None and "evaluation" not in options else None
+        evaluation = None if tested is None else numpy.concatenate([batch[0].numpy() for batch in self._batches(tested)]).astype(numpy.float32)
+        made = minnow.quantize(self._path("model.minnow"), self._path("quantized.minnow"), calibration, evaluation=evaluation, recipe=path)
+        integers = sum(not layer.refusal for layer in made.layers)
+        self.report(f"quantized: {integers} of {len(made.layers)} layers, {os.path.getsize(self._path('model.minnow'))} -> {made.bytes} bytes; {made.path}")
 
 
 def cv_curves(history: list[dict[str, float]], path: str, validated: bool) -> None:
