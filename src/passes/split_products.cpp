@@ -32,7 +32,7 @@ struct Columns {
   int64_t begin, end;
 };
 /// The columns that a Slice takes of its input, all rows of it.
-std::optional<Columns> columns_of(const Node& node) {
+std::optional<Columns> columns_read_by(const Node& node) {
   if (node.op() != "Slice" || !node.input(0)) return {};
   const auto begin = ints_of(node.input(1)), end = ints_of(node.input(2)), axes = ints_of(node.input(3));
   const auto rank = rank_of(*node.input(0));
@@ -140,10 +140,10 @@ class PartTaker {
     const auto width = dim_of(y, -1);
     Value *weights = node.input(1), *x = node.input(0);
     if (!width || !weights || !x) return;
-    const std::vector<Node*> users = all_users(node, [](const Node& user) { return columns_of(user).has_value(); });
+    const std::vector<Node*> users = all_users(node, [](const Node& user) { return columns_read_by(user).has_value(); });
     if (users.size() < 2) return;
     std::vector<Columns> parts;
-    for (const Node* user : users) parts.push_back(*columns_of(*user));
+    for (const Node* user : users) parts.push_back(*columns_read_by(*user));
     std::sort(parts.begin(), parts.end(), [](const Columns& a, const Columns& b) { return a.begin < b.begin; });
     for (size_t i = 1; i < parts.size(); ++i)
       if (parts[i].begin < parts[i - 1].end) return;  // some would be computed twice
@@ -156,7 +156,7 @@ class PartTaker {
     Value* bias = product ? node.input(2) : nullptr;
     if (bias && (!bias->constant() || bias->constant()->shape() != Shape{*width})) return;
     for (Node* user : users) {
-      const Columns taken = *columns_of(*user);
+      const Columns taken = *columns_read_by(*user);
       context_.changed("{} is a product of its own", label_of(*user));
       std::vector<Value*> inputs = {product ? x : &slice(*x, taken, -1, *user), &slice(*weights, taken, axis, *user)};
       if (bias) inputs.push_back(&slice(*bias, taken, 0, *user));
