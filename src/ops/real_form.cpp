@@ -82,6 +82,14 @@ Tensor multipliers(const NodeView& node) {
   return result;
 }
 
+/// The part of the weights that is not zero, at least a hundredth.
+double part_that_is_kept(const NodeView& node) {
+  const Tensor &w = node.contents(3), &zero = node.contents(5);
+  if (std::any_of(zero.data<uint8_t>(), zero.data<uint8_t>() + zero.elements(), [](uint8_t z) { return z != 0; })) return 1;
+  const double zeros = static_cast<double>(std::count(w.data<uint8_t>(), w.data<uint8_t>() + w.elements(), uint8_t{0}));
+  return std::max(0.01, 1 - zeros / std::max(1.0, static_cast<double>(w.elements())));
+}
+
 std::optional<RealEnds> ends_of_product(const NodeView& node) {
   const bool real = has_real_result(node);
   const bool conv = node.op() == "minnow.QuantizedConv", later = rounds_later(node, Activation::of(node));
@@ -101,7 +109,7 @@ std::optional<RealEnds> ends_of_product(const NodeView& node) {
   if (residual) ends.inputs[kResidual] = {Kind::bytes, residual->bytes};
   if (!real) ends.output = {Kind::bytes, y->bytes};
   const Shape& w = node.input_shape(3);
-  ends.saving = w.product(2, w.rank()) > 1 ? 5 : 1.3;
+  ends.saving = std::max(w.product(2, w.rank()) > 1 ? 5 : 1.3, 1 / part_that_is_kept(node));
   return ends;
 }
 /// The image in the order of its channels from which a first layer's Transpose made x; else empty. As in passes/fuse_products.cpp.

@@ -28,8 +28,9 @@ struct RealEnd {
 /// The ends of a node where real numbers can take the place of bytes.
 struct RealEnds {
   std::vector<RealEnd> inputs;
-  RealEnd output;     // 0; others are absent
-  double saving = 0;  // f32 takes at least 1 / saving of the operations, by Winograd's or Strassen's method; 0: nothing is known
+  RealEnd output;  // 0; others are absent
+  double saving =
+      0;  // f32 takes at least 1 / saving of the operations, by Winograd's or Strassen's method or as weights are zero; 0: unknown
 };
 
 /// Empty if the node has no real form. Shapes, dtypes and constants of the node are known.

@@ -152,25 +152,31 @@ class Layers {
       scale.writable().data<float>()[o] = 0.01f + 0.0003f * static_cast<float>(random(20));
       zero.writable().data<uint8_t>()[o] = static_cast<uint8_t>(w_dtype == DType::i8 ? random(2) * 3 : 110 + random(40));
     }
+    Tensor values = random.bytes(w_dtype, w);
+    if (random(3) == 0) {  // nine of ten are zero, for sparse schemes
+      const int64_t inner = op == "minnow.QuantizedMatMul" ? 1 : depth;
+      uint8_t* const to = values.writable().data<uint8_t>();
+      for (int64_t i = 0; i < values.elements(); ++i)
+        if (random(10)) to[i] = zero.data<uint8_t>()[scales == 1 ? 0 : i / inner % channels];
+    }
     Expr bias;
     if (const uint32_t kind = random(3)) {
       const bool whole = kind == 1 || !fused;
-      Tensor values(whole ? DType::i32 : DType::f32, Shape{channels});
+      Tensor numbers(whole ? DType::i32 : DType::f32, Shape{channels});
       for (int64_t o = 0; o < channels; ++o) {
         const int32_t value = static_cast<int32_t>(random(4000)) - 2000;
         if (whole)
-          values.writable().data<int32_t>()[o] = value;
+          numbers.writable().data<int32_t>()[o] = value;
         else
-          values.writable().data<float>()[o] = static_cast<float>(value) + 0.25f;
+          numbers.writable().data<float>()[o] = static_cast<float>(value) + 0.25f;
       }
-      bias = b_.constant(values);
+      bias = b_.constant(numbers);
     }
     if (fused && random(2)) attributes.set("activation", std::string("Relu"));
-    y.expr = b_.op(
-        op,
-        {x_.expr, b_.scalar(x_.scale), b_.constant(byte(x_.dtype, x_.zero)), b_.constant(random.bytes(w_dtype, w)), b_.constant(scale),
-         b_.constant(zero), real ? Expr() : b_.scalar(y.scale), real ? Expr() : b_.constant(byte(y.dtype, y.zero)), bias},
-        attributes);
+    y.expr = b_.op(op,
+                   {x_.expr, b_.scalar(x_.scale), b_.constant(byte(x_.dtype, x_.zero)), b_.constant(values), b_.constant(scale),
+                    b_.constant(zero), real ? Expr() : b_.scalar(y.scale), real ? Expr() : b_.constant(byte(y.dtype, y.zero)), bias},
+                   attributes);
     if (real)
       graph->add_output(*y.expr.value());
     else

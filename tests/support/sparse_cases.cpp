@@ -19,6 +19,18 @@ Tensor sparse(Tensor w, size_t outputs, size_t output, size_t height, size_t eac
   return w;
 }
 
+/// As integers, so that sums are exact and rounding has one result.
+Tensor whole(const Tensor& tensor) {
+  Tensor made = tensor.clone();
+  for (float& value : std::span(made.writable().data<float>(), static_cast<size_t>(made.elements()))) value = std::nearbyint(8 * value);
+  return made;
+}
+Tensor factors_of(int64_t channels) {
+  Tensor scale(DType::f32, {channels});
+  for (int64_t i = 0; i < channels; ++i) scale.writable().data<float>()[i] = 0.05f + 0.01f * static_cast<float>(i % 7);
+  return scale;
+}
+
 }  // namespace
 
 std::vector<SchemeCase> sparse_cases() {
@@ -29,6 +41,10 @@ std::vector<SchemeCase> sparse_cases() {
       const Tensor w = sparse(normal(w_shape, 2, 2 / std::sqrt(double(step))), outputs, step, height, 5, 1);
       cases.push_back({"Conv", {normal(x), w, normal({w_shape[0]}, 3)}, attributes, {1, 2}});
       cases.push_back({"Conv", {normal(x), w}, attributes, {1}});
+      cases.push_back({"minnow.FusedConv",
+                       {whole(normal(x)), whole(w), whole(normal({w_shape[0]}, 3)), {}, factors_of(w_shape[0])},
+                       with(attributes, {{"activation", std::string("Clip")}, {"activation_alpha", -20.0f}, {"activation_beta", 30.0f}}),
+                       {1, 2, 4}});
       const Shape y = test::run_operator("Conv", {normal(x), w}, attributes)[0].shape();
       for (const char* name : {"Relu", "HardSwish"})
         cases.push_back({"minnow.FusedConv",
@@ -62,6 +78,10 @@ std::vector<SchemeCase> sparse_cases() {
                          {normal({m, k}), b, normal({n}, 3), normal({m, n}, 4)},
                          {{"transB", transposed}, {"alpha", 0.5f}, {"activation", std::string("Gelu")}},
                          {1, 2}});
+        cases.push_back({"minnow.FusedMatMul",
+                         {whole(normal({m, k})), whole(b), whole(normal({n}, 3)), {}, factors_of(n)},
+                         {{"transB", transposed}, {"activation", std::string("Relu")}},
+                         {1, 2, 4}});
         if (!transposed) cases.push_back({"MatMul", {normal({2, m, k}), b}, {}, {1}});
       }
   // Nothing but zeros.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/sparse.h"
 
+#include <cmath>
+
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/sparse.cpp"
@@ -140,6 +142,7 @@ void finish(const SparseResult& s) {
   const D d;
   if (s.lanes == kLanes) {
     const V low = hn::Set(d, s.low), high = hn::Set(d, s.high), bias = s.bias ? hn::LoadU(d, s.bias) : hn::Zero(d);
+    const V scale = s.scale ? hn::LoadU(d, s.scale) : hn::Zero(d);
     for (size_t p = 0; p < s.pixels; p += 4) {
       V x[4], y[4];
       MINNOW_UNROLL for (size_t i = 0; i < 4; ++i) x[i] = load_blocks<kLanes>(s.sums + i * s.row_step + p, s.row_step);
@@ -148,6 +151,7 @@ void finish(const SparseResult& s) {
         const size_t at = (p + i) * s.to_step;
         V value = hn::Add(y[i], bias);
         if (s.add) value = hn::Add(value, hn::LoadU(d, s.add + at));
+        if (s.scale) value = hn::Round(hn::Mul(value, scale));
         hn::StoreU(at_most(high, at_least(low, value)), d, s.to + at);
       };
       if (p + 4 <= s.pixels)
@@ -162,6 +166,7 @@ void finish(const SparseResult& s) {
       float value = s.sums[lane * s.row_step + p];
       if (s.bias) value += s.bias[lane];
       if (s.add) value += s.add[p * s.to_step + lane];
+      if (s.scale) value = std::nearbyint(value * s.scale[lane]);
       value = value < s.low ? s.low : value;
       s.to[p * s.to_step + lane] = value > s.high ? s.high : value;
     }

@@ -25,12 +25,13 @@ struct SparseTile {
 using SparseFunction = void (*)(const SparseTile&);
 
 /// Sums on their way to the output: to[pixel * to_step + lane] = clamp(sums[lane * row_step + pixel] + bias[lane] + add[pixel * to_step +
-/// lane]) for `lanes` lanes.
+/// lane]) for `lanes` lanes; with `scale`, the sums are multiplied by it and rounded to integers before they are clamped.
 struct SparseResult {
   const float* sums;
   size_t row_step, pixels, lanes;
-  const float* bias;  // of each lane, or null
-  const float* add;   // or null
+  const float* bias;   // of each lane, or null
+  const float* add;    // or null
+  const float* scale;  // of each lane, or null
   float low, high;
   float* to;
   size_t to_step;

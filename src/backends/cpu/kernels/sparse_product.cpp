@@ -218,7 +218,7 @@ void SparseProduct::multiply_row(size_t row, size_t chunk, const Arguments& argu
   const size_t o = first * lanes_, count = std::min(chunk_begins_[chunk + 1] * lanes_, shape_.out_channels) - o;
   const size_t at = row * shape_.out_channels + o;
   kernels_->finish({sums, 1, 1, count, arguments.bias ? arguments.bias + o : nullptr, arguments.add ? arguments.add + at : nullptr,
-                    epilogue_.low, epilogue_.high, arguments.y + at, 1});
+                    epilogue_.scale_of(o), epilogue_.low, epilogue_.high, arguments.y + at, 1});
   if (epilogue_.after) epilogue_.after(arguments.y + at, arguments.y + at, count, epilogue_.a, epilogue_.b);
 }
 
@@ -253,7 +253,8 @@ void SparseProduct::run(size_t unit, const Arguments& arguments, float* scratch,
           const size_t run = std::min(end, row_end) - p;
           const size_t at = image_at + v * vector + (first_pixel + row * width_ + column) * pixel;
           kernels_->finish({sums + (p - begin), row_step, run, lanes, arguments.bias ? arguments.bias + v * lanes_ : nullptr,
-                            arguments.add ? arguments.add + at : nullptr, epilogue_.low, epilogue_.high, arguments.y + at, pixel});
+                            arguments.add ? arguments.add + at : nullptr, epilogue_.scale_of(v * lanes_), epilogue_.low, epilogue_.high,
+                            arguments.y + at, pixel});
           if (epilogue_.after) {
             if (pixel == lanes)
               epilogue_.after(arguments.y + at, arguments.y + at, run * lanes, epilogue_.a, epilogue_.b);

@@ -124,7 +124,7 @@ Choice choose_conv(const NodeView& node, const Device& device) {
 }
 
 Estimate estimate_conv(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.scales = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups != 1) return declined("there are {} groups", s.groups);
   const size_t lanes = static_cast<size_t>(device.pack);
@@ -138,7 +138,7 @@ Estimate estimate_conv(const NodeView& node, const Device& device) {
       4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements() * (node.has_input(3) ? 2 : 1));
   const Choice choice = choose(device, s, terms, false);
   if (device.low_memory && takes_more(choice, w)) return declined("the weights and their places take more memory, which is to be saved");
-  Estimate estimate(choice.seconds + 0.5 * device.byte_time(moved));
+  Estimate estimate(choice.seconds + 0.5 * device.byte_time(moved) + rounding_seconds(node, device));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
@@ -167,7 +167,7 @@ Estimate estimate_product(const NodeView& node, const Device& device) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
-  if (node.has_input(kScale)) return declined("sums are rounded");
+  if (node.has_input(kScale) && !node.is_constant(kScale)) return declined("sums are rounded");
   if (!node.is_constant(1)) return declined("B is not constant");
   const std::optional<Addition> addition = addition_of(node);
   if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
@@ -185,7 +185,7 @@ Estimate estimate_product(const NodeView& node, const Device& device) {
   const double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
   const Choice choice = choose(device, s, terms, true);
   if (device.low_memory && takes_more(choice, b)) return declined("the weights and their places take more memory, which is to be saved");
-  return Estimate(choice.seconds + device.byte_time(moved));
+  return Estimate(choice.seconds + device.byte_time(moved) + rounding_seconds(node, device));
 }
 
 class SparseKernel final : public Kernel {
