@@ -85,6 +85,9 @@ struct SaveOptions {
 /// NAME_next. Throws IoError, and Unsupported for anything that ONNX cannot express.
 MINNOW_API void save(const Model& model, const std::string& path, const SaveOptions& options = {});
 
+/// The bytes that save() would write there, without writing them.
+MINNOW_API uint64_t saved_bytes(const Model& model, const std::string& path, const SaveOptions& options = {});
+
 /// Names of the formats that convert() reads: "onnx", "minnow", ...
 MINNOW_API std::vector<std::string> formats();
 

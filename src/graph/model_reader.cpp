@@ -287,14 +287,16 @@ class Reader {
     if (!segments || tensor->segment() >= segments->size()) fail("{} has {} elements and no contents", what, elements);
     const Segment& segment = *segments->Get(tensor->segment());
     const DType stored = tensor->stored() ? static_cast<DType>(tensor->stored()) : dtype;
-    if (stored != dtype && (dtype != DType::f32 || (stored != DType::f16 && stored != DType::bf16)))
-      fail("{} is {} and stored as dtype {}, only f32 is stored as another (f16 or bf16)", what, dtype, tensor->stored());
+    const bool is_packed = dtype == DType::i8 && (stored == DType::i4 || stored == DType::i2);  // has its elements in bytes when unpacked
+    if (stored != dtype && !is_packed && (dtype != DType::f32 || (stored != DType::f16 && stored != DType::bf16)))
+      fail("{} is {} and stored as dtype {}, only f32 is stored as another (f16 or bf16), and i8 (i4 or i2)", what, dtype,
+           tensor->stored());
     const uint64_t bytes = elements / 8 * bits_of(stored) + (elements % 8 * bits_of(stored) + 7) / 8;
     if (tensor->coding() > 1) throw Unsupported("{}: {} has coding {}, which a newer Minnow may know", name_, what, tensor->coding());
     const bool coded = tensor->coding() == 1;
     if (!coded && segment.size() != bytes)
       fail("{} is {}{} and needs {} bytes, its contents have {}", what, stored, shape, bytes, segment.size());
-    const Contents& found = contents(tensor->segment(), kept ? stored : dtype, stored, elements, coded, bytes);
+    const Contents& found = contents(tensor->segment(), kept || is_packed ? stored : dtype, stored, elements, coded, bytes);
     if (dtype == DType::boolean) {
       const auto* values = reinterpret_cast<const uint8_t*>(found.bytes.data());
       if (std::any_of(values, values + elements, [](uint8_t value) { return value > 1; })) fail("{} is bool and holds another value", what);
@@ -347,7 +349,8 @@ class Reader {
       charge(kValueBytes);
       std::string name = this->name(constant->name());
       const std::string what = format("constant \"{}\"", name);
-      const bool kept = packs_ && constant->tensor() && constant->tensor()->stored();
+      const bool kept =
+          packs_ && constant->tensor() && constant->tensor()->stored() && constant->tensor()->dtype() == static_cast<uint8_t>(DType::f32);
       minnow::Value* value = &graph.add_constant(read_tensor(constant->tensor(), what, kept), name);
       if (kept && value->type.dtype != DType::f32) {
         charge(kValueBytes + kNodeBytes + kAttributeBytes);

@@ -248,8 +248,16 @@ class HeadWriter {
     std::vector<Offset<Constant>> constants;
     for (const auto& constant : graph.constants()) {
       const auto name = add(constant->name());
+      const minnow::Tensor& tensor = *constant->constant();
       const auto stored = weights_.find(constant.get());
-      constants.push_back(CreateConstant(builder_, name, add(*constant->constant(), stored == weights_.end() ? nullptr : &stored->second)));
+      if (stored != weights_.end()) {
+        constants.push_back(CreateConstant(builder_, name, add(tensor, &stored->second)));
+      } else if (const DType dtype = stored_dtype(tensor); dtype != tensor.dtype()) {
+        const minnow::Tensor packed(dtype, tensor.shape(), tensor.data(), tensor.owner());
+        constants.push_back(CreateConstant(builder_, name, add(tensor, &packed)));
+      } else {
+        constants.push_back(CreateConstant(builder_, name, add(tensor)));
+      }
       see(constant.get());
     }
     for (const minnow::State& state : graph.states()) see(state.current);
@@ -294,6 +302,18 @@ std::vector<std::byte> code_of_head(std::span<const std::byte> head) {
 
 }  // namespace
 }  // namespace file
+
+DType stored_dtype(const Tensor& tensor) noexcept {
+  constexpr int64_t kLeastPacked = 1024;  // fewer elements are not worth a copy when they are loaded
+  if (tensor.dtype() != DType::i8 || tensor.elements() < kLeastPacked) return tensor.dtype();
+  const int8_t* values = tensor.data<int8_t>();
+  int8_t low = 0, high = 0;
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    low = std::min(low, values[i]), high = std::max(high, values[i]);
+    if (low < -8 || high > 7) return DType::i8;
+  }
+  return low >= -2 && high <= 1 ? DType::i2 : DType::i4;
+}
 
 void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights, bool compress) {
   verify(graph);

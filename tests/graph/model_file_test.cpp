@@ -429,6 +429,29 @@ TEST(ModelFile, weights_of_16_bits_are_coded_too) {
   EXPECT_EQ(numbers(*read(coded)->constants()[0]->constant()), numbers(wide));
 }
 
+TEST(ModelFile, small_integers_are_packed) {
+  for (const auto& [low, high, bits] :
+       std::vector<std::array<int, 3>>{{-8, 7, 4}, {-7, 7, 4}, {-2, 1, 2}, {-1, 1, 2}, {-9, 7, 8}, {-8, 8, 8}}) {
+    Graph graph;
+    Tensor tensor(DType::i8, {3, 1001}), few(DType::i8, {1000});
+    std::mt19937 generator(1);
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      tensor.writable().data<int8_t>()[i] = static_cast<int8_t>(std::uniform_int_distribution<int>(low, high)(generator));
+    tensor.writable().data<int8_t>()[0] = static_cast<int8_t>(low), tensor.writable().data<int8_t>()[1] = static_cast<int8_t>(high);
+    graph.add_constant(tensor, "w");
+    graph.add_constant(few, "few");
+    const Bytes bytes = written(graph);
+    EXPECT_NEAR(static_cast<double>(bytes.size()), 3003 * bits / 8 + 1000 + 400, 400) << low << " " << high;
+    for (const Bytes& file : {bytes, compressed(graph)}) {
+      const auto copy = read(file);
+      const Tensor& found = *copy->constants()[0]->constant();
+      ASSERT_EQ(found.dtype(), DType::i8);
+      ASSERT_EQ(found.shape(), tensor.shape());
+      EXPECT_EQ(std::memcmp(found.data(), tensor.data(), tensor.bytes()), 0);
+    }
+  }
+}
+
 TEST(ModelFile, truncated_and_damaged_codes_are_read_or_refused) {
   const Bytes bytes = compressed(*compressible());
   for (size_t i = 0; i < 500; ++i) EXPECT_NE(read_error(std::span(bytes).first(i * bytes.size() / 500)), "");

@@ -2,6 +2,7 @@
 #include "exporters/onnx/onnx.h"
 
 #include <limits>
+#include <optional>
 
 #include "base/numeric.h"
 #include "base/os.h"
@@ -34,27 +35,47 @@ void write_external(const std::string& path, const onnx::ExternalFile& file) {
   });
 }
 
-}  // namespace
+struct Message {
+  std::unique_ptr<Graph> standard;  // whose tensors the writer refers to
+  onnx::ExternalFile external;
+  std::optional<onnx::MessageWriter> writer;
+};
 
-void export_onnx(const OperatorSet& operators, const Graph& graph, const std::string& path, const OnnxOptions& options) {
+Message message_of(const OperatorSet& operators, const Graph& graph, const std::string& path, const OnnxOptions& options) {
   if (options.opset && (options.opset < kOldestExportOpset || options.opset > onnx::kNewestOpset))
     throw InvalidArgument("opset {} cannot be written, only {} to {}", options.opset, kOldestExportOpset, onnx::kNewestOpset);
   int64_t opset = options.opset ? options.opset : kUsualOpset;
-  std::unique_ptr<Graph> standard;
+  Message message;
   try {
-    standard = onnx::standard_form(operators, graph, opset);
+    message.standard = onnx::standard_form(operators, graph, opset);
   } catch (const Unsupported&) {
     if (options.opset) throw;
     opset = onnx::kNewestOpset;
-    standard = onnx::standard_form(operators, graph, opset);
+    message.standard = onnx::standard_form(operators, graph, opset);
   }
-  onnx::ExternalFile external;
-  external.location = path.substr(path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1) + ".data";
-  onnx::MessageWriter model = onnx::model_message(*standard, opset, options.external_data ? &external : nullptr);
-  if (model.size() > kMostBytes && !options.external_data) model = onnx::model_message(*standard, opset, &external);
-  if (model.size() > kMostBytes) throw Unsupported("{}: is larger than an ONNX file may be even without its weights", graph.source);
-  if (!external.pieces.empty()) write_external(path + ".data", external);  // first, so that no model is without it
-  os::write_file_atomically(path, [&](const os::ByteSink& sink) { model.write(sink); });
+  message.external.location = path.substr(path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1) + ".data";
+  message.writer = onnx::model_message(*message.standard, opset, options.external_data ? &message.external : nullptr);
+  if (message.writer->size() > kMostBytes && !options.external_data)
+    message.writer = onnx::model_message(*message.standard, opset, &message.external);
+  if (message.writer->size() > kMostBytes)
+    throw Unsupported("{}: is larger than an ONNX file may be even without its weights", graph.source);
+  return message;
+}
+
+}  // namespace
+
+void export_onnx(const OperatorSet& operators, const Graph& graph, const std::string& path, const OnnxOptions& options) {
+  const Message message = message_of(operators, graph, path, options);
+  if (!message.external.pieces.empty()) write_external(path + ".data", message.external);  // first, so that no model is without it
+  os::write_file_atomically(path, [&](const os::ByteSink& sink) { message.writer->write(sink); });
+}
+
+uint64_t onnx_bytes(const OperatorSet& operators, const Graph& graph, const OnnxOptions& options) {
+  const Message message = message_of(operators, graph, {}, options);
+  const auto& pieces = message.external.pieces;
+  if (pieces.empty()) return message.writer->size();
+  const auto& [offset, last] = pieces.back();
+  return message.writer->size() + offset + (static_cast<uint64_t>(last.elements()) * bits_of(last.dtype()) + 7) / 8;
 }
 
 }  // namespace minnow

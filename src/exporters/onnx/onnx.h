@@ -23,5 +23,7 @@ struct OnnxOptions {
 /// run) and outputs ("NAME_next", the value after it), after the graph's own. Names, symbolic dimensions and metadata stay. Constants are
 /// not copied. Throws Unsupported, with the node, for anything that ONNX cannot express; IoError.
 void export_onnx(const OperatorSet& operators, const Graph& graph, const std::string& path, const OnnxOptions& options = {});
+/// The bytes of that file, and of one beside it, without writing them.
+uint64_t onnx_bytes(const OperatorSet& operators, const Graph& graph, const OnnxOptions& options = {});
 
 }  // namespace minnow
