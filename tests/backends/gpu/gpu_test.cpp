@@ -163,8 +163,11 @@ TEST_P(Gpu, leaves_tensors_that_it_cannot_bind_to_the_processor) {
     int64_t wrong = 0;
     for (int64_t i = 0; i < n; ++i) wrong += y.data<float>()[i] != std::max(x.data<float>()[i], 0.0f);
     EXPECT_EQ(wrong, 0) << n;
-    for (const PlanRow& row : session.plan_report().rows)
-      if (row.op == "Relu") EXPECT_EQ(row.backend, n == elements / 2 ? GetParam() : "cpu");
+    for (const PlanRow& row : session.plan_report().rows) {
+      if (row.op == "Relu") {
+        EXPECT_EQ(row.backend, n == elements / 2 ? GetParam() : "cpu");
+      }
+    }
   }
 }
 
