@@ -141,7 +141,8 @@ def main():
             total += count
             limit = max(function.within, function.relative)
             allowed = "equal" if not limit else f"{limit:g}" if function.judge else in_terms(function, function.within, function.relative)
-            print(f"| {function.name} | {count} | {worst}{f' ({len(failures)} fail)' if failures else ''} | {allowed} |")
+            name = f"{function.name} (int64)" if function.group == "integers" else function.name
+            print(f"| {name} | {count} | {worst}{f' ({len(failures)} fail)' if failures else ''} | {allowed} |")
         print(f"\n{len(chosen)} functions, {total} cases, OpenCV {cv2.__version__}")
         return
     for number, function in enumerate(chosen):

@@ -57,8 +57,7 @@ Tensor as(DType dtype, Tensor tensor) {
 std::vector<double> numbers_of(std::string_view function, const char* name, const TensorView& tensor) {
   if (tensor.dtype() == DType::f32) return {tensor.data<float>(), tensor.data<float>() + tensor.elements()};
   if (tensor.dtype() == DType::f64) return {tensor.data<double>(), tensor.data<double>() + tensor.elements()};
-  if (tensor.dtype() == DType::i32) return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.elements()};
-  throw InvalidArgument("{}: {} is i32, f32 or f64, not {}{}", function, name, tensor.dtype(), tensor.shape());
+  throw InvalidArgument("{}: {} is f32 or f64, not {}{}", function, name, tensor.dtype(), tensor.shape());
 }
 
 // ---- Derivatives
@@ -210,7 +209,9 @@ LensMap lens_map(const Camera& camera, const Matrix3& rotation, const Matrix3& n
 }
 
 Matrix3 camera_matrix(const char* function, const TensorView& matrix) {
-  return matrix_of(function, "the camera's matrix", numbers_of(function, "the camera's matrix", matrix));
+  constexpr const char* kName = "the camera's matrix";
+  if (matrix.dtype() == DType::i32) return matrix_of(function, kName, {matrix.data<int32_t>(), matrix.data<int32_t>() + matrix.elements()});
+  return matrix_of(function, kName, numbers_of(function, kName, matrix));
 }
 
 }  // namespace

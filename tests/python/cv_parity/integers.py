@@ -13,10 +13,13 @@ _CORNERS, _BENT = np.array([[0, 0], [10, 0], [10, 10], [0, 10]]), np.array([[[0,
 _CAMERA = np.array([[30, 0, 15], [0, 30, 12], [0, 0, 1]])
 
 
+_CASES = {}
+
+
 def _case(name, *args, within=0, **keywords):
-    @function(name, within=within, relative=1e-6)
-    def cases(random):
-        yield call(*args, **keywords)
+    if name not in _CASES:
+        function(name, within=within, relative=1e-6)(lambda random: _CASES[name])
+    _CASES.setdefault(name, []).append(call(*args, **keywords))
 
 
 for _name in ("contourArea", "boundingRect", "minAreaRect", "convexHull", "minEnclosingCircle", "moments", "isContourConvex"):
