@@ -56,12 +56,13 @@ struct QuantizeOptions {
   bool equalize = false;               // cross-layer equalization before anything else
   bool correct_bias = true;            // the mean error of each channel goes into its bias
   double smooth = 0;                   // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1
-  std::vector<std::string> skip = {};  // names of nodes, or operators, that stay f32
+  std::vector<std::string> skip = {};  // names of nodes, with `*` and `?`, or operators, that stay f32
   std::string weights_only = {};  // one of weight_only_methods(): activations stay f32, weights become blocks of 2, 3, 4, 5, 6 or 8 bits
-  std::map<std::string, int> bits_for = {};  // with weights_only: other bits for nodes, or tensors that they make; 0, or more than 8: f32
-  int block_size = 64;                       // weights that share a scale: 16, 32, 64, 128 or 256; with weights_only
-  bool symmetric = false;                    // without zero points; with weights_only
-  size_t evaluate = 16;                      // samples for the report
+  std::map<std::string, int> bits_for =
+      {};                  // with weights_only: other bits for nodes (also by `*`, `?`), or tensors that they make; 0, or more than 8: f32
+  int block_size = 64;     // weights that share a scale: 16, 32, 64, 128 or 256; with weights_only
+  bool symmetric = false;  // without zero points; with weights_only
+  size_t evaluate = 16;    // samples for the report
   uint64_t seed = 0;
   /// Called from time to time with the finished part of the work, from 0 to 1. An exception from it ends the work.
   std::function<void(double part)> progress = {};
@@ -84,7 +85,8 @@ struct LayerReport {
   double clipped = 0;            // part of the output's numbers outside the range
   int weight_bits = 8;           // of a weight; 32 if it stays f32
   size_t bytes_before = 0, bytes_after = 0;
-  double operations = 0;  // of a run of the first sample, a multiply-add counting two; 0 if none was run
+  double operations = 0;                         // of a run of the first sample, a multiply-add counting two; 0 if none was run
+  double seconds_before = 0, seconds_after = 0;  // of such a run, estimated for this machine; 0: not known
 };
 struct OutputReport {
   std::string name;
@@ -96,7 +98,7 @@ struct QuantizeReport {
   std::vector<OutputReport> outputs;
   size_t samples = 0, evaluated = 0;
   bool weights_only = false;                 // activations are f32
-  size_t bytes_before = 0, bytes_after = 0;  // of all constants
+  size_t bytes_before = 0, bytes_after = 0;  // of all constants, in a .minnow file
 };
 
 struct Quantized {
@@ -156,16 +158,19 @@ MINNOW_API Quantized quantize_trained(const Model& model, const TrainedNumbers& 
 struct Candidate {
   std::vector<std::string> f32;     // names of the nodes
   std::map<std::string, int> bits;  // with weights_only: of the other nodes
-  size_t bytes = 0;                 // of all constants
+  size_t bytes = 0;                 // by SearchOptions::size_of
   double sqnr = 0;                  // of the worst output
   double agreement = -1;            // of the worst output that is a row of scores; -1 if there is none
   bool best = false;                // no other candidate is both smaller and closer to the f32 model
 };
 /// The aims of a search. A model that reaches all of them is as small as possible; with `most_bytes` alone it is as close as possible.
 struct SearchOptions {
-  double max_drop = -1;     // percent of the samples whose best class changes; -1: any
+  double max_drop = -1;     // percent of the samples whose best class changes; -1: any. No model without a row of scores reaches it
   double min_sqnr = -1000;  // decibels
-  size_t most_bytes = 0;    // of all constants; 0: any
+  size_t most_bytes = 0;    // by size_of; 0: any
+  /// The bytes of a candidate, which is in the form of Quantized::plain; those of the file that it becomes, say (saved_bytes). Empty: the
+  /// bytes of all constants.
+  std::function<size_t(const Model& plain)> size_of = {};
 };
 struct SearchResult {
   Quantized quantized;

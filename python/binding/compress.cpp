@@ -9,7 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
-#include "cli/recipe.h"
+#include "cli/quantize_job.h"
 #include "cli/samples.h"
 #include "samples.h"
 
@@ -25,9 +25,13 @@ compress::Samples samples_from(const Model& model, nb::handle given, const char*
     return cli::samples_of(model, arrays, name);
   }
   auto samples = std::make_shared<std::vector<std::vector<Tensor>>>();
+  const std::vector<ValueDescription>& inputs = model.inputs();
   for (nb::handle sample : given) {
-    samples->emplace_back();
-    for (nb::handle array : sample) samples->back().push_back(tensor_from(array, DType::undefined, Sharing::where_possible));
+    std::vector<Tensor>& row = samples->emplace_back();
+    for (nb::handle array : sample) {
+      const Tensor tensor = tensor_from(array, DType::undefined, Sharing::where_possible);
+      row.push_back(row.size() < inputs.size() ? cli::input_of(inputs[row.size()], tensor) : tensor);
+    }
   }
   return {samples->size(), [samples](size_t i) { return (*samples)[i]; }};
 }
@@ -38,7 +42,8 @@ nb::list rows_of(const std::vector<compress::LayerReport>& layers) {
   nb::list rows;
   for (const compress::LayerReport& row : layers)
     rows.append(nb::make_tuple(row.node, row.op, row.output, row.refusal, row.fidelity.sqnr, row.fidelity.cosine, row.weights.sqnr, row.low,
-                               row.high, row.clipped, row.bytes_before, row.bytes_after, row.weight_bits, row.operations));
+                               row.high, row.clipped, row.bytes_before, row.bytes_after, row.weight_bits, row.operations,
+                               row.seconds_before, row.seconds_after));
   return rows;
 }
 
@@ -137,72 +142,59 @@ void define_compress(nb::module_& m) {
   m.def(
       "quantize",
       [](const Model& model, nb::handle calibration, nb::handle evaluation, nb::handle options, nb::handle title, nb::object progress,
-         nb::handle recipe, nb::handle aims, nb::handle searches, bool portable) {
-        compress::QuantizeOptions chosen;
-        chosen.portable = portable;
-        cli::Recipe file;
-        if (!recipe.is_none()) {
-          file = cli::read_recipe(argument<std::string>(recipe, "recipe", "a path"));
-          for (const auto& [key, value] : file.options) chosen.set(key, value, file.prefix);
-        }
+         nb::handle recipe, nb::handle path) {
+        const auto file = argument<std::string>(path, "path", "a text");
+        cli::Recipe request;
+        request.options.portable = file.ends_with(".onnx");
+        if (!recipe.is_none()) request = cli::read_recipe(argument<std::string>(recipe, "recipe", "a path"), std::move(request));
         for (const auto& [key, value] : argument<std::map<std::string, std::string>>(options, "options", "texts by name"))
-          chosen.set(key, value);
+          request.set(key, value);
+        request.steps.check(request.options, recipe.is_none() ? std::string() : argument<std::string>(recipe, "recipe", "a path") + ": ");
+        if (!request.operators.empty())
+          throw InvalidArgument("operators: applies to the command; in Python, libraries are loaded before the model");
+        if (request.data_free && !calibration.is_none()) {
+          if (nb::cast<nb::dict>(options).contains("data_free")) throw InvalidArgument("data_free makes samples up; leave out calibration");
+          request.data_free = false;
+        }
         const auto heading = argument<std::string>(title, "title", "a text");
-        cli::PictureOptions pictures;
-        pictures.defaults = file.pictures;
-        const compress::Samples samples = !calibration.is_none() ? samples_from(model, calibration, "calibration")
-                                          : !file.calibration.empty()
-                                              ? cli::read_samples(model, file.calibration, pictures, file.samples.value_or(0))
-                                          : chosen.weights_only.empty() ? compress::synthetic_samples(model, 8, chosen.seed)
-                                                                        : compress::Samples();
-        compress::Samples others;
-        if (!evaluation.is_none())
-          others = samples_from(model, evaluation, "evaluation");
-        else if (!file.evaluation.empty())
-          others = cli::read_samples(model, file.evaluation, pictures, 0);
-        using Aims = std::tuple<std::optional<double>, std::optional<double>, std::optional<std::string>>;
-        const auto [most_drop, least_sqnr, most_bytes] = argument<Aims>(aims, "aims", "three aims");
-        compress::SearchOptions wanted;
-        wanted.max_drop = most_drop.value_or(file.max_drop.value_or(-1));
-        wanted.min_sqnr = least_sqnr.value_or(wanted.min_sqnr);
-        if (most_bytes || !file.max_size.empty()) wanted.most_bytes = cli::bytes_of_size(most_bytes.value_or(file.max_size), "max_size");
-        const bool search = argument<bool>(searches, "search", "True or False") || wanted.max_drop >= 0 || wanted.most_bytes;
-        if (search && wanted.max_drop < 0 && wanted.min_sqnr <= -1000 && !wanted.most_bytes) wanted.max_drop = 1;
-        std::vector<compress::Candidate> tried;
-        size_t best = 0;
-        bool reached = true;
-        file.steps.check(chosen, file.prefix);
-        chosen.progress = progress_of(progress);
+        const std::vector<int64_t> shape = request.data_free ? std::vector<int64_t>() : cli::picture_shape(model, request.shapes);
+        const auto samples_at = [&](nb::handle given, const char* name, const std::string& otherwise, size_t most) -> compress::Samples {
+          if (nb::isinstance<nb::str>(given)) return cli::read_samples(model, nb::cast<std::string>(given), request.pictures, most, shape);
+          if (given.is_none())
+            return otherwise.empty() ? compress::Samples() : cli::read_samples(model, otherwise, request.pictures, most, shape);
+          request.pictures.check_not_given("applies to pictures, and arrays are given");
+          if (!shape.empty()) throw InvalidArgument("shape applies to pictures and made-up samples; arrays have shapes of their own");
+          compress::Samples samples = samples_from(model, given, name);
+          if (most) samples.count = std::min(samples.count, most);
+          return samples;
+        };
+        compress::Samples samples = samples_at(calibration, "calibration", request.calibration, request.samples);
+        const bool is_given = !calibration.is_none() || !request.calibration.empty();
+        if (!is_given && (request.data_free || request.options.weights_only.empty())) samples = cli::made_up_samples(model, request);
+        const compress::Samples others = samples_at(evaluation, "evaluation", request.evaluation, 0);
+        request.options.progress = progress_of(progress);
         std::string page;
-        compress::Quantized result = [&] {
+        const cli::QuantizeResult made = [&] {
           const SignalWatch watch;
           const nb::gil_scoped_release release;
-          const Model source = file.steps.empty() ? model : file.steps.apply(model, samples).plain;
-          if (search) {
-            compress::SearchResult found = compress::search(source, samples, others.count ? others : samples, chosen, wanted);
-            tried = std::move(found.candidates), best = found.chosen, reached = found.reached;
-            page = compress::report_page(found.quantized.report, heading);
-            return std::move(found.quantized);
-          }
-          compress::Quantized made = compress::quantize(source, samples, chosen);
-          if (others.count) {
-            made.report.outputs = compress::compare(source, made.model, others);
-            made.report.evaluated = others.count;
-          }
-          page = compress::report_page(made.report, heading);
-          return made;
+          cli::QuantizeResult result = cli::quantize_by(request, model, samples, others, file);
+          page = compress::report_page(result.quantized.report, heading);
+          return result;
         }();
-        return tuple_of(result, page) + nb::make_tuple(rows_of(tried, best), reached);
+        return tuple_of(made.quantized, page) +
+               nb::make_tuple(rows_of(made.candidates, made.chosen), made.missed, made.notes, request.html, request.compress);
       },
       nb::arg("model"), nb::arg("calibration").none(), nb::arg("evaluation").none(), nb::arg("options"), nb::arg("title"),
-      nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("aims"), nb::arg("search"), nb::arg("portable"));
+      nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("path"));
+  m.def(
+      "note_on_bits", [](nb::handle options, const std::string& path) { return cli::note_on_bits(options_from(options), path); },
+      nb::arg("options"), nb::arg("path"));
   m.def(
       "check_quantization",
       [](nb::handle path) {
-        const cli::Recipe recipe = cli::read_recipe(argument<std::string>(path, "path", "a path"));
-        compress::QuantizeOptions options;
-        for (const auto& [key, value] : recipe.options) options.set(key, value, recipe.prefix);
-        recipe.steps.check(options, recipe.prefix);
+        const auto file = argument<std::string>(path, "path", "a path");
+        const cli::Recipe recipe = cli::read_recipe(file);
+        recipe.steps.check(recipe.options, file + ": ");
       },
       nb::arg("path"));
   define_training(m);

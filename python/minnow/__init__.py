@@ -98,26 +98,36 @@ def train(recipe: str | os.PathLike[str] | Mapping[str, Any] | None = None, *, p
 @suggesting
 def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None = None, *, evaluation: Samples | None = None,
              method: str | None = None, recipe: str | os.PathLike[str] | None = None, search: builtins.bool = False, max_drop: float | None = None,
-             max_size: int | str | None = None, min_sqnr: float | None = None, skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, compress: bool = False, progress: Callback | None = None,
-             **options: object) -> Quantization:
+             max_size: int | str | None = None, min_sqnr: float | None = None, min_agreement: float | None = None, skip: Sequence[str] = (),
+             html: str | os.PathLike[str] | None = None, compress: builtins.bool | None = None, samples: int | None = None, mean: float | Sequence[float] | str | None = None,
+             scale: float | Sequence[float] | str | None = None, size: int | tuple[int, int] | str | None = None, color: str | None = None,
+             progress: Callback | None = None, **options: object) -> Quantization:
     """Make a trained model compute with 8-bit integers and write it as .minnow or .onnx (docs/compression.md); returns a report of each layer.
 
     calibration: typical inputs: a folder of pictures or arrays, a .npz or .npy file, an array or a dict of arrays whose first axis counts samples,
-    or a list of samples; None makes noise up. evaluation: the same for the report of the outputs. method: how ranges of activations are found:
-    "mse" (default), "minmax", "moving-average", "percentile", "kl", "admm", "aciq", "octav", or "auto", which tries all. skip: nodes or operators that stay float32. html: a file for the
-    report with plots. recipe: a TOML file of options, or a JSON file of MNN's tools; arguments come first. search: leaves layers in float32, or
-    gives them more bits, as few as max_drop (percent of samples whose best class changes; 1 without other aims), min_sqnr (decibels) and
-    max_size ("2MB", or bytes of all weights) allow; max_drop and max_size search by themselves. compress: stores tensors of .minnow files as entropy codes where that saves at least 5 %. progress: called with the finished
-    part. options: weights, activations, percentile, weight_bits, per_channel, portable, correct_bias, evaluate, seed, as in recipes.
+    or a list of samples; None makes noise up. evaluation: the same for the report of the outputs. samples: take the first ones alone. mean, scale, size
+    (height and width) and color ("rgb", "bgr", "gray"): preprocessing of pictures, for models that carry none. method: how ranges of activations are found:
+    "mse" (default), "minmax", "moving-average", "percentile", "kl", "admm", "aciq", "octav", or "auto", which tries all. skip: nodes (also by `*` and `?`) or
+    operators that stay float32. html: a file for the report with plots. recipe: a TOML file of options, or a JSON file of MNN's tools; arguments come first.
+    compress: stores tensors of .minnow files as entropy codes where that saves at least 5 %. progress: called with the finished part.
+
+    Aims: min_sqnr (decibels), min_agreement (percent of samples with the same best class), max_drop (percent whose best class changes) and max_size of the
+    file ("2MB", or bytes). If the result misses one, it is written all the same, reached is False and missed says why. search leaves layers in float32, or
+    gives them more bits, as few as the aims allow (without aims, max_drop=1); max_drop and max_size search by themselves.
+
+    options: all others of the command `minnow quantize`, with `_` for `-`: weights, activations, percentile, weight_bits (bits), bits_for={"node": 8},
+    per_channel, portable, correct_bias, equalize, smooth, rounding, evaluate, seed, shape, data_free, fit, layout.
     portable: write only the form that other engines' integer kernels know; True by default for .onnx files.
     weights_only="rtn", "hqq", "gptq" or "awq" leaves activations in float32 and stores weights in weight_bits (4), in blocks of block_size (64), with
     zero points unless symmetric=True; calibration may be None for "rtn" and "hqq".
 
-    Raises InvalidArgument (a ValueError) for samples and options that do not fit, and Unsupported if no layer can be quantized.
+    Warns if files store weights in more bits than weight_bits. Raises InvalidArgument (a ValueError) for samples and options that do not fit, and
+    Unsupported if no layer can be quantized.
     """
     from minnow._quantization import quantize
     return quantize(source, destination, calibration, evaluation=evaluation, method=method, recipe=recipe, search=search, max_drop=max_drop, max_size=max_size,
-                    min_sqnr=min_sqnr, skip=skip, html=html, compress=compress, progress=progress, **options)
+                    min_sqnr=min_sqnr, min_agreement=min_agreement, skip=skip, html=html, compress=compress, samples=samples, mean=mean, scale=scale, size=size,
+                    color=color, progress=progress, **options)
 
 
 @suggesting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
@@ -17,7 +18,7 @@ Samples = Union[str, "os.PathLike[str]", Mapping[str, Any], Iterable[Any]]
 
 
 class QuantizedLayer(NamedTuple):
-    """A convolution or product, and how close it is to the f32 model."""
+    """A node that multiplies, and how close it is to the f32 model."""
     node: str
     op: str
     output: str  #: the tensor that sqnr and cosine tell of
@@ -32,6 +33,8 @@ class QuantizedLayer(NamedTuple):
     bytes_after: int
     weight_bits: int  #: of a weight; 32 if it stays f32
     operations: float  #: of a run of the first sample, a multiply-add counting two
+    seconds_before: float = 0  #: of such a run, estimated for this machine; 0 if not known
+    seconds_after: float = 0
     __repr__ = of_fields
 
 
@@ -46,7 +49,7 @@ class QuantizedOutput(NamedTuple):
 
 class QuantizationCandidate(NamedTuple):
     """A choice of layers, or of their bits, that a search tried."""
-    bytes: int  #: of all constants
+    bytes: int  #: of the file
     sqnr: float  #: of the worst output
     agreement: float | None  #: of the worst output that is a row of scores
     f32: list[str]  #: nodes that stay float32
@@ -68,7 +71,8 @@ class Quantization(NamedTuple):
     weight_bytes_after: int
     seconds: float
     candidates: list[QuantizationCandidate]  #: of a search (max_drop, max_size or search), the smallest first
-    reached: bool  #: False if no choice of a search reaches its aims; then the nearest is written
+    reached: bool  #: False if the model that was written misses an aim (min_sqnr, min_agreement, max_drop, max_size)
+    missed: str = ""  #: which aims, and by how much
 
     def __repr__(self) -> str:
         integers = sum(not layer.refusal for layer in self.layers)
@@ -97,35 +101,57 @@ def _samples(given: Samples, names: Sequence[str]) -> object:
     return rows
 
 
+def _text(name: str, value: object) -> str:
+    """An option as recipes write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if name == "shape":
+        shapes = value.items() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) and not all(isinstance(dim, int) for dim in value) else [value]
+        return ", ".join(f"{one[0]}={_sides(one[1])}" if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) else _sides(one) for one in shapes)
+    if name == "size":
+        return _sides(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        return ", ".join(str(one) for one in (value.tolist() if hasattr(value, "tolist") else value))
+    return str(value)
+
+
+def _sides(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return "x".join(map(str, value))
+    return f"{value}x{value}" if isinstance(value, int) else str(value)
+
+
 def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration: Samples | None = None, *, evaluation: Samples | None = None,
-             method: str | None = None, recipe: str | os.PathLike[str] | None = None, search: bool = False, max_drop: float | None = None,
-             max_size: int | str | None = None, min_sqnr: float | None = None, skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None, compress: bool = False, progress: Callback | None = None,
-             **options: object) -> Quantization:
+             recipe: str | os.PathLike[str] | None = None, search: bool = False, skip: Sequence[str] = (), html: str | os.PathLike[str] | None = None,
+             progress: Callback | None = None, **options: object) -> Quantization:
     """See minnow.quantize."""
     start = time.monotonic()
     path = new_model_path(source, destination, "quantize")
     if isinstance(skip, str):
         raise InvalidType(f'skip takes a list of names, not the text "{skip}"')
-    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
-    if method is not None:
-        texts["method"] = method
+    if search:
+        options["auto"] = True
     if skip:
-        texts["skip"] = ", ".join(skip)
+        options["skip"] = list(skip)
+    texts = {name: _text(name, value) for name, value in options.items() if value is not None}
     name = label_of(source)
     with Progress(f"quantizing {name}", progress) as line:
         model, _ = read_model(source)
         names = [row[0] for row in model.inputs]
         given = None if calibration is None else _samples(calibration, names)
         others = None if evaluation is None else _samples(evaluation, names)
-        aims = (max_drop, min_sqnr, None if max_size is None else str(max_size))
-        fast, plain, layers, outputs, *counts, page, candidates, reached = _minnow.quantize(
-            model, given, others, texts, name, line.tell, None if recipe is None else path_of(recipe), aims, search, path.endswith(".onnx"))
-        _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, "f32", compress)
-    if html is not None:
-        with new_file(html, "w", encoding="utf-8") as file:
+        fast, plain, layers, outputs, *counts, page, candidates, missed, notes, own_html, coded = _minnow.quantize(
+            model, given, others, texts, name, line.tell, None if recipe is None else path_of(recipe), path)
+        _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, "f32", coded)
+    if html is not None or own_html:
+        with new_file(own_html if html is None else html, "w", encoding="utf-8") as file:
             file.write(page)
+    for note in notes:
+        warnings.warn(note, stacklevel=3)
     return Quantization(path, os.path.getsize(path), [QuantizedLayer(*row) for row in layers], [QuantizedOutput(*row) for row in outputs], *counts,
-                        time.monotonic() - start, [QuantizationCandidate(*row) for row in candidates], reached)
+                        time.monotonic() - start, [QuantizationCandidate(*row) for row in candidates], not missed, missed)
 
 
 __all__ = ["Quantization", "QuantizationCandidate", "QuantizedLayer", "QuantizedOutput", "Samples", "quantize"]

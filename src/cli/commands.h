@@ -127,11 +127,15 @@ InputArgument parse_input(const std::string& text);
 /// How a picture file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
 struct PictureOptions {
   std::vector<const CLI::Option*> options;      // that add_to() added
-  std::map<std::string, std::string> defaults;  // keys of a recipe, for options that are not given
+  std::map<std::string, std::string> given;     // the same by name, without the dashes; those above come first
+  std::string prefix = "--";                    // of errors about `given`
+  std::map<std::string, std::string> defaults;  // for those that are not given
   void add_to(CLI::App& command);
+  /// Whether an option has this name, without the dashes.
+  static bool has(std::string_view name);
   /// Throws UsageError with the option's name and this reason if one of them is given.
   void check_not_given(const std::string& why) const;
-  /// The given ones without the dashes: keys of vision::PictureInput.
+  /// All of them without the dashes: keys of vision::PictureInput.
   std::map<std::string, std::string> keys() const;
 };
 bool is_picture(std::span<const std::byte> bytes);

@@ -41,14 +41,21 @@ void PictureOptions::add_to(CLI::App& command) {
 void PictureOptions::check_not_given(const std::string& why) const {
   for (const CLI::Option* const option : options)
     if (option->count() > 0) throw UsageError("{} {}", option->get_name(), why);
+  if (!given.empty()) throw UsageError("{}{} {}", prefix, given.begin()->first, why);
+}
+
+bool PictureOptions::has(std::string_view name) {
+  constexpr std::string_view kNames[] = {"size", "fit", "color", "layout", "mean", "scale"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 std::map<std::string, std::string> PictureOptions::keys() const {
-  std::map<std::string, std::string> keys = defaults;
+  std::map<std::string, std::string> keys = given;
   for (const CLI::Option* const option : options)
     if (option->count() > 0) keys[option->get_name().substr(2)] = option->as<std::string>();
   if (const auto size = keys.find("size"); size != keys.end() && size->second.find('x') == std::string::npos)
-    throw UsageError("--size {}: write HEIGHTxWIDTH, 224x224 say", size->second);
+    throw UsageError("{}size {}: write HEIGHTxWIDTH, 224x224 say", given.contains("size") ? prefix : "--", size->second);
+  keys.insert(defaults.begin(), defaults.end());
   return keys;
 }
 
@@ -151,7 +158,7 @@ Tensor read_picture(const std::string& path, const Model& model, size_t index, s
   const PictureInput::Keys keys = is_carried ? carried : options.keys();
   const PictureInput make = [&] {
     try {
-      return PictureInput(input, keys, wanted, is_carried ? "preprocess." : "--");
+      return PictureInput(input, keys, wanted, is_carried ? "preprocess." : options.given.empty() ? "--" : options.prefix);
     } catch (const InvalidArgument& error) {
       if (is_carried) throw;
       throw UsageError("{}", error.what());

@@ -2,7 +2,6 @@
 // `minnow quantize`.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <optional>
 
@@ -10,7 +9,7 @@
 #include "base/os.h"
 #include "cli/commands.h"
 #if MINNOW_COMPRESS
-#include "cli/recipe.h"
+#include "cli/quantize_job.h"
 #include "cli/samples.h"
 #endif
 
@@ -18,31 +17,14 @@ namespace minnow::cli {
 namespace {
 
 struct QuantizeArguments {
-  std::string model, output, calibration, evaluation, recipe, html;
+  std::string model, output, recipe;
   OperatorOptions operators;
   PictureOptions pictures;
-  std::vector<std::string> shapes;
-  std::vector<std::pair<std::string, CLI::Option*>> keys;  // of compress::QuantizeOptions
-  bool data_free = false, json = false, automatic = false, compress = false;
-  size_t samples = 0;
-  double min_sqnr = 0, min_agreement = 0, max_drop = -1;
-  std::string max_size;
-  CLI::Option *sqnr_given = nullptr, *agreement_given = nullptr;
+  std::vector<std::pair<std::string, CLI::Option*>> keys;  // of a recipe
+  bool json = false;
 };
 
 #if MINNOW_COMPRESS
-std::string decibels(double value) {
-  if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
-std::string fixed(double value, const char* pattern) {
-  char text[32];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
-
 Json json_of(const compress::Fidelity& fidelity) {
   // JSON has no infinity.
   return {{"sqnr_db", std::isfinite(fidelity.sqnr) ? Json(fidelity.sqnr) : Json()}, {"cosine", fidelity.cosine}};
@@ -62,10 +44,11 @@ Json json_of(const compress::QuantizeReport& report) {
         row["range"] = {layer.low, layer.high};
         row["clipped"] = layer.clipped;
       }
-      if (layer.operations > 0) row["operations"] = layer.operations;
       row["bytes_before"] = layer.bytes_before;
       row["bytes_after"] = layer.bytes_after;
+      if (layer.seconds_after > 0) row["estimate_us"] = {layer.seconds_before * 1e6, layer.seconds_after * 1e6};
     }
+    if (layer.operations > 0) row["operations"] = layer.operations;
     layers.push_back(std::move(row));
   }
   for (const compress::OutputReport& output : report.outputs) {
@@ -78,27 +61,44 @@ Json json_of(const compress::QuantizeReport& report) {
           {"evaluated", report.evaluated}, {"bytes_before", report.bytes_before}, {"bytes_after", report.bytes_after}};
 }
 
+/// "31.1k", "2.4M"
+std::string human_count(double count) {
+  const char* unit = "";
+  for (const char* next : {"k", "M", "G", "T"})
+    if (count >= 999.5) count /= 1000, unit = next;
+  return fixed(count, *unit && count < 99.95 ? "%.1f" : "%.0f") + unit;
+}
+
 void print_table(const compress::QuantizeReport& report) {
-  size_t width = 5;
-  for (const compress::LayerReport& layer : report.layers) width = std::max(width, std::min<size_t>(layer.node.size(), 40));
+  size_t width = 5, op_width = 6;
+  for (const compress::LayerReport& layer : report.layers) {
+    width = std::max(width, std::min<size_t>(layer.node.size(), 40));
+    op_width = std::max(op_width, std::min<size_t>(layer.op.size(), 20));
+  }
   const auto padded = [](std::string text, size_t size, bool left = false) {
     if (text.size() > size) text = "..." + text.substr(text.size() - (size - 3));
     const std::string space(size - text.size(), ' ');
     return left ? text + space : space + text;
   };
-  std::cout << padded("layer", width, true) << "  " << padded("op", 6, true) << "  SQNR dB  cosine   "
-            << (report.weights_only ? "     bits" : "clipped %") << "  weights dB       size\n";
+  const auto cost = [&](const compress::LayerReport& layer) {
+    return padded(layer.operations > 0 ? human_count(layer.operations / 2) : "-", 6) + "  ";
+  };
+  std::cout << padded("layer", width, true) << "  " << padded("op", op_width, true) << "    MACs  SQNR dB  cosine   "
+            << (report.weights_only ? "     bits" : "clipped %") << "  weights dB  " << padded("time", 18, true) << "  size\n";
   for (const compress::LayerReport& layer : report.layers) {
-    std::cout << padded(layer.node, width, true) << "  " << padded(layer.op, 6, true) << "  ";
+    std::cout << padded(layer.node, width, true) << "  " << padded(layer.op, op_width, true) << "  " << cost(layer);
     if (!layer.refusal.empty()) {
       std::cout << "f32: " << layer.refusal << '\n';
       continue;
     }
+    const std::string time =
+        layer.seconds_after > 0 ? human_seconds(layer.seconds_before) + " -> " + human_seconds(layer.seconds_after) : std::string("-");
     std::cout << padded(report.evaluated ? decibels(layer.fidelity.sqnr) : "-", 7) << "  "
               << padded(report.evaluated ? fixed(layer.fidelity.cosine, "%.5f") : "-", 7) << "  "
               << padded(report.weights_only ? fixed(layer.weight_bits, "%.0f") : fixed(100 * layer.clipped, "%.3f"), 9) << "  "
-              << padded(decibels(layer.weights.sqnr), 10) << "  " << human_bytes(static_cast<double>(layer.bytes_before)) << " -> "
-              << human_bytes(static_cast<double>(layer.bytes_after)) << '\n';
+              << padded(decibels(layer.weights.sqnr), 10) << "  " << padded(time, std::max<size_t>(18, time.size()), true) << "  "
+              << human_bytes(static_cast<double>(layer.bytes_before)) << " -> " << human_bytes(static_cast<double>(layer.bytes_after))
+              << '\n';
   }
   for (const compress::OutputReport& output : report.outputs) {
     std::cout << "output \"" << output.name << "\": SQNR " << decibels(output.fidelity.sqnr) << " dB, cosine "
@@ -108,141 +108,69 @@ void print_table(const compress::QuantizeReport& report) {
   }
 }
 
-std::string sentence_of(const compress::Candidate& candidate) {
-  std::string text = human_bytes(static_cast<double>(candidate.bytes)) + ", SQNR " + decibels(candidate.sqnr) + " dB";
-  if (candidate.agreement >= 0) text += ", the same best class in " + fixed(100 * candidate.agreement, "%.1f") + " %";
-  std::map<int, size_t> layers;
-  for (const auto& [name, bits] : candidate.bits) ++layers[bits];
-  for (const auto& [bits, count] : layers) text += format(", {} layer{} of {} bits", count, count == 1 ? "" : "s", bits);
-  if (!candidate.f32.empty() || layers.empty())
-    text += format(", {} layer{} in f32", candidate.f32.size(), candidate.f32.size() == 1 ? "" : "s");
-  return text;
-}
-
-/// The dimensions that --shape gives the one input that pictures fill; none if it is not given.
-std::vector<int64_t> picture_shape(const Model& model, const std::vector<std::string>& shapes) {
-  if (shapes.empty()) return {};
-  const NamedShape shape = parse_shape(shapes[0]);
-  if (shapes.size() > 1) throw UsageError("--shape: a picture fills one input, {} shapes are given", shapes.size());
-  if (!shape.name.empty() && !model.inputs().empty() && shape.name != model.inputs()[0].name)
-    throw UsageError("--shape: the model has no input \"{}\"{}", shape.name, nearest(shape.name, {model.inputs()[0].name}));
-  return shape.dims;
-}
-
 void write_text(const std::string& path, const std::string& text) {
   os::write_file_atomically(path, [&](const auto& write) { write(std::as_bytes(std::span(text.data(), text.size()))); });
+}
+
+/// The options of the command line before those of the recipe.
+Recipe request_of(const QuantizeArguments& arguments) {
+  Recipe request;
+  request.options.portable = arguments.output.ends_with(".onnx");
+  if (!arguments.recipe.empty()) request = read_recipe(arguments.recipe, std::move(request));
+  bool has_calibration = false, is_data_free = false;
+  for (const auto& [key, option] : arguments.keys) {
+    if (option->count() == 0) continue;
+    has_calibration |= key == "calibration", is_data_free |= key == "data_free";
+    std::string value;
+    for (const std::string& each : option->results()) value += (value.empty() ? "" : ", ") + each;
+    try {
+      request.set(key, value);
+    } catch (const InvalidArgument& error) {
+      throw UsageError("--{}", error.what());
+    }
+  }
+  request.steps.check(request.options, arguments.recipe.empty() ? std::string() : arguments.recipe + ": ");
+  request.pictures.options = arguments.pictures.options;
+  if (!arguments.operators.libraries.empty()) request.operators = arguments.operators.libraries;
+  if (has_calibration && is_data_free) throw UsageError("--data-free makes samples up; leave out --calibration");
+  const std::string& blocks = request.options.weights_only;
+  if (!request.data_free && request.calibration.empty() && blocks != "rtn" && blocks != "hqq")
+    throw UsageError("quantize needs --calibration with typical inputs, or --data-free");
+  if (request.compress && arguments.output.ends_with(".onnx"))
+    throw UsageError("{}: only .minnow files are compressed; leave out --compress", arguments.output);
+  return request;
 }
 
 void quantize_command(QuantizeArguments& arguments) {
   if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
     throw UsageError("{}: is not the name of a file that quantize writes, which ends in .minnow or .onnx", arguments.output);
-  if (arguments.compress && arguments.output.ends_with(".onnx"))
-    throw UsageError("{}: only .minnow files are compressed; leave out --compress", arguments.output);
   if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
     throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
-  compress::QuantizeOptions options;
-  options.portable = arguments.output.ends_with(".onnx");
-  compress::Steps steps;  // before quantization
-  if (!arguments.recipe.empty()) {
-    const Recipe recipe = read_recipe(arguments.recipe);
-    if (arguments.calibration.empty() && !arguments.data_free) arguments.calibration = recipe.calibration;
-    if (arguments.evaluation.empty()) arguments.evaluation = recipe.evaluation;
-    if (arguments.max_size.empty()) arguments.max_size = recipe.max_size;
-    if (!arguments.samples && recipe.samples) arguments.samples = *recipe.samples;
-    if (!arguments.sqnr_given->count() && recipe.min_sqnr) arguments.min_sqnr = *recipe.min_sqnr;
-    if (!arguments.agreement_given->count() && recipe.min_agreement) arguments.min_agreement = *recipe.min_agreement;
-    if (arguments.max_drop < 0 && recipe.max_drop) arguments.max_drop = *recipe.max_drop;
-    for (const auto& [key, value] : recipe.options) options.set(key, value, recipe.prefix);
-    arguments.pictures.defaults = recipe.pictures;
-    steps = recipe.steps;
-  }
-  for (const auto& [key, option] : arguments.keys)
-    if (option->count() > 0) {
-      std::string value;
-      for (const std::string& each : option->results()) value += (value.empty() ? "" : ", ") + each;
-      try {
-        options.set(key, value);
-      } catch (const InvalidArgument& error) {
-        throw UsageError("--{}", error.what());
-      }
-    }
-  steps.check(options, arguments.recipe.empty() ? std::string() : arguments.recipe + ": ");
-  const bool needs_samples = options.weights_only != "rtn" && options.weights_only != "hqq";
-  if (arguments.data_free ? !arguments.calibration.empty() : arguments.calibration.empty() && needs_samples)
-    throw UsageError(arguments.data_free ? "--data-free makes samples up; leave out --calibration"
-                                         : "quantize needs --calibration with typical inputs, or --data-free");
-  if ((arguments.min_sqnr != 0 || arguments.min_agreement > 0) && !arguments.data_free && arguments.calibration.empty() &&
-      arguments.evaluation.empty())
-    throw UsageError("--min-sqnr and --min-agreement need samples: give --evaluation or --calibration");
-  Model model = load_model(arguments.model, arguments.operators);
+  Recipe request = request_of(arguments);
+  Model model = load_model(arguments.model, {request.operators});
   std::vector<std::string> open;
+  const std::vector<int64_t> shape = request.data_free ? std::vector<int64_t>() : picture_shape(model, request.shapes);
   const compress::Samples samples = [&]() -> compress::Samples {
-    if (arguments.data_free) {
-      std::vector<Shape> shapes;
-      for (const Tensor& each : make_inputs(model, {}, arguments.shapes, true, &open)) shapes.push_back(each.shape());
-      return compress::synthetic_samples(model, arguments.samples ? arguments.samples : 8, options.seed, shapes);
-    }
-    if (arguments.calibration.empty()) return {};
-    return read_samples(model, arguments.calibration, arguments.pictures, arguments.samples, picture_shape(model, arguments.shapes));
+    if (request.data_free) return made_up_samples(model, request, &open);
+    if (request.calibration.empty()) return {};
+    return read_samples(model, request.calibration, request.pictures, request.samples, shape);
   }();
   compress::Samples evaluation;
-  if (!arguments.evaluation.empty())
-    evaluation = read_samples(model, arguments.evaluation, arguments.pictures, 0,
-                              arguments.data_free ? std::vector<int64_t>() : picture_shape(model, arguments.shapes));
+  if (!request.evaluation.empty()) evaluation = read_samples(model, request.evaluation, request.pictures, 0, shape);
   const Stopwatch watch;
-  if (!steps.empty()) {
-    std::optional<compress::Steps::Result> made;
-    run_with_open(open, [&] { made = steps.apply(model, samples); });
-    model = made->plain;
-    for (const std::string& sentence : made->sentences)
-      if (!arguments.json) std::cout << sentence << '\n';
-  }
-  const bool searches = arguments.automatic || arguments.max_drop >= 0 || !arguments.max_size.empty();
-  compress::SearchOptions aims;
-  aims.max_drop = arguments.max_drop < 0 && arguments.min_agreement > 0 ? 100 - arguments.min_agreement : arguments.max_drop;
-  if (arguments.min_sqnr != 0) aims.min_sqnr = arguments.min_sqnr;
-  if (!arguments.max_size.empty()) aims.most_bytes = bytes_of_size(arguments.max_size, "--max-size");
-  if (arguments.automatic && aims.max_drop < 0 && aims.min_sqnr <= -1000 && !aims.most_bytes) aims.max_drop = 1;
-  std::vector<compress::Candidate> candidates;
-  size_t chosen = 0;
-  bool reached = true;
-  compress::Quantized quantized = [&] {
+  const QuantizeResult result = [&] {
     Progress progress("quantizing " + arguments.model);
-    options.progress = [&](double part) { progress.tell(part); };
-    std::optional<compress::Quantized> result;
-    run_with_open(open, [&] {
-      if (!searches) {
-        result = compress::quantize(model, samples, options);
-        return;
-      }
-      compress::SearchResult found = compress::search(model, samples, evaluation.count ? evaluation : samples, options, aims);
-      candidates = std::move(found.candidates), chosen = found.chosen, reached = found.reached;
-      result = std::move(found.quantized);
-    });
-    return std::move(*result);
+    request.options.progress = [&](double part) { progress.tell(part); };
+    std::optional<QuantizeResult> made;
+    run_with_open(open, [&] { made = quantize_by(request, model, samples, evaluation, arguments.output); });
+    return std::move(*made);
   }();
-  if (evaluation.count && !searches) {
-    quantized.report.outputs = compress::compare(model, quantized.model, evaluation);
-    quantized.report.evaluated = evaluation.count;
-  }
-  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output, {.compress = arguments.compress});
-  if (!arguments.html.empty()) write_text(arguments.html, compress::report_page(quantized.report, arguments.model));
+  const compress::Quantized& quantized = result.quantized;
   const compress::QuantizeReport& report = quantized.report;
+  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output, {.compress = request.compress});
+  if (!request.html.empty()) write_text(request.html, compress::report_page(report, arguments.model));
   const size_t bytes = os::MappedFile::open(arguments.output)->bytes().size();
-  std::string missed;
-  if (!reached) missed = format("no choice of layers reaches it; the nearest has {}", sentence_of(candidates[chosen]));
-  for (const compress::OutputReport& output : report.outputs) {
-    if (output.fidelity.sqnr < arguments.min_sqnr && (arguments.sqnr_given->count() || arguments.min_sqnr > 0))
-      missed += format("{}the SQNR of output \"{}\" is {} dB, at least {} are asked for", missed.empty() ? "" : "; ", output.name,
-                       decibels(output.fidelity.sqnr), fixed(arguments.min_sqnr, "%g"));
-    if (output.agreement >= 0 && 100 * output.agreement < arguments.min_agreement)
-      missed +=
-          format("{}the best class of output \"{}\" is the same in {} % of the samples, at least {} % are asked for",
-                 missed.empty() ? "" : "; ", output.name, fixed(100 * output.agreement, "%.1f"), fixed(arguments.min_agreement, "%g"));
-  }
-  const bool has_scores =
-      std::any_of(report.outputs.begin(), report.outputs.end(), [](const auto& output) { return output.agreement >= 0; });
-  if (arguments.min_agreement > 0 && !has_scores) missed += format("{}no output is a row of scores to compare", missed.empty() ? "" : "; ");
+  const std::vector<compress::Candidate>& candidates = result.candidates;
   if (arguments.json) {
     Json json = json_of(report);
     json["output"] = arguments.output;
@@ -256,15 +184,16 @@ void quantize_command(QuantizeArguments& arguments) {
                                     {"f32", each.f32},
                                     {"bits", each.bits},
                                     {"best", each.best},
-                                    {"chosen", i == chosen}});
+                                    {"chosen", i == result.chosen}});
     }
-    if (!missed.empty()) json["missed"] = missed;
+    if (!result.missed.empty()) json["missed"] = result.missed;
     print_json(json);
   } else {
+    for (const std::string& sentence : result.sentences) std::cout << sentence << '\n';
     print_table(report);
-    if (searches) std::cout << "choices that no other surpasses in size and SQNR:\n";
+    if (!candidates.empty()) std::cout << "choices that no other surpasses in size and SQNR:\n";
     for (size_t i = 0; i < candidates.size(); ++i)
-      if (candidates[i].best || i == chosen) std::cout << (i == chosen ? "* " : "  ") << sentence_of(candidates[i]) << '\n';
+      if (candidates[i].best || i == result.chosen) std::cout << (i == result.chosen ? "* " : "  ") << sentence_of(candidates[i]) << '\n';
     const auto layers = std::count_if(report.layers.begin(), report.layers.end(), [](const auto& layer) { return layer.refusal.empty(); });
     std::cout << arguments.output << ": " << layers << " of " << report.layers.size()
               << (report.weights_only ? " layers have weights in blocks, " : " layers compute with integers, ")
@@ -272,8 +201,9 @@ void quantize_command(QuantizeArguments& arguments) {
               << human_bytes(static_cast<double>(report.bytes_after)) << "), " << report.samples << " samples, "
               << human_seconds(watch.seconds()) << '\n';
   }
-  if (missed.empty()) return;
-  if (!arguments.json) say(format("minnow: {} was written, but misses its aim: {}", arguments.output, missed));
+  for (const std::string& note : result.notes) say("minnow: " + note);
+  if (result.missed.empty()) return;
+  if (!arguments.json) say(format("minnow: {} was written, but misses its aim: {}", arguments.output, result.missed));
   throw CLI::RuntimeError(kFailed);
 }
 #else
@@ -296,21 +226,6 @@ void add_quantize(CLI::App& app) {
   command->add_option("MODEL", arguments->model, "the model, of any format that convert reads")->required()->type_name("");
   command->add_option("OUT", arguments->output, "the .minnow or .onnx file to write")->required()->type_name("");
   command
-      ->add_option("-c,--calibration", arguments->calibration,
-                   "a folder of pictures, or of .npy or .npz files; or one such file, whose first axis counts samples")
-      ->type_name("PATH");
-  command->add_option("--evaluation", arguments->evaluation, "the same, for the report on the outputs; otherwise the first samples")
-      ->type_name("PATH");
-  command->add_flag("--data-free", arguments->data_free, "calibrate with made-up inputs; ranges are then guesses");
-  add_repeated(
-      *command, "-s,--shape", arguments->shapes,
-      "shape of a made-up input or of pictures, whose open dimensions are 1 otherwise: name=1x3x224x224, or the shape alone for the "
-      "next input in the model's order")
-      ->type_name("SHAPE");
-  command->add_option("--samples", arguments->samples, "use the first N samples (default: all; made up: 8)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000000));
-  command
       ->add_option("--recipe", arguments->recipe,
                    "a TOML file with these options, or a JSON file of MNN's tools; those of the command line come first")
       ->type_name("FILE");
@@ -326,6 +241,21 @@ void add_quantize(CLI::App& app) {
     arguments->keys.emplace_back(key, option);
     return option;
   };
+  const auto add_flag = [&](const std::string& key, const std::string& name, const std::string& help) {
+    arguments->keys.emplace_back(key, command->add_flag_function(
+                                          name, [](int64_t) {}, help));
+  };
+  add("calibration", "-c,--calibration",
+      "a folder of pictures, or of .npy or .npz files; or one such file, whose first axis counts samples", "PATH");
+  add("evaluation", "--evaluation", "the same, for the report on the outputs; otherwise the first samples", "PATH");
+  add_flag("data_free", "--data-free", "calibrate with made-up inputs; ranges are then guesses");
+  add("shape", "-s,--shape",
+      "shape of a made-up input or of pictures, whose open dimensions are 1 otherwise: name=1x3x224x224, or the shape alone for the "
+      "next input in the model's order",
+      "SHAPE")
+      ->expected(1)
+      ->take_all();
+  add("samples", "--samples", "use the first N samples (default: all; made up: 8)", "N")->check(CLI::Range(1, 1000000000));
   add("method", "-m,--method", "how the range of an activation is found: " + names_of(ranges) + " (default: mse)", "NAME");
   add("weights", "--weights", "how the scale of a weight is found: " + names_of(weights) + " (default: mse)", "NAME");
   add("rounding", "--rounding", "how weights become integers: " + names_of(roundings) + " (default: nearest)", "NAME");
@@ -347,26 +277,19 @@ void add_quantize(CLI::App& app) {
       "true: only the form that other engines' integer kernels know (default for OUT.onnx); false: nearer to f32 (default for OUT.minnow)",
       "BOOL");
   add("correct_bias", "--correct-bias", "false: biases keep the mean error of their channel", "BOOL");
-  add("skip", "--skip", "a node, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
+  add("skip", "--skip", "a node, these by `*` and `?`, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
   add("evaluate", "--evaluate", "samples for the report (default: 16)", "N");
   add("seed", "--seed", "of everything random (default: 0)", "N");
-  arguments->sqnr_given = command->add_option("--min-sqnr", arguments->min_sqnr, "exit with 1 if an output has less, in decibels")
-                              ->type_name("DB")
-                              ->check(number_from(-1000, 1000));
-  arguments->agreement_given =
-      command
-          ->add_option("--min-agreement", arguments->min_agreement, "exit with 1 if fewer percent of the samples have the same best class")
-          ->type_name("PERCENT")
-          ->check(number_from(0, 100));
-  command->add_flag("--auto", arguments->automatic,
-                    "leave the layers in f32 that cost most accuracy, as few as --max-drop (default: 1), --min-sqnr or --max-size allow");
-  command->add_option("--max-drop", arguments->max_drop, "--auto until at most so many percent of the samples get another best class")
-      ->type_name("PERCENT")
+  add("min_sqnr", "--min-sqnr", "exit with 1 if an output has less, in decibels", "DB")->check(number_from(-1000, 1000));
+  add("min_agreement", "--min-agreement", "exit with 1 if fewer percent of the samples have the same best class", "PERCENT")
       ->check(number_from(0, 100));
-  command->add_option("--max-size", arguments->max_size, "--auto within a size of all weights: 2MB, 300kB")->type_name("SIZE");
-  command->add_flag("--compress", arguments->compress,
-                    "OUT.minnow: store tensors as entropy codes where that saves at least 5 %; they are decoded on load");
-  command->add_option("--html", arguments->html, "write the report as a page with plots")->type_name("FILE");
+  add_flag("auto", "--auto",
+           "leave the layers in f32 that cost most accuracy, as few as --max-drop (default: 1), --min-sqnr or --max-size allow");
+  add("max_drop", "--max-drop", "--auto until at most so many percent of the samples get another best class", "PERCENT")
+      ->check(number_from(0, 100));
+  add("max_size", "--max-size", "--auto within a size of the file: 2MB, 300kB", "SIZE");
+  add_flag("compress", "--compress", "OUT.minnow: store tensors as entropy codes where that saves at least 5 %; they are decoded on load");
+  add("html", "--html", "write the report as a page with plots", "FILE");
   arguments->operators.add_to(*command);
   arguments->pictures.add_to(*command);
   add_json(*command, arguments->json);

@@ -9,7 +9,7 @@
 
 #include "base/nearest.h"
 #include "base/os.h"
-#include "cli/commands.h"
+#include "compress/names.h"
 
 namespace minnow::cli {
 namespace {
@@ -30,36 +30,68 @@ std::string beside(const std::string& recipe, const std::string& path) {
   return folder.empty() || std::filesystem::path(path).is_absolute() ? path : folder + "/" + path;
 }
 
+size_t count_in(const std::string& value, const std::string& where) {
+  const double count = number_in(value, where, 0, 1e9);
+  if (count != std::floor(count)) throw InvalidArgument("{}: \"{}\" is not a whole number", where, value);
+  return static_cast<size_t>(count);
+}
+
+bool truth(const std::string& value, const std::string& where) {
+  if (value != "true" && value != "false") throw InvalidArgument("{}: \"{}\" is neither true nor false", where, value);
+  return value == "true";
+}
+
+struct Key {
+  const char* name;
+  void (*set)(Recipe&, const std::string& value, const std::string& where);
+};
+using Text = const std::string;
+constexpr Key kKeys[] = {
+    {"calibration", [](Recipe& r, Text& value, Text&) { r.calibration = value, r.data_free = false; }},
+    {"evaluation", [](Recipe& r, Text& value, Text&) { r.evaluation = value; }},
+    {"html", [](Recipe& r, Text& value, Text&) { r.html = value; }},
+    {"data_free",
+     [](Recipe& r, Text& value, Text& where) {
+       r.data_free = truth(value, where);
+       if (r.data_free) r.calibration.clear();
+     }},
+    {"samples", [](Recipe& r, Text& value, Text& where) { r.samples = count_in(value, where); }},
+    {"shape", [](Recipe& r, Text& value, Text&) { r.shapes = compress::words(value); }},
+    {"operators", [](Recipe& r, Text& value, Text&) { r.operators = compress::words(value); }},
+    {"min_sqnr", [](Recipe& r, Text& value, Text& where) { r.min_sqnr = number_in(value, where, -1000, 1000); }},
+    {"min_agreement", [](Recipe& r, Text& value, Text& where) { r.min_agreement = number_in(value, where, 0, 100); }},
+    {"max_drop", [](Recipe& r, Text& value, Text& where) { r.max_drop = number_in(value, where, 0, 100); }},
+    {"max_size", [](Recipe& r, Text& value, Text& where) { r.most_bytes = bytes_of_size(value, where); }},
+    {"auto", [](Recipe& r, Text& value, Text& where) { r.automatic = truth(value, where); }},
+    {"compress", [](Recipe& r, Text& value, Text& where) { r.compress = truth(value, where); }},
+};
+constexpr std::string_view kPaths[] = {"calibration", "evaluation", "html"};
+
 void read_toml(const std::string& path, Recipe& recipe) {
-  for (const auto& [key, value] : read_keys(path, "quantization")) {
-    const std::string where = recipe.prefix + key;
-    if (key == "calibration") {
-      recipe.calibration = beside(path, value);
-    } else if (key == "evaluation") {
-      recipe.evaluation = beside(path, value);
-    } else if (key == "samples") {
-      recipe.samples = static_cast<size_t>(number_in(value, where, 0, 1e9));
-    } else if (key == "min_sqnr") {
-      recipe.min_sqnr = number_in(value, where, -1000, 1000);
-    } else if (key == "min_agreement") {
-      recipe.min_agreement = number_in(value, where, 0, 100);
-    } else if (key == "max_drop") {
-      recipe.max_drop = number_in(value, where, 0, 100);
-    } else if (key == "max_size") {
-      (void)bytes_of_size(value, where);
-      recipe.max_size = value;
-    } else if (!recipe.steps.set(key, value, recipe.prefix)) {
-      recipe.options.emplace_back(key, value);
+  const std::string prefix = path + ": ";
+  const auto keys = read_keys(path, "quantization");
+  if (const auto data_free = keys.find("data_free"); keys.contains("calibration") && data_free != keys.end() && data_free->second == "true")
+    throw InvalidArgument("{}data_free makes samples up; leave out calibration", prefix);
+  for (const auto& [key, value] : keys) {
+    if (key == "data_free" && value == "false") continue;
+    const bool is_path = std::find(std::begin(kPaths), std::end(kPaths), key) != std::end(kPaths);
+    std::string from_folder = value;
+    if (key == "operators") {
+      from_folder.clear();
+      for (const std::string& each : compress::words(value)) from_folder += (from_folder.empty() ? "" : ", ") + beside(path, each);
+    } else if (is_path) {
+      from_folder = beside(path, value);
     }
+    recipe.set(key, from_folder, prefix);
   }
 }
 
 /// Values of a JSON file, with errors that name their place.
 struct Reader {
-  const Recipe& recipe;
+  const std::string& prefix;
   template <class... Args>
   [[noreturn]] void fail(std::string_view key, std::string_view pattern, const Args&... args) const {
-    throw InvalidArgument("{}{}: {}", recipe.prefix, key, format(pattern, args...));
+    throw InvalidArgument("{}{}: {}", prefix, key, format(pattern, args...));
   }
   std::string text(const Json& value, std::string_view key) const {
     if (!value.is_string()) fail(key, "is no text");
@@ -102,7 +134,8 @@ std::string translated(const Reader& read, const Json& value, std::string_view k
 
 /// The settings of quantized.out.
 void read_settings(const std::string& path, const Json& json, Recipe& recipe) {
-  const Reader read{recipe};
+  const std::string prefix = path + ": ";
+  const Reader read{prefix};
   std::string width, height;
   const std::vector<std::string> known = {"format",
                                           "mean",
@@ -123,17 +156,15 @@ void read_settings(const std::string& path, const Json& json, Recipe& recipe) {
                                           "debug",
                                           "winogradOpt",
                                           "model"};
-  recipe.pictures["color"] = "bgr";  // where no format is given
-  recipe.options.emplace_back("method", "kl"), recipe.options.emplace_back("weights", "minmax");
-  const auto set = [&](const char* key, const std::string& value) {
-    std::erase_if(recipe.options, [&](const auto& option) { return option.first == key; });
-    recipe.options.emplace_back(key, value);
-  };
+  std::map<std::string, std::string>& pictures = recipe.pictures.defaults;
+  pictures["color"] = "bgr";  // where no format is given
+  const auto set = [&](const char* key, const std::string& value) { recipe.set(key, value, prefix); };
+  set("method", "kl"), set("weights", "minmax");
   for (const auto& [key, value] : json.items()) {
     if (key == "format") {
-      recipe.pictures["color"] = translated(read, value, key, kFormats);
+      pictures["color"] = translated(read, value, key, kFormats);
     } else if (key == "mean" || key == "normal") {
-      recipe.pictures[key == "mean" ? "mean" : "scale"] = read.numbers(value, key);
+      pictures[key == "mean" ? "mean" : "scale"] = read.numbers(value, key);
     } else if (key == "width" || key == "height") {
       (key == "width" ? width : height) = std::to_string(read.integer(value, key, 1, 1 << 20));
     } else if (key == "path") {
@@ -159,15 +190,15 @@ void read_settings(const std::string& path, const Json& json, Recipe& recipe) {
     } else if (key == "input_type") {
       const std::string type = read.text(value, key);
       if (type != "image" && type != "sequence") read.fail(key, "\"{}\" is none of image, sequence", type);
-      if (type == "sequence") recipe.pictures.clear();
+      if (type == "sequence") pictures.clear();
     } else if (std::find(known.begin(), known.end(), key) == known.end()) {
       read.fail(key, "is no setting that quantize knows{}", nearest(key, known));
     }  // batch_size, debug, winogradOpt and model change nothing here
   }
   if (json.contains("input_type") && json["input_type"] == "sequence")
-    recipe.pictures.clear();
+    pictures.clear();
   else if (!width.empty() && !height.empty())
-    recipe.pictures["size"] = height + "x" + width;
+    pictures["size"] = height + "x" + width;
 }
 
 const Json* member(const Json& json, const char* name, const char* other) {
@@ -177,8 +208,9 @@ const Json* member(const Json& json, const char* name, const char* other) {
 }
 
 /// The compression parameters of MNNConvert, as it writes and reads them: bits, blocks and zero points of weights.
-void read_parameters(const Json& json, Recipe& recipe) {
-  const Reader read{recipe};
+void read_parameters(const std::string& path, const Json& json, Recipe& recipe) {
+  const std::string prefix = path + ": ";
+  const Reader read{prefix};
   std::string bits_for;
   std::optional<int64_t> block;
   std::optional<bool> asymmetric;
@@ -186,14 +218,14 @@ void read_parameters(const Json& json, Recipe& recipe) {
   for (const Json& algorithm : json["algo"]) {
     const Json* type = member(algorithm, "type", "type");
     if (type && *type != 0 && *type != "QUANTIZE")
-      throw Unsupported("{}algo: has type {}; quantize takes algorithms of type QUANTIZE alone", recipe.prefix, type->dump());
+      throw Unsupported("{}algo: has type {}; quantize takes algorithms of type QUANTIZE alone", prefix, type->dump());
     const Json* parameters = member(algorithm, "quant_params", "quantParams");
     const Json* layers = parameters ? member(*parameters, "layer", "layer") : nullptr;
     if (!layers || !layers->is_array()) read.fail("quant_params", "holds no list of layers");
     for (const Json& layer : *layers) {
       for (const char* side : {"input", "output"})
         if (const Json* activations = member(layer, side, side); activations && !activations->empty())
-          throw Unsupported("{}layer: gives scales of its {}; only the bits of weights are taken from such a file", recipe.prefix, side);
+          throw Unsupported("{}layer: gives scales of its {}; only the bits of weights are taken from such a file", prefix, side);
       const Json *weights = member(layer, "weight", "weight"), *op = member(layer, "op_name", "opName");
       if (!weights || !weights->is_array()) read.fail("layer", "holds no list of weights");
       for (const Json& weight : *weights) {
@@ -214,11 +246,11 @@ void read_parameters(const Json& json, Recipe& recipe) {
     }
   }
   if (bits_for.empty()) read.fail("algo", "names no layers");
-  recipe.options.emplace_back("weights_only", "rtn");
-  recipe.options.emplace_back("bits_for", bits_for);
+  recipe.set("weights_only", "rtn", prefix);
+  recipe.set("bits_for", bits_for, prefix);
   // Theirs may be as long as a row; ours go up to 256.
-  recipe.options.emplace_back("block_size", std::to_string(block && *block > 0 ? *block : 256));
-  recipe.options.emplace_back("symmetric", asymmetric.value_or(false) ? "false" : "true");
+  recipe.set("block_size", std::to_string(block && *block > 0 ? *block : 256), prefix);
+  recipe.set("symmetric", asymmetric.value_or(false) ? "false" : "true", prefix);
 }
 
 }  // namespace
@@ -235,9 +267,17 @@ size_t bytes_of_size(const std::string& text, const std::string& where) {
   return static_cast<size_t>(number * found->second);
 }
 
-Recipe read_recipe(const std::string& path) {
-  Recipe recipe;
-  recipe.prefix = path + ": ";
+void Recipe::set(const std::string& key, const std::string& value, const std::string& prefix) {
+  for (const Key& each : kKeys)
+    if (key == each.name) return each.set(*this, value, prefix + key);
+  if (PictureOptions::has(key)) {
+    pictures.given[key] = value, pictures.prefix = prefix;
+  } else if (!steps.set(key, value, prefix)) {
+    options.set(key, value, prefix);
+  }
+}
+
+Recipe read_recipe(const std::string& path, Recipe recipe) {
   if (!path.ends_with(".json")) {
     read_toml(path, recipe);
     return recipe;
@@ -249,7 +289,7 @@ Recipe read_recipe(const std::string& path) {
   const Json json = Json::parse(text, text + file->bytes().size(), nullptr, false);
   if (!json.is_object()) throw InvalidArgument("{}: is no JSON object", path);
   if (json.contains("algo"))
-    read_parameters(json, recipe);
+    read_parameters(path, json, recipe);
   else
     read_settings(path, json, recipe);
   return recipe;

@@ -37,13 +37,27 @@ struct Parts {
   }
 };
 
+/// Floats of another width become those of the input: NumPy makes f64 unless it is told otherwise.
+Tensor converted(const Tensor& given, DType wanted) {
+  const Tensor tensor = adapt(given, wanted);
+  const auto is_real = [](DType dtype) {
+    return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
+  };
+  if (tensor.dtype() == wanted || !is_real(tensor.dtype()) || !is_real(wanted) || tensor.elements() == 0) return tensor;
+  std::vector<double> values(static_cast<size_t>(tensor.elements()));
+  widen(tensor.dtype(), tensor.data(), values.size(), values.data());
+  Tensor result(wanted, tensor.shape());
+  narrow(wanted, values.data(), values.size(), result.writable().data());
+  return result;
+}
+
 /// `whole`: the array is one sample whatever its first axis is.
 Parts parts_of(const Tensor& given, const ValueDescription& input, const std::string& where, bool whole) {
   const auto fail = [&] {
     throw InvalidArgument("{}: the array for input \"{}\", which is {}, is {}{}", where, input.name, input.type, given.dtype(),
                           given.shape());
   };
-  Parts parts{adapt(given, input.dtype), 1, given.shape()};
+  Parts parts{converted(given, input.dtype), 1, given.shape()};
   if (input.dtype != DType::undefined && parts.array.dtype() != input.dtype) fail();
   if (given.elements() == 0) throw InvalidArgument("{}: the array for input \"{}\" is empty", where, input.name);
   if (!input.has_rank) return parts;
@@ -157,6 +171,35 @@ Arrays arrays_of_text(const Model& model, const std::string& folder) {
   return arrays;
 }
 
+/// Those that hold samples, in the order of names. A folder of folders, one for each class, gives one file of each in turn, so that the
+/// first ones are of all classes.
+std::vector<std::string> files_in(const std::string& folder, int depth = 0) {
+  constexpr int kDeepest = 4;
+  std::vector<std::string> files;
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, std::filesystem::directory_options::skip_permission_denied, error)) {
+    const std::string file = entry.path().string();
+    if (std::filesystem::exists(std::filesystem::path(file) / "input.json", error) || ends_with(file, ".npy") || ends_with(file, ".npz") ||
+        (entry.is_regular_file(error) && is_picture(os::MappedFile::open(file)->bytes())))
+      files.push_back(file);
+    else if (entry.is_directory(error) && depth < kDeepest)
+      folders.push_back(file);
+  }
+  std::sort(files.begin(), files.end());
+  std::sort(folders.begin(), folders.end());
+  std::vector<std::vector<std::string>> within;
+  for (const std::string& each : folders) within.push_back(files_in(each, depth + 1));
+  for (size_t i = 0, left = within.size(); left != 0; ++i) {
+    left = 0;
+    for (const std::vector<std::string>& each : within) {
+      if (i < each.size()) files.push_back(each[i]);
+      left += i + 1 < each.size();
+    }
+  }
+  return files;
+}
+
 Arrays arrays_in(const Model& model, const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return arrays_of_text(model, path);
@@ -173,13 +216,7 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
   std::error_code error;
   const bool is_folder = std::filesystem::is_directory(path, error);
   if (is_folder) {
-    for (const auto& entry : std::filesystem::directory_iterator(path, std::filesystem::directory_options::skip_permission_denied, error)) {
-      const std::string file = entry.path().string();
-      const bool known = std::filesystem::exists(std::filesystem::path(file) / "input.json", error) || ends_with(file, ".npy") ||
-                         ends_with(file, ".npz") || (entry.is_regular_file(error) && is_picture(os::MappedFile::open(file)->bytes()));
-      if (known) files.push_back(file);
-    }
-    std::sort(files.begin(), files.end());
+    files = files_in(path);
     if (files.empty()) throw InvalidArgument("{}: the folder holds neither pictures nor .npy or .npz files", path);
   } else {
     files.push_back(path);
@@ -225,6 +262,15 @@ compress::Samples read_samples(const Model& model, const std::string& path, cons
               for (const Parts& parts : set->arrays[place.file]) inputs.push_back(parts.part(place.part));
             return inputs;
           }};
+}
+
+Tensor input_of(const ValueDescription& input, const Tensor& given) {
+  const Tensor tensor = converted(given, input.dtype);
+  const auto dims = tensor.shape().dims();
+  if (!input.has_rank || dims.size() + 1 != input.dims.size() || input.dims[0] > 1 || tensor.elements() == 0) return tensor;
+  Shape shape{1};
+  for (const int64_t dim : dims) shape.push_back(dim);
+  return Tensor(tensor.dtype(), shape, tensor.data(), tensor.owner());
 }
 
 compress::Samples samples_of(const Model& model, const std::vector<std::pair<std::string, Tensor>>& arrays, const std::string& where) {

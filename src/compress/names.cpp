@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <set>
 
 namespace minnow::compress {
 
@@ -28,13 +29,16 @@ bool is_layer(const Node& node) {
   return node.op() == "Conv" || node.op() == "ConvTranspose" || node.op() == "Gemm" || node.op() == "MatMul";
 }
 
-void check_names(const Graph& graph, const std::vector<std::string>& patterns, const char* option) {
+void check_names(const Graph& graph, const std::vector<std::string>& patterns, const char* option, bool of_layers) {
   for (const std::string& pattern : patterns) {
-    std::vector<std::string> names;
+    std::set<std::string> names;
     bool found = false;
     for (const Node& node : graph.nodes())
-      if (is_layer(node)) found |= is_named(node, {pattern}), names.push_back(node.name());
-    if (!found) throw InvalidArgument("{}: no layer of the model has the name \"{}\"{}", option, pattern, nearest(pattern, names));
+      if (!of_layers || is_layer(node)) found |= is_named(node, {pattern}), names.insert({node.name(), node.op()});
+    if (!found)
+      throw InvalidArgument(
+          of_layers ? "{}: no layer of the model has the name \"{}\"{}" : "{}: the model has no node or operator \"{}\"{}", option, pattern,
+          nearest(pattern, std::vector<std::string>(names.begin(), names.end())));
   }
 }
 

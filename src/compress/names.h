@@ -23,8 +23,8 @@ inline bool is_named(const Node& node, const std::vector<std::string>& patterns)
   return false;
 }
 bool is_layer(const Node& node);
-/// Throws InvalidArgument for a pattern that no layer fits.
-void check_names(const Graph& graph, const std::vector<std::string>& patterns, const char* option);
+/// Throws InvalidArgument for a pattern that no node fits. `of_layers`: those that are no layers do not count.
+void check_names(const Graph& graph, const std::vector<std::string>& patterns, const char* option, bool of_layers = true);
 
 template <class Table>
 std::string names_of(const Table& table) {

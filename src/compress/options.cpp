@@ -41,6 +41,23 @@ bool truth(const std::string& text, const std::string& where) {
   return text == "true";
 }
 
+/// Names of methods are written in any case: "KL".
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return text;
+}
+
+/// The names of 8-bit integers in other places.
+std::string byte_name(const std::string& text) {
+  const std::string name = lower(text);
+  return name == "s8" || name == "int8" ? "i8" : name == "uint8" ? "u8" : name;
+}
+
+int small_number(const std::string& text, const std::string& where) {
+  return static_cast<int>(std::min<int64_t>(whole_number(text, where), 99));
+}
+
 /// "first=8, last=0"
 std::map<std::string, int> bits_by_name(const std::string& text, const std::string& where) {
   std::map<std::string, int> bits;
@@ -48,7 +65,7 @@ std::map<std::string, int> bits_by_name(const std::string& text, const std::stri
     const size_t equals = word.rfind('=');
     if (equals == word.npos || equals == 0) throw InvalidArgument("{}: \"{}\" is not NODE=BITS", where, word);
     const std::string name = word.substr(0, equals);
-    if (!bits.emplace(name, static_cast<int>(std::min<int64_t>(whole_number(word.substr(equals + 1), where), 99))).second)
+    if (!bits.emplace(name, small_number(word.substr(equals + 1), where)).second)
       throw InvalidArgument("{}: \"{}\" is given twice", where, name);
   }
   return bits;
@@ -61,19 +78,19 @@ struct Key {
 using Options = QuantizeOptions;
 using Text = const std::string;
 constexpr Key kKeys[] = {
-    {"method", [](Options& o, Text& value, Text&) { o.method = value; }},
-    {"weights", [](Options& o, Text& value, Text&) { o.weights = value; }},
-    {"activations", [](Options& o, Text& value, Text&) { o.activations = value; }},
-    {"rounding", [](Options& o, Text& value, Text&) { o.rounding = value; }},
+    {"method", [](Options& o, Text& value, Text&) { o.method = lower(value); }},
+    {"weights", [](Options& o, Text& value, Text&) { o.weights = lower(value); }},
+    {"activations", [](Options& o, Text& value, Text&) { o.activations = byte_name(value); }},
+    {"rounding", [](Options& o, Text& value, Text&) { o.rounding = lower(value); }},
     {"percentile", [](Options& o, Text& value, Text& where) { o.percentile = number(value, where); }},
-    {"weight_bits",
-     [](Options& o, Text& value, Text& where) { o.weight_bits = static_cast<int>(std::min<int64_t>(whole_number(value, where), 99)); }},
+    {"weight_bits", [](Options& o, Text& value, Text& where) { o.weight_bits = small_number(value, where); }},
+    {"bits", [](Options& o, Text& value, Text& where) { o.weight_bits = small_number(value, where); }},  // the command's shorter name
     {"per_channel", [](Options& o, Text& value, Text& where) { o.per_channel = truth(value, where); }},
     {"portable", [](Options& o, Text& value, Text& where) { o.portable = truth(value, where); }},
     {"equalize", [](Options& o, Text& value, Text& where) { o.equalize = truth(value, where); }},
     {"correct_bias", [](Options& o, Text& value, Text& where) { o.correct_bias = truth(value, where); }},
     {"smooth", [](Options& o, Text& value, Text& where) { o.smooth = number(value, where); }},
-    {"weights_only", [](Options& o, Text& value, Text&) { o.weights_only = value; }},
+    {"weights_only", [](Options& o, Text& value, Text&) { o.weights_only = lower(value); }},
     {"bits_for", [](Options& o, Text& value, Text& where) { o.bits_for = bits_by_name(value, where); }},
     {"block_size",
      [](Options& o, Text& value, Text& where) { o.block_size = static_cast<int>(std::min<int64_t>(whole_number(value, where), 1 << 20)); }},

@@ -10,12 +10,14 @@
 #include "base/error.h"
 #include "base/no_memory.h"
 #include "base/watch.h"
+#include "compress/costs.h"
 #include "compress/equalize.h"
 #include "compress/fidelity.h"
 #include "compress/means.h"
 #include "compress/quantization.h"
 #include "compress/rounding.h"
 #include "compress/weight_only.h"
+#include "graph/model_file.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
@@ -24,7 +26,7 @@ constexpr size_t kTrialSamples = 8;  // on which method "auto" compares the othe
 
 size_t bytes_of_constants(const Graph& graph) {
   size_t bytes = 0;
-  for (const auto& constant : graph.constants()) bytes += stored_bytes(constant->constant()->dtype(), constant->constant()->shape());
+  for (const auto& constant : graph.constants()) bytes += stored_bytes(stored_dtype(*constant->constant()), constant->constant()->shape());
   return bytes;
 }
 
@@ -34,10 +36,8 @@ Quantization::Quantization(const Model& model, const Samples& samples, const Qua
   if (!per_channel_values || !options.per_channel)
     for (Group& group : selection_.groups) group.channels = 0;
   if (!selection_.layers.empty()) return;
-  std::string why;
-  for (const Refusal& refusal : selection_.refusals)
-    if (why.empty()) why = format("; {}: {}", label_of(*refusal.node), refusal.reason);
-  throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source, why);
+  throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source,
+                    reason_of(selection_.refusals));
 }
 
 void Quantization::take(std::span<const Quantizer> quantizers, std::vector<LayerNumbers> numbers) {
@@ -317,7 +317,8 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
     if (const auto found = clipped.find(row.output); found != clipped.end() && found->second.second > 0)
       row.clipped = found->second.first / found->second.second;
     row.bytes_before = before.values.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(float);
-    const size_t stored = layer.palette ? w.values.size() / 2 : w.values.size();  // indices of 4 bits
+    const size_t stored = layer.palette ? w.values.size() / 2  // indices of 4 bits
+                                        : stored_bytes(stored_dtype(w.tensor(shape, layer.axis)), shape);
     row.bytes_after = stored + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
     report.layers.push_back(std::move(row));
   }
@@ -327,6 +328,7 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
     row.op = refusal.node->op(), row.output = refusal.node->output(0)->name(), row.refusal = refusal.reason;
     report.layers.push_back(std::move(row));
   }
+  if (samples_.count) add_costs(report.layers, model_, result.model, checked_sample(model_, samples_, 0));
   report.outputs = compare(model_, result.model, {report.evaluated, samples_.at});
   one_run(2 * evaluated());
 }

@@ -90,21 +90,28 @@ std::string report_page(const QuantizeReport& report, const std::string& title) 
     page += plot(report, "SQNR of each layer's weights", "dB", "%.1f", [](const LayerReport& layer) { return layer.weights.sqnr; });
   if (!report.weights_only)
     page += plot(report, "Clipped numbers", "%", "%.3f", [](const LayerReport& layer) { return 100 * layer.clipped; });
+  if (std::any_of(report.layers.begin(), report.layers.end(), [](const LayerReport& layer) { return layer.seconds_after > 0; }))
+    page += plot(report, "Time saved, estimated for this machine", "us", "%.1f",
+                 [](const LayerReport& layer) { return 1e6 * (layer.seconds_before - layer.seconds_after); });
   page += plot(report, "Bytes saved", "", "%.0f",
                [](const LayerReport& layer) { return static_cast<double>(layer.bytes_before) - static_cast<double>(layer.bytes_after); });
   page +=
       "<h2>Layers</h2>\n<table><tr><th>layer</th><th>operator</th><th>SQNR, dB</th><th>cosine</th><th>weights, dB</th><th>lowest</th>"
-      "<th>highest</th><th>clipped, %</th><th>bytes before</th><th>bytes after</th></tr>\n";
+      "<th>highest</th><th>clipped, %</th><th>multiply-adds</th><th>us before, estimated</th><th>us after</th><th>bytes "
+      "before</th><th>bytes after</th></tr>\n";
   for (const LayerReport& layer : report.layers) {
+    const auto known = [](double value, const char* pattern) { return value > 0 ? number(value, pattern) : std::string("-"); };
+    const std::string cost = known(layer.operations / 2, "%.0f");
     page += format("<tr><td>{}</td><td>{}</td>", escaped(layer.node), escaped(layer.op));
     if (!layer.refusal.empty()) {
-      page += format("<td colspan=\"8\">stays f32: {}</td></tr>\n", escaped(layer.refusal));
+      page += format("<td colspan=\"6\">stays f32: {}</td><td>{}</td><td colspan=\"4\"></td></tr>\n", escaped(layer.refusal), cost);
       continue;
     }
-    page += format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                   number(layer.fidelity.sqnr, "%.1f"), number(layer.fidelity.cosine, "%.5f"), number(layer.weights.sqnr, "%.1f"),
-                   number(layer.low, "%.4g"), number(layer.high, "%.4g"), number(100 * layer.clipped, "%.3f"), layer.bytes_before,
-                   layer.bytes_after);
+    page += format(
+        "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        number(layer.fidelity.sqnr, "%.1f"), number(layer.fidelity.cosine, "%.5f"), number(layer.weights.sqnr, "%.1f"),
+        number(layer.low, "%.4g"), number(layer.high, "%.4g"), number(100 * layer.clipped, "%.3f"), cost,
+        known(1e6 * layer.seconds_before, "%.1f"), known(1e6 * layer.seconds_after, "%.1f"), layer.bytes_before, layer.bytes_after);
   }
   return page + "</table></body></html>\n";
 } catch (...) {

@@ -79,7 +79,7 @@ class Search {
     Candidate& candidate = tried.candidate;
     for (size_t i = 0; i < layers().size(); ++i)
       if (tried.excluded[i]) candidate.f32.push_back(layers()[i].node->name());
-    judge(candidate, model_, model, evaluation_);
+    judge(candidate, model_, model, model, evaluation_, aims_);
     quantization_.one_run(static_cast<double>(evaluation_.count));
     tried_.push_back(std::move(tried));
   }
@@ -104,8 +104,9 @@ class Search {
 
 }  // namespace
 
-void judge(Candidate& candidate, const Model& before, const Model& after, const Samples& evaluation) {
-  candidate.bytes = bytes_of_constants(after.graph());
+void judge(Candidate& candidate, const Model& before, const Model& after, const Model& plain, const Samples& evaluation,
+           const SearchOptions& aims) {
+  candidate.bytes = aims.size_of ? aims.size_of(plain) : bytes_of_constants(plain.graph());
   candidate.sqnr = std::numeric_limits<double>::infinity();
   for (const OutputReport& output : compare(before, after, evaluation)) {
     candidate.sqnr = std::min(candidate.sqnr, output.fidelity.sqnr);
@@ -116,8 +117,8 @@ void judge(Candidate& candidate, const Model& before, const Model& after, const 
 
 Choice choose(std::vector<Candidate>& candidates, const SearchOptions& aims) {
   const auto is_accurate = [&](const Candidate& candidate) {
-    const double drop = candidate.agreement < 0 ? 0 : 100 * (1 - candidate.agreement);
-    return candidate.sqnr >= aims.min_sqnr && (aims.max_drop < 0 || drop <= aims.max_drop + 1e-9);
+    const bool keeps_classes = candidate.agreement >= 0 && 100 * (1 - candidate.agreement) <= aims.max_drop + 1e-9;
+    return candidate.sqnr >= aims.min_sqnr && (aims.max_drop < 0 || keeps_classes);
   };
   const auto is_small = [&](const Candidate& candidate) { return aims.most_bytes == 0 || candidate.bytes <= aims.most_bytes; };
   double highest = -std::numeric_limits<double>::infinity();

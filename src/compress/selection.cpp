@@ -2,12 +2,10 @@
 #include "compress/selection.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "compress/names.h"
 #include "compress/palette.h"
 #include "exporters/onnx/standard_form.h"
@@ -36,8 +34,8 @@ bool is_f32(const Value* value) { return value && value->type.kind == ValueType:
 class Selector {
  public:
   Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable)
-      : graph_(graph), skip_(skip.begin(), skip.end()), excluded_(excluded), portable_(portable) {
-    check_skip(graph, skip);
+      : graph_(graph), skip_(skip), excluded_(excluded), portable_(portable) {
+    check_names(graph, skip, "skip", false);
   }
 
   Selection run() {
@@ -50,12 +48,10 @@ class Selector {
   }
 
  private:
-  bool is_skipped(const Node& node) const { return skip_.contains(node.name()) || skip_.contains(node.op()); }
-
   Role role_of(Node& node) {
     if (node.op() == "Conv" || node.op() == "Gemm" || node.op() == "MatMul") {
       Layer layer{&node, node.input(0), node.input(1), node.input(2), 0, nullptr, false};
-      std::string reason = is_skipped(node) ? "the options skip it" : refusal_of(layer);
+      std::string reason = is_named(node, skip_) ? "the options skip it" : refusal_of(layer);
       if (reason.empty() && layers_++ < excluded_.size() && excluded_[layers_ - 1]) reason = "it costs too much accuracy";
       if (reason.empty()) {
         layer.palette = has_small_palette(*layer.weights->constant());
@@ -66,7 +62,9 @@ class Selector {
       return Role::other;
     }
     const Operator* op = traits_of(node);
-    if (!op || is_skipped(node) || !is_f32(node.input(0)) || !is_f32(node.output(0))) return Role::other;
+    if (multiplies(node))
+      result_.refusals.push_back({&node, is_named(node, skip_) ? "the options skip it" : format("{} has no form in integers", node.op())});
+    if (!op || is_named(node, skip_) || !is_f32(node.input(0)) || !is_f32(node.output(0))) return Role::other;
     for (size_t i = 1; i < node.output_count(); ++i)
       if (node.output(i) && (op->elements == Elements::chosen ? !node.output(i)->is_unused() : !is_f32(node.output(i)))) return Role::other;
     const bool joins = op->inputs.back().arity == Arity::variadic;
@@ -265,7 +263,7 @@ class Selector {
   }
 
   Graph& graph_;
-  std::unordered_set<std::string> skip_;
+  const std::vector<std::string>& skip_;
   const std::vector<bool>& excluded_;
   bool portable_;
   size_t layers_ = 0;  // found so far, excluded ones among them
@@ -331,13 +329,14 @@ void check_not_quantized(const Model& model, std::string_view step) {
   }
 }
 
-void check_skip(const Graph& graph, const std::vector<std::string>& skip) {
-  std::set<std::string> known;
-  for (const Node& node : graph.nodes()) known.insert(node.name()), known.insert(node.op());
-  for (const std::string& name : skip)
-    if (!known.contains(name))
-      throw InvalidArgument("skip: the model has no node or operator \"{}\"{}", name,
-                            nearest(name, std::vector<std::string>(known.begin(), known.end())));
+bool multiplies(const Node& node) {
+  const Operator* op = traits_of(node);
+  return op && op->operations && op->inputs.size() > 1;  // not pools
+}
+
+std::string reason_of(const std::vector<Refusal>& refusals) {
+  if (refusals.empty()) return "; it has no convolution or product";
+  return format("; {}: {}", label_of(*refusals[0].node), refusals[0].reason);
 }
 
 Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable) {

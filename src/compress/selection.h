@@ -29,8 +29,12 @@ struct Refusal {
 struct Selection {
   std::vector<Layer> layers;
   std::vector<Group> groups;
-  std::vector<Refusal> refusals;  // of convolutions and products alone
+  std::vector<Refusal> refusals;  // of nodes that multiply
 };
+/// Whether a node multiplies many numbers, as convolutions, products, recurrences and attention do.
+bool multiplies(const Node& node);
+/// The first refusal, for errors of models without layers.
+std::string reason_of(const std::vector<Refusal>& refusals);
 
 /// A copy of the model's graph in plain operators, simplified as before fusing: batch normalizations are folded, shapes are constants.
 std::unique_ptr<Graph> simplified(const Model& model);
@@ -40,11 +44,8 @@ std::unique_ptr<Graph> simplified_for_training(const Model& model);
 /// error.
 void check_not_quantized(const Model& model, std::string_view step);
 
-/// Throws InvalidArgument for a name that is neither that of a node nor of an operator in the graph.
-void check_skip(const Graph& graph, const std::vector<std::string>& skip);
-
-/// Looks at the outermost graph alone. `skip`: names of nodes, or operators, that stay f32. Throws InvalidArgument for a name that is
-/// neither. `excluded`: which of the layers that a selection without it has stay f32, too. `portable`: as in QuantizeOptions.
+/// Looks at the outermost graph alone. `skip`: names of nodes, with `*` and `?`, or operators, that stay f32. Throws InvalidArgument for a
+/// name that is neither. `excluded`: which of the layers that a selection without it has stay f32, too. `portable`: as in QuantizeOptions.
 Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {}, bool portable = false);
 
 }  // namespace minnow::compress

@@ -11,9 +11,11 @@
 
 #include "base/error.h"
 #include "base/watch.h"
+#include "compress/costs.h"
 #include "compress/equalize.h"
 #include "compress/fidelity.h"
 #include "compress/means.h"
+#include "compress/names.h"
 #include "compress/quantization.h"
 #include "ops/infer.h"
 #include "ops/storage_dtype.h"
@@ -142,13 +144,11 @@ WeightOnly::WeightOnly(const Model& model, const Samples& samples, const Quantiz
     : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
   if (settings_.blocks->needs_samples && (samples.count == 0 || !samples.at))
     throw InvalidArgument("weights_only {} needs calibration samples", settings_.blocks->name);
-  check_skip(*graph_, options.skip);
+  check_names(*graph_, options.skip, "skip", false);
   select_layers();
   if (!layers_.empty()) return;
-  std::string why;
-  for (const Refusal& refusal : refusals_)
-    if (why.empty()) why = format("; {}: {}", label_of(*refusal.node), refusal.reason);
-  throw Unsupported("{}: no layer has weights that can be stored in blocks{}", graph_->source.empty() ? "the model" : graph_->source, why);
+  throw Unsupported("{}: no layer has weights that can be stored in blocks{}", graph_->source.empty() ? "the model" : graph_->source,
+                    reason_of(refusals_));
 }
 
 std::string WeightOnly::refusal_of(BlockLayer& found) const {
@@ -192,18 +192,23 @@ void WeightOnly::select_layers() {
       found.kind = node.op() == "Conv" ? BlockLayerKind::convolution : BlockLayerKind::product;
       found.layer = {&node, node.input(0), node.input(1), node.op() == "MatMul" ? nullptr : node.input(2), 0, node.output(0)};
     } else {
+      if (multiplies(node)) refusals_.push_back({&node, format("{} takes no weights in blocks", node.op())});
       continue;
     }
     found.bits = settings_.block_bits;
     bool wide = false;
-    for (const std::string& name : {node.name(), node.output(0)->name()})
-      if (const auto other = options_.bits_for.find(name); other != options_.bits_for.end()) {
-        named.insert(name);
-        found.bits = other->second, wide = found.bits == 0 || found.bits > 8;
-      }
-    const bool skipped = std::any_of(options_.skip.begin(), options_.skip.end(),
-                                     [&](const std::string& name) { return name == node.name() || name == node.op(); });
-    std::string reason = skipped ? "the options skip it" : wide ? "the options give it more than 8 bits" : refusal_of(found);
+    bool exact = false;  // a name comes before patterns
+    for (const auto& [name, bits] : options_.bits_for) {
+      const bool is_name = name == node.name() || name == node.output(0)->name();
+      if (!is_name && !fits_pattern(name, node.name()) && !fits_pattern(name, node.output(0)->name())) continue;
+      named.insert(name);
+      if (exact && !is_name) continue;
+      exact |= is_name;
+      found.bits = bits, wide = bits == 0 || bits > 8;
+    }
+    std::string reason = is_named(node, options_.skip) ? "the options skip it"
+                         : wide                        ? "the options give it more than 8 bits"
+                                                       : refusal_of(found);
     if (reason.empty())
       layers_.push_back(found);
     else
@@ -501,6 +506,7 @@ void WeightOnly::report(Quantized& result) {
     row.refusal = refusal.reason, row.weight_bits = 32;
     report.layers.push_back(std::move(row));
   }
+  if (samples_.count) add_costs(report.layers, model_, result.model, checked_sample(model_, samples_, 0));
   if (report.evaluated) report.outputs = compare(model_, result.model, {report.evaluated, samples_.at});
   one_run(2 * evaluated());
 }

@@ -31,7 +31,7 @@ class WeightOnly {
     double error;
   };
   Cost cost(size_t layer, int bits) const;
-  Model rounded_model() const { return with_blocks(false); }
+  Model rounded_model(bool standard = false) const { return with_blocks(standard); }
   /// Rounds the weights of all layers.
   void prepare(double more_runs);
   double runs_of_report() const { return 4 * evaluated() + 1; }

@@ -62,7 +62,8 @@ SearchResult search_bits(const Model& model, const Samples& samples, const Sampl
       else
         made.candidate.bits[name] = chosen[i];
     }
-    judge(made.candidate, model, tried.rounded_model(), evaluation);
+    const Model rounded = tried.rounded_model();
+    judge(made.candidate, model, rounded, options.portable ? tried.rounded_model(true) : rounded, evaluation, aims);
     all.push_back(std::move(made));
     tried.one_run(runs);
   };

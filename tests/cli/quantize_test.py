@@ -66,8 +66,8 @@ class Quantize(NetworkTest):
 
     def test_the_table(self):
         result = self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--skip", "last", "--skip", "third")
-        self.assertRegex(result.stdout, r"(?m)^first +Conv +\d+\.\d  0\.9\d+ ")
-        self.assertRegex(result.stdout, r"(?m)^last +Gemm +f32: the options skip it$")
+        self.assertRegex(result.stdout, r"(?m)^first +Conv +31\.1k +\d+\.\d  0\.9\d+ .* us -> .* us +896 B -> 280 B$")
+        self.assertRegex(result.stdout, r"(?m)^last +Gemm +1\.5k  f32: the options skip it$")
         self.assertRegex(result.stdout, r"3 of 5 layers compute with integers")
 
     @unittest.skipUnless(onnxruntime, "ONNX Runtime is not installed")
@@ -102,6 +102,98 @@ class Quantize(NetworkTest):
         (self.folder / "sub").mkdir()
         (self.folder / "sub" / "r.toml").write_text('calibration = "../data.npz"\nsamples = 5\n')
         self.assertEqual(self.json("quantize", self.model, "q.minnow", "--recipe", "sub/r.toml")["samples"], 5)
+
+    def test_every_option_works_in_a_recipe(self):
+        options = set(re.findall(r"^ +(?:-\w,)?--([a-z-]+)", self.succeeds("quantize", "--help").stdout, re.M)) - {"help", "recipe", "json"}
+        self.assertGreater(len(options), 35)
+        unknown = []
+        for option in sorted(options):
+            (self.folder / "one.toml").write_text(f'{option.replace("-", "_")} = "?"\n')
+            if "no such option" in self.minnow("quantize", self.model, "q.minnow", "-c", "data.npz", "--recipe", "one.toml").stderr:
+                unknown.append(option)
+        self.assertEqual(unknown, [])
+        (self.folder / "all.toml").write_text('data_free = true\nsamples = 3\nshape = "x=2x3x12x12"\nmethod = "KL"\nactivations = "int8"\nbits = 6\nhtml = "r.html"\n'
+                                              'compress = true\nskip = ["*rst", "Gemm"]\nmin_sqnr = -100\n')
+        answer = self.json("quantize", self.model, "a.minnow", "--recipe", "all.toml")
+        self.assertEqual([layer["node"] for layer in answer["layers"] if "stays_f32" in layer], ["first", "last"])
+        self.assertIn("<svg", (self.folder / "r.html").read_text())
+        self.succeeds("quantize", self.model, "b.minnow", "--data-free", "--samples", 3, "--shape", "x=2x3x12x12", "--method", "kl", "--activations", "i8", "--bits", 6,
+                      "--compress", "--skip", "first", "--skip", "last")
+        self.assertEqual((self.folder / "a.minnow").read_bytes(), (self.folder / "b.minnow").read_bytes())
+        # The command line comes first.
+        (self.folder / "some.toml").write_text("data_free = true\nsamples = 3\n")
+        self.assertEqual(self.json("quantize", self.model, "q.minnow", "--recipe", "some.toml", "-c", "data.npz", "--samples", 5)["samples"], 5)
+        self.assertIn("--shape applies to pictures", self.minnow("quantize", self.model, "q.minnow", "--recipe", "all.toml", "-c", "data.npz").stderr)
+
+    def test_aims_of_a_model_without_scores(self):
+        w = self.random.standard_normal((8, 3, 3, 3)).astype(np.float32)
+        model = write_model(self.folder / "picture.onnx", [helper.make_node("Conv", ["x", "w"], ["h"]), helper.make_node("Conv", ["h", "v"], ["y"])],
+                            [("x", F32, ["n", 3, 12, 12])], [("y", F32, ["n", 4, 10, 10])], {"w": w, "v": w[:4, :1].repeat(8, 1)[:, :, :1, :1]})
+        for options in (("--max-drop", "0.5"), ("--auto",), ("--min-agreement", "90"), ("--weights-only", "rtn", "--block-size", 16, "--max-drop", "1")):
+            result = self.minnow("quantize", model, "q.minnow", "-c", "data.npz", *options)
+            self.assertEqual(result.returncode, 1, options)
+            self.assertIn("no output is a row of scores to compare", result.stderr)
+        self.succeeds("quantize", model, "q.minnow", "-c", "data.npz", "--auto", "--min-sqnr", 20)
+
+    def test_sizes_are_those_of_the_file(self):
+        whole = self.json("quantize", self.model, "q.minnow", "-c", "data.npz")["file_bytes"]
+        for name in ("q.minnow", "q.onnx"):
+            for more in (100, 1500, 4000, 8000):
+                answer = self.json("quantize", self.model, name, "-c", "data.npz", "--max-size", f"{whole + more}B")
+                self.assertLessEqual(answer["file_bytes"], whole + more)
+                self.assertEqual(answer["file_bytes"], next(each["bytes"] for each in answer["candidates"] if each["chosen"]))
+        result = self.minnow("quantize", self.model, "q.minnow", "-c", "data.npz", "--max-size", f"{whole // 3}B")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the file has", result.stderr)
+
+    def test_weights_of_few_bits_are_small(self):
+        sizes = {bits: self.json("quantize", self.model, "q.minnow", "-c", "data.npz", "--bits", bits)["file_bytes"] for bits in (2, 4, 8)}
+        weights = 10 * 150  # of the layer that is large enough to be packed
+        self.assertAlmostEqual(sizes[8] - sizes[4], weights // 2, delta=128)
+        self.assertAlmostEqual(sizes[8] - sizes[2], weights * 3 // 4, delta=128)
+        self.assertEqual(self.output("q.minnow", self.data[:2]).shape, (2, 10))
+        self.assertIn("weights of 6 bits take 8", self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--bits", 6).stderr)
+        self.assertIn("weights of 4 bits take 8", self.succeeds("quantize", self.model, "q.onnx", "-c", "data.npz", "--bits", 4).stderr)
+        self.assertNotIn("bits", self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--bits", 4).stderr)
+
+    def test_layers_that_nothing_quantizes_have_rows(self):
+        random = self.random
+        arrays = {"w": random.standard_normal((8, 3, 3, 3)).astype(np.float32), "t": random.standard_normal((8, 4, 3, 3)).astype(np.float32),
+                  "lw": random.standard_normal((1, 32, 25)).astype(np.float32), "lr": random.standard_normal((1, 32, 8)).astype(np.float32),
+                  "shape": np.array([25, -1, 25])}
+        nodes = [helper.make_node("Conv", ["x", "w"], ["h"], name="conv"), helper.make_node("ConvTranspose", ["h", "t"], ["u"], name="up", strides=[2, 2]),
+                 helper.make_node("Reshape", ["u", "shape"], ["s"]), helper.make_node("LSTM", ["s", "lw", "lr"], ["y"], name="lstm", hidden_size=8),
+                 helper.make_node("MatMul", ["s", "s2"], ["z"], name="pair"), helper.make_node("Transpose", ["s"], ["s2"], perm=[0, 2, 1])]
+        nodes[4], nodes[5] = nodes[5], nodes[4]
+        model = write_model(self.folder / "mixed.onnx", nodes, [("x", F32, [1, 3, 14, 14])], [("y", F32, None), ("z", F32, None)], arrays)
+        np.save(self.folder / "one.npy", random.standard_normal((4, 3, 14, 14)).astype(np.float32))
+        answer = self.json("quantize", model, "q.minnow", "-c", "one.npy")
+        reasons = {layer["node"]: layer.get("stays_f32") for layer in answer["layers"]}
+        self.assertEqual(set(reasons), {"conv", "up", "lstm", "pair"})
+        self.assertIsNone(reasons["conv"])
+        self.assertEqual(reasons["up"], "ConvTranspose has no form in integers")
+        self.assertEqual(reasons["lstm"], "LSTM has no form in integers")
+        table = self.succeeds("quantize", model, "q.minnow", "-c", "one.npy").stdout
+        self.assertIn("1 of 4 layers compute with integers", table)
+        # Multiply-adds, for each output of a convolution 3x3 over 3 channels.
+        self.assertEqual(next(layer["operations"] for layer in answer["layers"] if layer["node"] == "conv"), 2 * 8 * 12 * 12 * 27)
+        self.assertEqual(next(layer["operations"] for layer in answer["layers"] if layer["node"] == "up"), 2 * 8 * 12 * 12 * 4 * 9)
+        self.assertRegex(table, r"(?m)^conv .* 31\.1k ")
+        only = write_model(self.folder / "only.onnx", [helper.make_node("ConvTranspose", ["x", "t"], ["y"], name="up", strides=[2, 2])], [("x", F32, [1, 8, 4, 4])], [("y", F32, None)],
+                           {"t": arrays["t"]})
+        self.assertIn('ConvTranspose "up": ConvTranspose has no form in integers', self.fails("quantize", only, "q.minnow", "--data-free"))
+
+    def test_a_folder_of_folders(self):
+        for i, name in enumerate(("cat", "dog/young", "dog/old")):
+            (self.folder / "classes" / name).mkdir(parents=True)
+            for k in range(2):
+                np.save(self.folder / "classes" / name / f"{k}.npy", self.data[2 * i + k:2 * i + k + 1])
+        self.assertEqual(self.json("quantize", self.model, "q.minnow", "-c", "classes")["samples"], 6)
+        # The first ones are of all classes.
+        self.succeeds("quantize", self.model, "a.minnow", "-c", "classes", "--samples", 3)
+        np.save(self.folder / "three.npy", self.data[[0, 4, 1]])
+        self.succeeds("quantize", self.model, "b.minnow", "-c", "three.npy")
+        self.assertEqual((self.folder / "a.minnow").read_bytes(), (self.folder / "b.minnow").read_bytes())
 
     def test_data_free(self):
         answer = self.json("quantize", self.model, "q.minnow", "--data-free", "--evaluation", "more.npy")
@@ -178,7 +270,7 @@ class Quantize(NetworkTest):
     def test_models_that_cannot_be_quantized(self):
         relu = write_model(self.folder / "relu.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", F32, [3])], [("y", F32, [3])])
         np.save(self.folder / "three.npy", np.ones(3, np.float32))
-        self.assertIn("no layer can compute with integers", self.fails("quantize", relu, "q.minnow", "-c", "three.npy"))
+        self.assertIn("no layer can compute with integers; it has no convolution or product", self.fails("quantize", relu, "q.minnow", "-c", "three.npy"))
         self.assertIn("is the model itself", self.fails("quantize", self.model, self.model, "-c", "data.npz"))
         self.assertIn("ends in .minnow or .onnx", self.fails("quantize", self.model, "q.tflite", "-c", "data.npz"))
 
@@ -197,7 +289,7 @@ class Malformed(NetworkTest):
         self.cases, before = 0, self.model.read_bytes()
         x, folder = self.data, self.folder
         arrays = {
-            "f64": x.astype(np.float64), "i64": x.astype(np.int64), "u8": x.astype(np.uint8), "f16": x.astype(np.float16), "bool": x > 0,
+            "i64": x.astype(np.int64), "u8": x.astype(np.uint8), "bool": x > 0,
             "complex": x.astype(np.complex64), "text": np.array(["a", "b"]), "scalar": np.float32(1), "vector": x[0, 0, 0], "two": x[0, 0], "three": x[0, :, :, :5],
             "channels": x[:, :2], "high": x[:, :, :11], "wide": x[..., :11], "last": x.transpose(0, 2, 3, 1), "six": x[None, None], "empty": x[:0],
             "nothing": np.zeros((0,), np.float32), "nan": np.where(x > 2, np.nan, x), "inf": np.where(x > 2, np.inf, x), "flat": x.reshape(24, -1)}
@@ -231,7 +323,7 @@ class Malformed(NetworkTest):
                         ("-c", "data.npz", "--method", "best"), ("-c", "data.npz", "--max-size", "big"), ("-c", "data.npz", "--max-drop", "-1"), ("-c", "data.npz", "--weight-bits", "12"), ("-c", "data.npz", "--samples", "0"),
                         ("-c", "data.npz", "--skip", "nobody"), ("-c", "data.npz", "--percentile", "x"), ("-c", "data.npz", "--min-sqnr", "high")):
             self.refused(*options)
-        self.assertGreaterEqual(self.cases, 90)
+        self.assertGreaterEqual(self.cases, 85)
         self.assertEqual(before, self.model.read_bytes())
 
     def test_recipes(self):

@@ -274,6 +274,11 @@ TEST(Quantize, search_finds_the_layer_that_costs_most) {
   EXPECT_GE(found.candidates[found.chosen].sqnr, aims.min_sqnr);
   EXPECT_GE(found.candidates[found.chosen].f32.size(), 1u);
   EXPECT_EQ(found.candidates[0].f32.size(), 0u);
+  const SearchResult without_scores =
+      search(model_of("graph \"g\" {\n input x: f32[1, 3, 4, 4]\n const w = f32[4, 3, 1, 1] random 1\n y = Conv(x, w)\n output y\n}"),
+             random_samples({1, 3, 4, 4}), random_samples({1, 3, 4, 4}), {}, {.max_drop = 1});
+  EXPECT_FALSE(without_scores.reached) << "no best class to compare";
+  EXPECT_EQ(search(source, samples, samples, options, {.size_of = [](const Model&) { return 17; }}).candidates[0].bytes, 17u);
   aims.most_bytes = 1;
   EXPECT_FALSE(search(source, samples, samples, options, aims).reached);
   aims = {};
@@ -306,6 +311,10 @@ TEST(Quantize, skipped_layers_stay_f32) {
   int kept = 0;
   for (const LayerReport& layer : quantized.report.layers) kept += layer.refusal == "the options skip it";
   EXPECT_EQ(kept, 2);
+  options.skip = {"w?de", "Ge*"};  // operators have no patterns
+  EXPECT_THAT(sentence_of([&] { quantize(model, random_samples({1, 3, 12, 12}), options); }), HasSubstr("no node or operator \"Ge*\""));
+  options.skip = {"w?de"};
+  EXPECT_EQ(quantize(model, random_samples({1, 3, 12, 12}), options).report.layers.back().refusal, "the options skip it");
   options.skip = {"secund"};
   EXPECT_THAT(sentence_of([&] { quantize(model, random_samples({1, 3, 12, 12}), options); }), HasSubstr("\"second\""));
 }
@@ -409,6 +418,8 @@ TEST(Quantize, options_are_set_by_name) {
   EXPECT_EQ(options.weight_bits, 4);
   EXPECT_FALSE(options.correct_bias);
   const auto set = [&](const char* key, const char* value) { return sentence_of([&] { options.set(key, value, "r.toml: "); }); };
+  options.set("method", "KL"), options.set("activations", "int8"), options.set("bits", "4");
+  EXPECT_EQ(options.activations, "i8");
   EXPECT_THAT(set("methud", "kl"), HasSubstr("r.toml: methud: there is no such option"));
   EXPECT_THAT(set("method", "median"), HasSubstr("r.toml: method: \"median\" is none of minmax"));
   EXPECT_THAT(set("weight_bits", "9"), HasSubstr("9 is not from 2 to 8"));
@@ -449,7 +460,13 @@ TEST(Quantize, the_page_shows_every_layer) {
   const std::string page = report_page(report, "a <model>");
   EXPECT_THAT(page, HasSubstr("a &lt;model&gt;"));
   EXPECT_THAT(page, HasSubstr("</svg>"));
-  for (const LayerReport& layer : report.layers) EXPECT_THAT(page, HasSubstr(layer.node));
+  for (const LayerReport& layer : report.layers) {
+    EXPECT_THAT(page, HasSubstr(layer.node));
+    EXPECT_GT(layer.operations, 0);
+    EXPECT_THAT(page, HasSubstr("<td>" + std::to_string(static_cast<int64_t>(layer.operations / 2)) + "</td>"));
+    EXPECT_EQ(layer.seconds_before > 0, layer.seconds_after > 0);
+  }
+  EXPECT_THAT(page, HasSubstr("multiply-adds"));
 }
 
 }  // namespace

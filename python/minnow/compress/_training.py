@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from typing import Any, Collection, Iterator, NamedTuple, Sequence
 
 from minnow import _minnow, nn
@@ -314,7 +315,7 @@ def convert(module: QATModule, path: str | os.PathLike[str], *, evaluation: Samp
     that compares it with the trained network in float32. The file computes what the module computes in eval mode, but for rare numbers on the
     border between two integers.
 
-    evaluation: samples for the report; html: a file for the report with plots. Raises InvalidArgument (a ValueError) for another module, another kind
+    evaluation: samples for the report; html: a file for the report with plots. Warns if the file stores weights in more bits than weight_bits. Raises InvalidArgument (a ValueError) for another module, another kind
     of file and parameters that are not finite, and IoError if the file cannot be written.
     """
     if not isinstance(module, QATModule):
@@ -328,6 +329,8 @@ def convert(module: QATModule, path: str | os.PathLike[str], *, evaluation: Samp
     if html is not None:
         with new_file(html, "w", encoding="utf-8") as file:
             file.write(page)
+    if note := _minnow.note_on_bits(module._options, name):
+        warnings.warn(note, stacklevel=2)
     return Quantization(name, os.path.getsize(name), [QuantizedLayer(*row) for row in layers], [QuantizedOutput(*row) for row in outputs], *counts, time.monotonic() - start, [], True)
 
 
