@@ -96,10 +96,12 @@ Exprs import_embed_layer_normalization(OnnxNode& node, GraphBuilder& g) {
   if (node.has_input(1)) sum = sum + rows(kSegments, node.input(1));
   const Expr y = g.op("LayerNormalization", {sum, real(node.required_input(kGamma), kGamma), real(node.required_input(kBeta), kBeta)},
                       {{"axis", int64_t{-1}}, {"epsilon", node.real("epsilon", 1e-12f)}});
-  // The number of words that count, 0 without a mask.
-  const Expr counted = !node.has_output(1)
-                           ? Expr()
-                           : g.op("ReduceSum", {cast(mask ? mask : ids - ids, DType::i32), g.constant({1})}, {{"keepdims", int64_t{0}}});
+  // The number of words that count, 0 without a mask. Attention asks for its rank.
+  Expr counted;
+  if (node.has_output(1)) {
+    const Expr counts = cast(mask ? mask : ids - ids, DType::i32);
+    counted = reshaped(g.op("ReduceSum", {counts, g.constant({1})}, {{"keepdims", int64_t{0}}}), {-1});
+  }
   return {y, counted, sum};
 }
 

@@ -87,6 +87,19 @@ class Case:
                     (data / f"{stem}_{i}.pb").write_bytes(numpy_helper.from_array(np.asarray(array)).SerializeToString())
 
 
+class MaskOfEmbedding(Case):
+    """EmbedLayerNormalization whose count of words is the mask of an Attention."""
+
+    def model(self, ranked):
+        made = super().model(ranked)
+        weights = np.sin(np.arange(8 * 24, dtype=np.float32)).reshape(8, 24)
+        made.graph.initializer.extend([numpy_helper.from_array(weights, "qkv"), numpy_helper.from_array(weights[0], "bias")])
+        made.graph.node.append(helper.make_node("Attention", ["y0", "qkv", "bias", "y1"], ["z"], domain=self.domain, num_heads=2))
+        del made.graph.output[:]
+        made.graph.output.append(helper.make_empty_tensor_value_info("z"))
+        return made
+
+
 def softmax(x, axis):
     flat = x.reshape(int(np.prod(x.shape[:axis])), -1).astype(np.float64)
     e = np.exp(flat - flat.max(1, keepdims=True))
@@ -321,6 +334,7 @@ def cases():
     tables = [floats(5, 8), floats(6, 8), floats(2, 8), floats(8), floats(8)]
     yield Case("EmbedLayerNormalization", 1, [ids, ids % 2], outputs=3, weights=[*tables, np.int32([[1, 1, 0], [1, 1, 1]])], domain=ms)
     yield Case("EmbedLayerNormalization", 1, [ids], outputs=2, weights=[None, *tables[:2], None, *tables[3:], None, np.int32([[2, 0, 5]] * 2)], domain=ms)
+    yield MaskOfEmbedding("EmbedLayerNormalization", 1, [ids], outputs=2, weights=[ids % 2, *tables, counts], domain=ms)
     w, b = floats(8, 24), floats(24)
     yield Case("Attention", 1, [y], weights=[w, b], domain=ms, num_heads=2)
     yield Case("Attention", 1, [y], weights=[w, b, np.int32([[1, 1, 0], [1, 0, 1]])], domain=ms, num_heads=4, unidirectional=1, scale=0.3)
