@@ -183,7 +183,7 @@ void pack(Graph& graph, PassContext& context, Node& product) {
 }
 
 /// The bias that an Add behind the product adds to each row.
-void take_bias(PassContext& context, Node& sum) {
+void join_bias(PassContext& context, Node& sum) {
   for (const size_t i : {0, 1}) {
     Value *const y = sum.input(i), *const bias = sum.input(1 - i);
     Node* const product = made_by(y, kMatMulNBits);
@@ -207,7 +207,7 @@ void pack_weights(Graph& graph, PassContext& context) {
     if (node.op() == "MatMul" || node.op() == "Gemm")
       pack(graph, context, node);
     else if (node.op() == "Add")
-      take_bias(context, node);
+      join_bias(context, node);
   }
 }
 
