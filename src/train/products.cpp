@@ -8,13 +8,21 @@
 namespace minnow::train {
 namespace {
 
-size_t runners() { return std::min(static_cast<size_t>(os::available_cores()), ThreadPool::kMostRunners); }
+// Asked once: finding out allocates, which steps do not.
+const cpu::Kernels& kernels() {
+  static const cpu::Kernels& found = cpu::kernels_for(cpu::best_isa());
+  return found;
+}
+size_t runners() {
+  static const size_t found = std::min(static_cast<size_t>(os::available_cores()), ThreadPool::kMostRunners);
+  return found;
+}
 size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
 
 }  // namespace
 
 Product::Product(size_t m, size_t k, size_t n, bool transpose_b)
-    : matmul_(cpu::kernels_for(cpu::best_isa()), {m, k, n, false, transpose_b}, {.threads = runners()}, {}) {}
+    : matmul_(kernels(), {m, k, n, false, transpose_b}, {.threads = runners()}, {}) {}
 
 size_t Product::scratch_floats() const noexcept {
   return whole_lines(matmul_.packed_b_floats()) + runners() * whole_lines(matmul_.scratch_floats());

@@ -204,7 +204,7 @@ void sum_in_steps(const Tile& tile, int rows, TileFunction packed) {
     const float* y = tile.y[r < half ? 0 : 1] + (r < half ? r : r - half) * tile.pixel_stride;
     for (int n = 0; n < 2; ++n) hn::Store(hn::LoadU(d, y + n * tile.vector_stride), d, products + (2 * r + n) * kLanes);
   }
-  t.finish = false;
+  t.finish = false, t.scale = nullptr;
   t.y[0] = products, t.y[1] = products + half * 2 * kLanes;
   t.pixel_stride = 2 * kLanes, t.vector_stride = kLanes;
   packed(t);
