@@ -126,7 +126,8 @@ int device_number(std::string_view name) {
 
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {
   for (const Row& row : kBackends) {
-    if (row.name != family_of(name)) continue;
+    if (row.name != (kHasDevices ? family_of(name) : name)) continue;
+    if constexpr (!kHasDevices) return row.make(options);
     BackendOptions own = options;
     own.device = device_number(name);
     if (own.device > 0 && !row.devices)
