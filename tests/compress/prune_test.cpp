@@ -265,7 +265,7 @@ TEST(Palettize, quantization_refuses_palettes_that_it_would_not_keep) {
                                                                   {4, {.smooth = 0.5}, "smooth changes weights"}}) {
     Steps steps;
     steps.palette = PaletteOptions{.bits = bits};
-    EXPECT_THAT(sentence_of([&] { steps.check(options, "r.toml: "); }), HasSubstr(sentence));
+    EXPECT_THAT(sentence_of([&, &quantization = options] { steps.check(quantization, "r.toml: "); }), HasSubstr(sentence));
   }
   Steps steps;
   steps.palette.emplace();
