@@ -171,7 +171,7 @@ Arrays arrays_of_text(const Model& model, const std::string& folder) {
   return arrays;
 }
 
-/// Those that hold samples, in the order of names. A folder of folders, one for each class, gives one file of each in turn, so that the
+/// The files that hold samples, in the order of names. A folder of folders, one for each class, gives one file of each in turn, so that the
 /// first ones are of all classes.
 std::vector<std::string> files_in(const std::string& folder, int depth = 0) {
   constexpr int kDeepest = 4;
