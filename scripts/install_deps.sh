@@ -20,7 +20,7 @@ packages() {
     cross) echo g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user-static googletest clang-19 ;;
     format) echo clang-format-14 ;;
     test) echo clang-14 ;; # the other compiler, which custom operators are built with
-    check) echo clang-14 libclang-rt-14-dev ;;
+    check) echo clang-14 libclang-rt-14-dev vulkan-validationlayers ;;
     gpu) echo ocl-icd-libopencl1 pocl-opencl-icd spirv-tools glslang-tools spirv-cross libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgles2 ;;
     wasm) echo emscripten nodejs ;;
     demo) echo libpng-dev libjpeg62-turbo-dev ;;

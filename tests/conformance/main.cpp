@@ -3,13 +3,14 @@
 //
 //   conformance_tests [--suite node]... [--optimize] [--constants|--weights] [--export]
 //                     [--backend reference|cpu|cuda|opencl|vulkan|gles|cpu-low|cuda-low|cuda-tf32|evaluate|express]
-//                     [--filter substring] [--every N] [--compile] [--verbose] [--list-failures] [--xml FILE]
+//                     [--library COMMAND] [--filter substring] [--every N] [--compile] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
 // Cases that are expected to fail are listed in expected_failures.txt with a reason. The run fails if an unlisted case fails or a listed
 // one passes. With --export the graph is written as ONNX and read again before it runs. With --damage the cases' model files are cut off
 // and changed instead (damage.h). With --compile nothing is compared: a case fails where a kernel does not compile, which a stand-in for a
-// driver shows too (backends/gpu/cuda_driver.cpp). With --every N one of N cases runs.
+// driver shows too (backends/gpu/cuda_driver.cpp). With --library the models run in the shared library of another build, in a process of
+// that command (library.h); cases that need what the library does not offer are skipped. With --every N one of N cases runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -27,6 +28,7 @@
 #include "conformance/compare.h"
 #include "conformance/damage.h"
 #include "conformance/executor.h"
+#include "conformance/library.h"
 #include "exporters/onnx/onnx.h"
 #include "importers/formats.h"
 #include "ops/operator.h"
@@ -44,7 +46,7 @@ constexpr double kLowTolerance = 0.06, kTf32Tolerance = 0.01;  // TF32 has 11 bi
 
 struct Options {
   std::vector<std::string> suites;
-  std::string backend = "reference", filter, xml;
+  std::string backend = "reference", filter, xml, library;
   bool verbose = false, list_failures = false;
   bool optimize = false;   // run every pass first
   bool compile = false;    // only kernels that do not compile are failures
@@ -104,8 +106,8 @@ void bind_inputs(Graph& graph, std::span<const Datum> inputs, size_t first) {
     if (inputs[i].kind == Datum::Kind::tensor) graph.inputs()[i]->replace_all_uses_with(graph.add_constant(inputs[i].tensor));
 }
 
-/// Returns the fault; empty if the case passes.
-std::string run_case(const Case& one, const Options& options, const Rule& rule, double& worst) {
+/// Returns the fault; empty if the case passes. Throws NotOffered.
+std::string run_case(const Case& one, const Options& options, const Rule& rule, LibraryProcess* library, double& worst) {
   try {
     ImportOptions import;
     import.shapes = one.hints;
@@ -118,7 +120,7 @@ std::string run_case(const Case& one, const Options& options, const Rule& rule, 
     if (options.constants || options.weights) bind_inputs(*graph, sets[0].inputs, options.weights ? 1 : 0);
     if (options.optimize) optimize(*graph, OperatorSet::builtin());
     if (options.by_export) graph = exported(*graph, import);
-    const Run run = make_executor(options.backend, std::move(graph));
+    const Run run = library ? library->load(*graph) : make_executor(options.backend, std::move(graph));
     for (const DataSet& set : sets) {
       const std::vector<Datum> outputs = run(set.inputs);
       if (options.compile) continue;
@@ -130,6 +132,8 @@ std::string run_case(const Case& one, const Options& options, const Rule& rule, 
           return format("output {} (\"{}\"): {}", i, names[i], text);
     }
     return {};
+  } catch (const NotOffered&) {
+    throw;
   } catch (const InternalError& error) {
     return error.what();
   } catch (const std::exception& error) {
@@ -186,12 +190,14 @@ int run(const Options& options) {
     return kSkipped;
   }
   std::map<std::string, Expectation> expectations = read_expectations(options.backend);
+  std::unique_ptr<LibraryProcess> library;
+  if (!options.library.empty()) library = std::make_unique<LibraryProcess>(options.library);
   size_t passed = 0, failed = 0, skipped = 0;
   std::string xml = "<testsuites>\n<testsuite>\n";
   const auto report = [&](const Case& one, const std::string& failure, bool skip) {
     (skip ? skipped : failure.empty() ? passed : failed) += 1;
-    xml += format("<testcase classname=\"{}.{}\" name=\"{}\" status=\"run\" result=\"{}\">", options.backend, one.suite, escaped(one.name),
-                  skip ? "skipped" : "completed");
+    xml += format("<testcase classname=\"{}.{}\" name=\"{}\" status=\"run\" result=\"{}\">",
+                  options.library.empty() ? options.backend : "library", one.suite, escaped(one.name), skip ? "skipped" : "completed");
     if (!failure.empty() && !skip) xml += format("<failure message=\"{}\"/>", escaped(failure));
     xml += "</testcase>\n";
     if (!failure.empty() && !skip) std::printf("FAILED %s (%s): %s\n", one.id().c_str(), options.backend.c_str(), failure.c_str());
@@ -230,14 +236,20 @@ int run(const Options& options) {
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
       double worst = 0;
-      std::string failure = run_case(one, options, rule, worst);
+      std::string failure;
+      bool offered = true;
+      try {
+        failure = run_case(one, options, rule, library.get(), worst);
+      } catch (const NotOffered& reason) {
+        failure = reason.what(), offered = false;
+      }
       if (expected) expected->used = true;
       if (options.verbose)
         std::printf("%s, largest difference %.3g, %.0f ms\n", failure.empty() ? "ok" : "differs", worst,
                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       const bool skip = expected && !random && !ties && !options.compile;
-      if (skip && !failure.empty()) {
-        if (options.list_failures) std::printf("expected %s: %s\n", one.id().c_str(), failure.c_str());
+      if (!offered || (skip && !failure.empty())) {
+        if (options.list_failures) std::printf("%s %s: %s\n", offered ? "expected" : "not offered", one.id().c_str(), failure.c_str());
         report(one, failure, true);
       } else if (skip && precision.empty() && !expected->of_driver()) {  // low is f32 where the machine has nothing faster
         report(one, format("passes; take it off expected_failures.txt (\"{}\")", expected->reason), false);
@@ -276,6 +288,8 @@ int main(int argc, char** argv) {
       options.suites.push_back(value());
     else if (name == "--backend")
       options.backend = value();
+    else if (name == "--library")
+      options.library = std::getenv("MINNOW_LIBRARY") ? (value(), std::getenv("MINNOW_LIBRARY")) : value();
     else if (name == "--filter")
       options.filter = value();
     else if (name == "--xml")
@@ -307,9 +321,10 @@ int main(int argc, char** argv) {
     options.suites = {"corner",       "node",       "node-1.23",         "simple",        "pytorch-converted", "pytorch-operator", "corpus",
                       "corpus-caffe", "corpus-mnn", "corpus-tensorflow", "corpus-tflite", "corpus-torchscript"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
-    options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
-                  (options.optimize ? "-optimized" : "") + (options.constants ? "-constants" : "") + (options.weights ? "-weights" : "") +
-                  (options.by_export ? "-exported" : "") + ".xml";
+    options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" +
+                  (options.library.empty() ? options.backend : "library") + (options.optimize ? "-optimized" : "") +
+                  (options.constants ? "-constants" : "") + (options.weights ? "-weights" : "") + (options.by_export ? "-exported" : "") +
+                  ".xml";
   if (options.truncations || options.flips) return minnow::test::run_damage(options);
   return minnow::test::run(options);
 }

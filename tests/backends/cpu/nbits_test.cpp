@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with weights of 2 to 8 bits, panel by panel, against sums in f64. Whole nodes are in schemes_test.
+#if !MINNOW_SMALL  // small builds have no such kernels
 #include "backends/cpu/kernels/nbits.h"
 
 #include "backends/cpu/kernel_support.h"
@@ -131,3 +132,4 @@ MINNOW_EVERY_ISA(NBitsTest);
 
 }  // namespace
 }  // namespace minnow::cpu
+#endif
