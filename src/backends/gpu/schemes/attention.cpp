@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in one pass over the keys, without a matrix of scores (Dao et al. 2022, arXiv:2205.14135): a group of 16 x 16 items treats 16
 // or 32 queries, which may be of several heads that share keys.
-#include "graph/attention.h"
-#include "backends/gpu/schemes/kernel_text.h"
+#include "backends/gpu/schemes/attention.h"
 
 namespace minnow::gpu {
 namespace {
@@ -10,15 +9,10 @@ namespace {
 constexpr int64_t kMostWidth = 256, kWide = 128;
 
 Estimate estimate(const NodeView& node, const Device& device) {
-  if (std::string reason = refusal(node); !reason.empty()) return declined("{}", reason);
-  if (!is_real(node.input_dtype(0))) return declined("the dtype is {}", node.input_dtype(0));
+  if (std::string reason = refusal_of_attention(node); !reason.empty()) return declined("{}", reason);
   const AttentionGeometry a = AttentionGeometry::of(node);
   if (a.head > kMostWidth || a.v_head > kMostWidth) return declined("heads are wider than {}", kMostWidth);
-  if (node.output_count() > 3 && node.has_output(3)) return declined("the scores are wanted");
-  if (a.batch * a.kv_heads > 65535) return declined("there are more than 65535 heads");
-  if (a.scores_shape().elements() == 0 || a.head == 0 || a.v_head == 0) return declined("there are no scores");
-  const double products = 2.0 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
-  return estimate_of(node, device, products, 0.15);
+  return estimate_of(node, device, attention_operations(a), 0.15);
 }
 
 // Where key or value j of head h of batch entry b begins, among those of the cache and among the new ones.
@@ -40,12 +34,9 @@ constexpr std::string_view kBody = R"(
   LOCAL float ps[16 * ROWS][KEYS + 1];
   const int item = ITEM(0), lane = item % 16, slot = item / 16 * ROWS;
   const int b = GROUP(1) / kv_heads, h = GROUP(1) % kv_heads, row0 = GROUP(0) * 16 * ROWS;
-  int used = keys, before_queries = past;
-#if HAS_used_keys
-  const i64 given = GET(used_keys, b);
-  if (given < 0 || given > keys) { FAULT(given, keys) } else used = (int)given;
-  before_queries = used - queries;
-#endif
+)";
+
+constexpr std::string_view kSteps = R"(
   for (int t = item; t < 16 * ROWS * HEAD; t += 256) {
     const int row = row0 + t / HEAD, i = row % queries, own = h * group + row / queries;
     qs[t / HEAD][t % HEAD] =
@@ -56,11 +47,6 @@ constexpr std::string_view kBody = R"(
     most[r] = -AS_F32(0x7f800000u);
     sums[r] = 0;
     UNROLL for (int t = 0; t < PARTS; ++t) results[r][t] = 0;
-  }
-  int end = used;
-  if (after >= 0) {
-    const int last = row0 + 16 * ROWS - 1, last_query = row0 / queries == last / queries ? last % queries : queries - 1;
-    if (before_queries + last_query + after + 1 < end) end = before_queries + last_query + after + 1;
   }
   for (int j0 = 0; j0 < end; j0 += KEYS) {
     BARRIER();
@@ -128,6 +114,62 @@ constexpr std::string_view kBody = R"(
   }
 )";
 
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const AttentionGeometry a = AttentionGeometry::of(node);
+  auto kernel = std::make_unique<Launches>(context);
+  add_present(*kernel, node, a);
+  KernelText text(*kernel, node);
+  add_attention_arguments(text, node, a);
+  const int64_t rows = a.group() * a.queries, width = std::max(a.head, a.v_head);
+  const int64_t each = rows > 16 && width <= kWide ? 2 : 1;
+  text.define("WIDTH", width);
+  text.define("ROWS", each);
+  text.define("KEYS", width <= kWide ? 32 : 16);
+  text.define("PARTS", (a.v_head + 15) / 16);
+  text.add_groups("attention", (rows + 16 * each - 1) / (16 * each), 256, format("{}{}{}", kBody, attention_end("16 * ROWS"), kSteps),
+                  kSources, a.batch * a.kv_heads);
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {{"Attention", "gpu.attention", estimate, prepare}};
+
+}  // namespace
+
+std::string refusal_of_attention(const NodeView& node) {
+  if (std::string reason = refusal(node); !reason.empty()) return reason;
+  if (!is_real(node.input_dtype(0))) return format("the dtype is {}", node.input_dtype(0));
+  const AttentionGeometry a = AttentionGeometry::of(node);
+  if (node.output_count() > 3 && node.has_output(3)) return "the scores are wanted";
+  if (a.batch * a.kv_heads > 65535) return "there are more than 65535 heads";
+  if (a.scores_shape().elements() == 0 || a.head == 0 || a.v_head == 0) return "there are no scores";
+  return {};
+}
+
+double attention_operations(const AttentionGeometry& a) {
+  return 2.0 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
+}
+
+std::string_view attention_sources() { return kSources; }
+
+std::string attention_end(std::string_view rows) {
+  return format("#define GROUP_ROWS ({})", rows) + R"(
+  int used = keys, before_queries = past;
+#if HAS_used_keys
+  const i64 given = GET(used_keys, b);
+  if (given < 0 || given > keys) { FAULT(given, keys) } else used = (int)given;
+  before_queries = used - queries;
+#endif
+  int end = used;
+  if (after >= 0) {
+    const int last = row0 + GROUP_ROWS - 1, last_query = row0 / queries == last / queries ? last % queries : queries - 1;
+    if (before_queries + last_query + after + 1 < end) end = before_queries + last_query + after + 1;
+  }
+)";
+}
+
+namespace {
+
 void add_sources(KernelText& text, const AttentionGeometry& a) {
   text.input(1, "key");
   text.input(2, "value");
@@ -141,13 +183,12 @@ void add_sources(KernelText& text, const AttentionGeometry& a) {
   text.define("V_HEAD", a.v_head);
 }
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  const NodeView& node = context.node();
-  const AttentionGeometry a = AttentionGeometry::of(node);
-  auto kernel = std::make_unique<Launches>(context);
+}  // namespace
+
+void add_present(Launches& kernel, const NodeView& node, const AttentionGeometry& a) {
   for (const size_t output : {size_t{1}, size_t{2}}) {
     if (output >= node.output_count() || !node.has_output(output)) continue;
-    KernelText text(*kernel, node);
+    KernelText text(kernel, node);
     add_sources(text, a);
     text.output(output, "present");
     text.number("keys", a.keys());
@@ -159,9 +200,9 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
 )",
                    kSources);
   }
-  KernelText text(*kernel, node);
-  const int64_t rows = a.group() * a.queries, width = std::max(a.head, a.v_head);
-  const int64_t each = rows > 16 && width <= kWide ? 2 : 1;
+}
+
+void add_attention_arguments(KernelText& text, const NodeView& node, const AttentionGeometry& a) {
   text.input(0, "query");
   add_sources(text, a);
   text.input(3, "mask");
@@ -170,7 +211,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   text.number("q_heads", a.q_heads);
   text.number("group", a.group());
   text.number("queries", a.queries);
-  text.number("rows", rows);
+  text.number("rows", a.group() * a.queries);
   text.number("keys", a.keys());
   text.number("before", a.before);
   text.number("after", a.after);
@@ -189,17 +230,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
     text.number("mask_batch", step(3));
   }
   if (node.has_input(6)) text.faults("nonpad_kv_seqlen names {} keys, there are {}");
-  text.define("WIDTH", width);
-  text.define("ROWS", each);
-  text.define("KEYS", width <= kWide ? 32 : 16);
-  text.define("PARTS", (a.v_head + 15) / 16);
-  text.add_groups("attention", (rows + 16 * each - 1) / (16 * each), 256, kBody, kSources, a.batch * a.kv_heads);
-  return kernel;
 }
-
-constexpr Scheme kSchemes[] = {{"Attention", "gpu.attention", estimate, prepare}};
-
-}  // namespace
 
 std::span<const Scheme> attention_schemes() { return kSchemes; }
 

@@ -25,6 +25,7 @@ std::span<const Scheme> reduce_schemes();
 std::span<const Scheme> sampling_schemes();
 std::span<const Scheme> scan_schemes();
 std::span<const Scheme> softmax_schemes();
+std::span<const Scheme> tensor_attention_schemes();
 std::span<const Scheme> tensor_conv_schemes();
 std::span<const Scheme> tensor_matmul_schemes();
 std::span<const Scheme> transfer_schemes();

@@ -211,6 +211,15 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384
         at[i][half] = m < M ? m * (WIDE ? OC : OC / 8) : -1;
 #endif
       }
+#if RESIDUAL && WIDE
+      // All of it before the first result is stored, which might be the memory of the next load.
+      UNROLL for (int j = 0; j < NT; ++j) UNROLL for (int i = 0; i < MB; ++i) UNROLL for (int half = 0; half < 2; ++half) {
+        const int n = tile_n * BN + j * 8 + q * 2;
+        if (tile_n * BN + j * 8 >= OC || at[i][half] < 0) continue;
+        const float2 z = ((const float2*)residual)[(at[i][half] + n) / 2];
+        c[i][j][half * 2] += z.x, c[i][j][half * 2 + 1] += z.y;
+      }
+#endif
       UNROLL for (int j = 0; j < NT; ++j) {
         const int n = tile_n * BN + j * 8 + q * 2;
         const bool inside = tile_n * BN + j * 8 < OC;
@@ -225,9 +234,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384
 #else
           const int pair = at[i][half] * 4 + n / 2;
 #endif
-#if RESIDUAL && WIDE
-          if (valid) { const float2 z = ((const float2*)residual)[pair]; v0 += z.x, v1 += z.y; }
-#elif RESIDUAL
+#if RESIDUAL && !WIDE
           if (valid) { const u32 z = ((const u32*)residual)[pair]; v0 += TO_F32((u16)z), v1 += TO_F32((u16)(z >> 16)); }
 #endif
           v0 = ACT(v0), v1 = ACT(v1);
