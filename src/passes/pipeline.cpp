@@ -10,17 +10,18 @@
 namespace minnow {
 namespace {
 
-// The list of a stage is repeated until nothing changes. Fusing comes later, because it hides operators from other passes. Patterns of
-// several products are raised after the products have absorbed their biases, and then Transposes move again. Remaining Transposes that move
-// nothing in memory become reshapes. Finally, remaining elementwise operators between the fused ones are grouped.
+// The list of a stage is repeated until nothing changes. Fusing comes later, because it hides operators from other passes. f16 and
+// bf16 are widened when numbers that were computed from shapes, often in f32, are constants. Patterns of several products are raised after
+// the products have absorbed their biases, and then Transposes move again. Remaining Transposes that move nothing in memory become
+// reshapes. Finally, remaining elementwise operators between the fused ones are grouped.
 constexpr uint8_t kNotLast = kSimplify | kFuse | kRaise | kTidy;
 constexpr Pass kPasses[] = {
     {"copy_outer_outputs", "outputs of subgraphs that are outer values get a node of their own", copy_outer_outputs, kSimplify, true},
-    {"widen_bf16_f16", "graphs of f16 or bf16 compute in f32, and round at their ends", widen_bf16_f16, kSimplify},
     {"remove_identities", "Identity, and Dropout outside training", remove_identities, kNotLast, true},
     {"raise_look_ups", "constant indices into a constant palette become an operator that plans compute once", raise_look_ups, kSimplify},
     {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kNotLast, true},
     {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kNotLast, true},
+    {"widen_bf16_f16", "graphs of f16 or bf16 compute in f32, and round at their ends", widen_bf16_f16, kSimplify},
     {"inline_constant_ifs", "an If with a constant condition becomes the branch that is taken", inline_constant_ifs, kSimplify, true},
     {"remove_no_ops", "nodes whose result is their input; reshapes in a row", remove_no_ops, kNotLast},
     {"merge_common_subexpressions", "equal constants, and nodes that compute the same", merge_common_subexpressions, kNotLast, true},
