@@ -52,16 +52,19 @@ std::string families_of(const Operator& op) {
   return text;
 }
 
-// How the operator is differentiated: by a "rule", through its "parts" (the decomposition), by where its elements are "moved" from, or not.
+// How the operator is differentiated: by a "rule", through its "parts" (the decomposition), by where its elements are "moved" from, through
+// the "tensors" of sequences and optionals, or not.
 std::string_view gradient_of(const Operator& op) {
   bool floats = false;
   for (const InputSpec& input : op.inputs) floats = floats || (input.dtypes & kFloats);
   if (!floats && op.name != "If") return "";
   for (const AttributeSpec& attribute : op.attributes)
-    if (attribute.kind == AttributeKind::graph && !op.decompose) return op.name == "SequenceMap" ? "" : "rule";
+    if (attribute.kind == AttributeKind::graph && !op.decompose) return op.name == "SequenceMap" ? "tensors" : "rule";
   if (op.gradient) return "rule";
   if (moves_data(op.elements) && op.inputs[0].arity != Arity::variadic) return "moved";
-  return op.decompose ? "parts" : "";
+  if (op.decompose) return "parts";
+  const bool holds = op.name.find("Sequence") != std::string_view::npos || op.name.starts_with("Optional");
+  return holds && op.outputs[0].dtype.kind != DTypeRule::Kind::fixed ? "tensors" : "";
 }
 
 // The operators of another format that its importer reads.

@@ -34,6 +34,10 @@ class RuleGraph {
 std::vector<LazyValue> differentiate(std::span<const LazyValue> outputs, std::span<const LazyValue> output_gradients,
                                      std::span<const LazyValue> parameters, bool ends = false);
 
+/// Makes nodes that read a tensor of a sequence or an optional read the tensor itself, where the length and the place are known before the
+/// run. Gradients then need no rules for sequences.
+void resolve_sequences(std::span<const LazyValue> roots);
+
 /// The gradients of the inputs of If, Loop or Scan.
 Exprs control_flow_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients,
                              const std::vector<bool>& wanted);

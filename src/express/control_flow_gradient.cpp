@@ -59,7 +59,9 @@ Body open(const Closure& closure, const std::shared_ptr<const OperatorSet>& oper
   body.formals = std::move(formals);
   body.forward = record([&] {
     Vars results;
-    for (const LazyValue& result : instantiate(*closure.graph, operators, body.formals)) results.push_back(var_of(result));
+    const std::vector<LazyValue> made = instantiate(*closure.graph, operators, body.formals);
+    resolve_sequences(made);
+    for (const LazyValue& result : made) results.push_back(var_of(result));
     return results;
   });
   body.inside.insert(body.forward.inside.begin(), body.forward.inside.end());

@@ -79,6 +79,11 @@ Expr RuleGraph::zeros_like(const LazyValue& value) {
 }
 
 Exprs RuleGraph::go_back(const std::shared_ptr<LazyNode>& node, const Exprs& output_gradients, const std::vector<bool>& wanted) {
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i] && output_of(node->inputs[i]).kind != ValueInfo::Kind::tensor)
+      throw Unsupported(
+          "node \"{}\" ({}): the gradient of a sequence or an optional needs its length and the places that are read before the run",
+          node->name, node->op->name);
   if (!node->closures.empty()) return control_flow_gradients(*this, node, output_gradients, wanted);
   try {
     return apply_rule(node, output_gradients, wanted);
@@ -184,6 +189,7 @@ class Backward {
   /// `ends`: gradients do not go on behind parameters.
   Backward(std::span<const LazyValue> outputs, std::span<const LazyValue> parameters, bool ends)
       : parameters_(parameters.begin(), parameters.end()), ends_(ends), rules_(std::make_unique<RuleGraph>()) {
+    resolve_sequences(outputs);
     kept_.insert(parameters.begin(), parameters.end());
     for (const LazyValue& parameter : parameters) reaches_.insert(parameter.node.get());
     walk(outputs, [&](const std::shared_ptr<LazyNode>& node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors made from a few numbers: Constant, ConstantOfShape, Range, OneHot, and Trilu, which zeroes a triangle.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -182,6 +183,28 @@ void one_hot(const NodeView& node, KernelArgs& args) {
   }
 }
 
+#if MINNOW_GRADIENTS
+
+/// Sums over the elements that are off, and those that are on.
+Exprs one_hot_gradient(const GradientContext& c) {
+  GraphBuilder& b = c.builder;
+  const Expr& g = c.output_gradient(0);
+  const Expr pair = b.op("CastLike", {b.constant(Tensor::of_f32({2}, std::array<float, 2>{0, 1})), c.input(2)});
+  const Expr on = b.op("OneHot", {c.input(0), c.input(1), pair}, c.node.node().attributes);
+  const auto sum = [&](const Expr& x) { return b.op("Reshape", {b.op("ReduceSum", {x}), b.constant({int64_t{1}})}); };
+  const Expr sum_on = sum(g * on);
+  return {{}, {}, b.op("Concat", {sum(g) - sum_on, sum_on}, {{"axis", int64_t{0}}})};
+}
+
+/// The limit alone decides how many elements there are.
+Exprs range_gradient(const GradientContext& c) {
+  const Expr& g = c.output_gradient(0);
+  const auto sum = [&](const Expr& x, size_t i) { return c.shaped_like(c.builder.op("ReduceSum", {x}), i); };
+  return {sum(g, 0), {}, sum(g * (c.output(0) - c.input(0)) / c.input(2), 2)};
+}
+
+#endif
+
 Shapes trilu_shape(const NodeView& node) {
   if (node.input_sizes(0).rank() < 2) node.fail("takes matrices, the input is of shape {}", node.input_sizes(0));
   if (!node.may_hold_one(1)) node.fail("k of shape {} should be a scalar", node.input_sizes(1));
@@ -246,7 +269,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("start")}},
        .attributes = {optional("stash_type", AttributeKind::integer, MINNOW_DOC("not read: f32 is what f16 and bf16 are computed in"))},
        .infer_shapes = range_shape,
-       .reference = range},
+       .reference = range,
+       .gradient = MINNOW_GRADIENT(range_gradient)},
       {.name = "OneHot",
        .since = 11,
        .doc = MINNOW_DOC("A new axis of length `depth` that holds values[1] at the place that the index names and values[0] elsewhere; "
@@ -255,7 +279,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("values")}},
        .attributes = {kAxis},
        .infer_shapes = one_hot_shape,
-       .reference = one_hot},
+       .reference = one_hot,
+       .gradient = MINNOW_GRADIENT(one_hot_gradient)},
       {.name = "Trilu",
        .since = 14,
        .doc = MINNOW_DOC("The triangle of each matrix on and above (or on and below) diagonal k; zeros elsewhere."),

@@ -393,6 +393,9 @@ std::vector<Case> made_cases() {
     }
   all.push_back({"minnow.After", {reals({3}), reals({2})}, {}, 1, {1}});
   all.push_back({"Attention", {reals({1, 2, 3, 4}), reals({1, 2, 5, 4}, -2, 2, 3), reals({1, 2, 5, 4}, -2, 2, 4)}});
+  all.push_back({"Compress", {reals({3, 2}), integers({3}, {1, 0, 1}, DType::boolean)}, {{"axis", int64_t{0}}}});
+  all.push_back({"OneHot", {integers({2, 3}, {0, 3, 1, -1, 7, 2}), integers({}, {4}), reals({2})}, {{"axis", int64_t{1}}}});
+  all.push_back({"Range", {number(0.5), number(2.9), number(0.7)}, {}, 1, {1}});
   return all;
 }
 /// Made once: the names of all tests need them, whatever is run.
@@ -468,23 +471,20 @@ TEST_P(OperatorGradients, agree_with_differences) {
 const std::map<std::string_view, std::string_view> kWithoutGradient = {
     {"Bernoulli", "random"},
     {"BitCast", "bits have no derivative"},
-    {"Compress", "the shape of the output depends on data"},
-    {"ConcatFromSequence", "sequences"},
+    {"ConcatFromSequence", "through the tensors of the sequence: sequence_gradient_test.cpp"},
     {"EyeLike", "constant"},
     {"Multinomial", "random"},
-    {"OneHot", "made of integers"},
-    {"Optional", "optionals"},
-    {"OptionalGetElement", "optionals"},
+    {"Optional", "through the tensor of the optional: sequence_gradient_test.cpp"},
+    {"OptionalGetElement", "through the tensor of the optional: sequence_gradient_test.cpp"},
     {"QuantizeLinear", "integers have no derivative; quantization-aware training brings rules"},
     {"RandomNormalLike", "random"},
     {"RandomUniformLike", "random"},
-    {"Range", "the shape of the output depends on data"},
-    {"SequenceAt", "sequences"},
-    {"SequenceConstruct", "sequences"},
-    {"SequenceErase", "sequences"},
-    {"SequenceInsert", "sequences"},
-    {"SequenceMap", "sequences"},
-    {"SplitToSequence", "sequences"},
+    {"SequenceAt", "through the tensors of the sequence: sequence_gradient_test.cpp"},
+    {"SequenceConstruct", "through the tensors of the sequence: sequence_gradient_test.cpp"},
+    {"SequenceErase", "through the tensors of the sequence: sequence_gradient_test.cpp"},
+    {"SequenceInsert", "through the tensors of the sequence: sequence_gradient_test.cpp"},
+    {"SequenceMap", "through the tensors of the sequence: sequence_gradient_test.cpp"},
+    {"SplitToSequence", "through the tensors of the sequence: sequence_gradient_test.cpp"},
     {"ai.onnx.ml.Binarizer", "steps"},
     {"ai.onnx.ml.TreeEnsemble", "steps"},
     {"ai.onnx.preview.training.Adagrad", "an optimizer"},
@@ -493,13 +493,13 @@ const std::map<std::string_view, std::string_view> kWithoutGradient = {
     {"DequantizeLinear", "integers have no derivative; quantization-aware training brings rules"},
     {"If", "control flow: control_flow_gradient_test.cpp"},
     {"Loop", "control flow: control_flow_gradient_test.cpp"},
-    {"MelWeightMatrix", "made of integers"},
+    {"MelWeightMatrix", "rounds its edges to bins"},
     {"minnow.LinearAttentionGradient", "a gradient, of first order alone"},
     {"minnow.MaxRoiPoolGradient", "a gradient, of first order alone"},
     {"minnow.RoiAlignGradient", "a gradient, of first order alone"},
     {"Scan", "control flow: control_flow_gradient_test.cpp"},
     {"TfIdfVectorizer", "integers have no derivative"},
-    {"Unique", "the shape of the output depends on data"},
+    {"Unique", "equal elements have no derivative of their own"},
 };
 
 TEST(Gradients, of_every_operator_of_floats_are_there_or_listed) {
