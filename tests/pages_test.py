@@ -178,7 +178,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.follow("differences.md"), 5)
 
     def test_express(self):
-        self.assertEqual(self.follow("express.md"), 8)
+        self.assertEqual(self.follow("express.md"), 9)
 
     def test_optimizers(self):
         self.assertEqual(self.follow("optimizers.md"), 6)

@@ -182,6 +182,27 @@ std::string name_of(const Function& own, PyObject* const* arguments) {
   return (module[0] == '_' || module == "numpy" ? std::string() : module + ".") + name + "()";
 }
 
+/// The call where an argument is complex and one has gradients (minnow.numpy._complex); Py_NotImplemented elsewhere. A null result:
+/// Python's error is set.
+PyObject* call_with_parts(const Function& own, PyObject* const* arguments, size_t given, PyObject* keywords) noexcept {
+  try {
+    if (!own.arrays || std::none_of(arguments, arguments + given, [](PyObject* argument) { return holds_complex(argument); }))
+      return Py_NewRef(Py_NotImplemented);
+    const size_t named = keywords ? static_cast<size_t>(PyTuple_Size(keywords)) : 0;
+    nb::list positional;
+    for (size_t i = 0; i < given - named; ++i) positional.append(nb::borrow(arguments[i]));
+    nb::dict options;
+    for (size_t i = 0; i < named; ++i)
+      options[nb::borrow(PyTuple_GetItem(keywords, static_cast<Py_ssize_t>(i)))] = nb::borrow(arguments[given - named + i]);
+    nb::object result =
+        nb::module_::import_("minnow.numpy._complex").attr("apply")(nb::handle(own.wrapped), nb::tuple(positional), options);
+    return result.release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
 /// The call inside of a function that is differentiated or recorded. A null result: Python's error is set.
 PyObject* call_traced(const Function& own, PyObject* const* arguments, size_t count, PyObject* keywords, size_t given) noexcept {
   ++depth;
@@ -191,14 +212,18 @@ PyObject* call_traced(const Function& own, PyObject* const* arguments, size_t co
     const Var& x = var_of(arguments[0]);
     first = x.has_value() ? nb::cast(express::var_of(express::value_of(x))) : nb::none();
   }
-  PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
+  PyObject* result = call_with_parts(own, arguments, given, keywords);
+  if (result == Py_NotImplemented) {
+    Py_DECREF(result);
+    result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
+  }
   --depth;
   if (!result) return nullptr;
   try {
     std::vector<PyObject*> all(arguments, arguments + given);
     const bool writes = own.arrays && result == Py_None && first.is_valid();  // not update_buffer(), which notes a value for later
     if (first.is_valid()) all[0] = first.ptr();
-    check_kept([&] { return name_of(own, arguments); }, all, writes ? arguments[0] : result);
+    check_kept([&] { return name_of(own, arguments); }, own.method ? arguments[0] : own.wrapped, all, writes ? arguments[0] : result);
     return result;
   } catch (...) {
     Py_DECREF(result);

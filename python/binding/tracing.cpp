@@ -2,10 +2,12 @@
 // Some functions of the package compute at once, and numbers of Python and arrays of NumPy know no expression. If their arguments depend on
 // a parameter that is differentiated, its gradient would be 0 without a word. A trace knows the parameters, and the functions and
 // conversions ask it. TrainingStep records its loss once: there, values that are computed at once would never change again.
+// Complex arrays are computed at once, too. A trace knows the expressions of their real and imaginary parts (minnow.numpy._complex).
 #include "tracing.h"
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -26,53 +28,104 @@ class Trace {
   void enter() {
     // Parameters get other nodes when they are assigned.
     leaves_.clear();
+    for (auto& kinds : known_)
+      for (Known& known : kinds) known = {};
     for (const Var& x : held_) leaves_.insert(express::required_value(x).node.get());
     outer_ = std::exchange(trace, this);
   }
-  void leave() noexcept { trace = outer_; }
+  void leave() noexcept {
+    trace = outer_;
+    parts_.clear();
+  }
+
+  /// The real and imaginary parts of a complex array, as they are noted.
+  struct Parts {
+    Var array, real, imaginary;  // the array, so that its node stays
+  };
+  void note(Parts parts) { parts_[express::value_of(parts.array).node.get()] = std::move(parts); }
+  static bool any_parts() noexcept {
+    for (const Trace* t = trace; t; t = t->outer_)
+      if (!t->parts_.empty()) return true;
+    return false;
+  }
+  static const Parts* parts_of(const LazyValue& x) {
+    for (const Trace* t = trace; x && t; t = t->outer_)
+      if (const auto found = t->parts_.find(x.node.get()); found != t->parts_.end()) return &found->second;
+    return nullptr;
+  }
 
   /// Whether x depends on a parameter of a trace of this kind, by values that have gradients or by any.
   static bool depends(const LazyValue& x, Kind kind) { return depends(x, kind, kind == Kind::gradients); }
   static bool depends(const LazyValue& x, Kind kind, bool by_gradients) {
-    if (!x || !x.node->keeps_inputs) return false;
-    std::unordered_set<const LazyNode*> leaves;
-    bool off = false;
-    for (const Trace* t = trace; t && !(off && kind == Kind::gradients); t = t->outer_) {
-      if (t->kind_ == Kind::printing) break;
-      if (t->kind_ == kind) leaves.insert(t->leaves_.begin(), t->leaves_.end());
-      off = off || t->kind_ == Kind::nothing;
+    if (!x || !trace) return false;
+    if (!x.node->keeps_inputs) {
+      const Parts* const parts = parts_of(x);
+      return parts && (depends(express::value_of(parts->real), kind, by_gradients) ||
+                       depends(express::value_of(parts->imaginary), kind, by_gradients));
     }
-    if (leaves.empty() || (by_gradients && !is_float(express::output_of(x).dtype))) return false;
-    std::unordered_set<const LazyNode*> seen{x.node.get()};
-    std::vector<const LazyNode*> open{x.node.get()};
-    while (!open.empty()) {
-      const LazyNode* node = open.back();
-      open.pop_back();
-      if (leaves.contains(node)) return true;
-      if (node->op && (node->op->name == "Shape" || node->op->name == "Size")) continue;
-      if (by_gradients && node->op && node->op->name == "minnow.StopGradient") continue;
-      for (const LazyValue& input : node->inputs)
-        if (input && input.node->keeps_inputs && (!by_gradients || is_float(express::output_of(input).dtype)) &&
-            seen.insert(input.node.get()).second)
-          open.push_back(input.node.get());
+    Known& known = trace->known_[kind == Kind::recording][by_gradients];
+    if (!known.is_made) {
+      known.is_made = true;
+      bool off = false;
+      for (const Trace* t = trace; t && t->kind_ != Kind::printing && !(off && kind == Kind::gradients); t = t->outer_) {
+        if (t->kind_ == kind) known.leaves.insert(t->leaves_.begin(), t->leaves_.end());
+        off = off || t->kind_ == Kind::nothing;
+      }
     }
-    return false;
+    if (known.leaves.empty() || (by_gradients && !is_float(express::output_of(x).dtype))) return false;
+    return known.find(*x.node, by_gradients);
   }
 
  private:
+  /// The nodes that this trace and those around it depend on parameters by, as far as anyone asked: each node is looked at once. Nodes are
+  /// known by their numbers, since the memory of those that are gone is used again.
+  struct Known {
+    bool is_made = false;
+    std::unordered_set<const LazyNode*> leaves;
+    std::unordered_map<uint64_t, bool> nodes;
+
+    bool find(const LazyNode& asked, bool by_gradients) {
+      struct Step {
+        const LazyNode* node;
+        size_t next;
+      };
+      std::vector<Step> path;
+      const auto look_at = [&](const LazyNode& node) -> bool {  // true: the path leads to a parameter
+        if (leaves.contains(&node)) return true;
+        const auto found = nodes.find(node.id);
+        if (found == nodes.end()) path.push_back({&node, 0});
+        return found != nodes.end() && found->second;
+      };
+      bool leads = look_at(asked);
+      while (!leads && !path.empty()) {
+        Step& step = path.back();
+        const LazyNode& node = *step.node;
+        const std::string_view op = node.op ? node.op->name : std::string_view();
+        const bool ends = op == "Shape" || op == "Size" || (by_gradients && op == "minnow.StopGradient");
+        if (ends || step.next == node.inputs.size()) {
+          nodes[node.id] = false;
+          path.pop_back();
+          continue;
+        }
+        const LazyValue& input = node.inputs[step.next++];
+        if (input && input.node->keeps_inputs && (!by_gradients || is_float(express::output_of(input).dtype))) leads = look_at(*input.node);
+      }
+      for (const Step& step : path) nodes[step.node->id] = true;
+      return leads;
+    }
+  };
+
   Kind kind_;
   Vars held_;
   std::unordered_set<const LazyNode*> leaves_;
+  std::unordered_map<const LazyNode*, Parts> parts_;
+  Known known_[2][2];  // of recording, by gradients
   Trace* outer_ = nullptr;
 };
 
 thread_local Trace* trace = nullptr;
 
 namespace {
-
-/// Functions that look at shapes and dtypes alone, or have the derivative 0.
-constexpr std::array<std::string_view, 11> kConstant{"zeros_like", "ones_like", "empty_like", "full_like", "spacing", "nextafter",
-                                                     "heaviside",  "signbit",   "sign",       "iscomplex", "isclose"};
 
 /// Calls visit for each Var in an object, in lists and tuples too; whether a call returned true.
 bool any_var(nb::handle object, FunctionRef<bool(const Var&)> visit, int nested = 0) {
@@ -85,13 +138,15 @@ bool any_var(nb::handle object, FunctionRef<bool(const Var&)> visit, int nested 
 
 }  // namespace
 
-void check_kept(FunctionRef<std::string()> named, std::span<PyObject* const> arguments, nb::handle result) {
+void check_kept(FunctionRef<std::string()> named, nb::handle function, std::span<PyObject* const> arguments, nb::handle result) {
   const Guard guard;
   const auto given = [&](FunctionRef<bool(const Var&)> visit) {
     return std::any_of(arguments.begin(), arguments.end(), [&](PyObject* argument) { return any_var(argument, visit); });
   };
-  const auto is_kept = [](const Var& x) { return x.has_value() && express::value_of(x).node->keeps_inputs; };
-  const auto is_cut = [](const Var& x) { return x.has_value() && x.is_tensor() && !express::value_of(x).node->keeps_inputs; };
+  const auto is_kept = [](const Var& x) {
+    return x.has_value() && (express::value_of(x).node->keeps_inputs || Trace::parts_of(express::value_of(x)));
+  };
+  const auto is_cut = [&](const Var& x) { return x.has_value() && x.is_tensor() && !is_kept(x); };
   const auto rounds = [&](const Var& x) {
     const Operator* op = is_kept(x) ? express::value_of(x).node->op : nullptr;
     return op && (op->name == "QuantizeLinear" || op->name == "DynamicQuantizeLinear");
@@ -109,9 +164,10 @@ void check_kept(FunctionRef<std::string()> named, std::span<PyObject* const> arg
   }
   // Some functions give several arguments back, of which one is a constant.
   if (any_var(result, is_kept) || !any_var(result, is_cut)) return;
+  const std::string derivative =
+      function.is_valid() ? nb::cast<std::string>(nb::str(nb::getattr(function, "derivative", nb::str("")))) : "";
+  if (derivative == "shape") arguments = arguments.subspan(1);  // the others have elements
   const std::string name = named();
-  const std::string_view bare = std::string_view(name).substr(0, name.find('('));
-  if (std::find(kConstant.begin(), kConstant.end(), bare) != kConstant.end()) return;
   const auto of_kind = [&](Trace::Kind kind) {
     return given([&](const Var& x) { return x.has_value() && Trace::depends(express::value_of(x), kind); });
   };
@@ -120,12 +176,27 @@ void check_kept(FunctionRef<std::string()> named, std::span<PyObject* const> arg
         "{} is computed at once, but a training step records its loss once, so that the value would stay as it is now; compute it "
         "outside of the loss, or take minnow.value_and_grad() and the optimizer's step()",
         name);
+  if (derivative == "zero") return;
   const auto is_real = [&](const Var& x) {
     return is_cut(x) && (is_float(x.dtype()) || x.dtype() == DType::complex64 || x.dtype() == DType::complex128);
   };
   if (any_var(result, is_real) && of_kind(Trace::Kind::gradients))
     throw Unsupported(
         "{} has no gradient; minnow.stop_gradient() of its argument makes it a constant, minnow.custom_gradient() gives it one", name);
+}
+
+bool has_parts(nb::handle x) {
+  if (!Trace::any_parts() || !is_var(x)) return false;
+  const Guard guard;
+  return var_of(x).has_value() && Trace::parts_of(express::value_of(var_of(x)));
+}
+
+bool holds_complex(nb::handle object) {
+  if (PyComplex_Check(object.ptr())) return true;
+  if (!is_var(object) && nb::hasattr(object, "dtype"))
+    return nb::cast<std::string>(nb::str(nb::getattr(object.attr("dtype"), "kind", nb::str("")))) == "c";
+  const Guard guard;
+  return any_var(object, [](const Var& x) { return x.has_value() && (x.dtype() == DType::complex64 || x.dtype() == DType::complex128); });
 }
 
 void check_read(const Var& x, const char* how, bool real) {
@@ -181,6 +252,20 @@ void define_tracing(nb::module_& m) {
         if (trace) check_read(x, "an array of NumPy");
       },
       nb::arg("x"), nb::call_guard<Guard>(), "Raises InvalidType where elements that have gradients, or are recorded, would be read.");
+  m.def(
+      "note_parts",
+      [](const Var& array, const Var& real, const Var& imaginary) {
+        if (trace) trace->note({array, real, imaginary});
+      },
+      nb::arg("array"), nb::arg("real"), nb::arg("imaginary"), nb::call_guard<Guard>(),
+      "Until the function that is differentiated ends, these are the parts of a complex array.");
+  m.def(
+      "parts_of",
+      [](const Var& x) -> nb::object {
+        const Trace::Parts* const found = Trace::parts_of(express::value_of(x));
+        return found ? nb::object(nb::make_tuple(found->real, found->imaginary)) : nb::none();
+      },
+      nb::arg("x"), nb::call_guard<Guard>(), "The parts that were noted.");
   m.def(
       "is_recorded", [] { return trace != nullptr; }, "Whether a function is being differentiated or recorded.");
 }

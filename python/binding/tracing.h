@@ -10,8 +10,14 @@ namespace minnow::python {
 class Trace;
 extern thread_local Trace* trace;
 
-/// Throws Unsupported if the result of a function is a value, or contains one, that lost the gradients of its arguments.
-void check_kept(FunctionRef<std::string()> name, std::span<PyObject* const> arguments, nb::handle result);
+/// Throws Unsupported if the result of a function is a value, or contains one, that lost the gradients of its arguments. The function's
+/// attribute `derivative` is "zero" where that is its derivative, "shape" where it reads its first argument's shape and dtype alone
+/// (minnow.numpy._core).
+void check_kept(FunctionRef<std::string()> name, nb::handle function, std::span<PyObject* const> arguments, nb::handle result);
+/// Whether an object is a complex array whose parts have gradients.
+bool has_parts(nb::handle x);
+/// Whether an object is a complex number or array, or a list that has one.
+bool holds_complex(nb::handle object);
 /// Throws TypeFault if `how` reads elements of x while x is recorded, or, if they are `real`, differentiated.
 void check_read(const Var& x, const char* how, bool real = true);
 /// The same for the Vars in nested lists, which become an array.

@@ -396,6 +396,12 @@ Var item_of(const Var& x, const std::vector<Index>& indices) {
   return integers && view.is_view() && view.shape().rank() == 0 ? view.clone() : view;
 }
 
+/// A method of a complex array that is differentiated, or an attribute.
+template <class... Args>
+nb::object of_parts(const char* name, nb::handle self, const Args&... arguments) {
+  return nb::module_::import_("minnow.numpy._complex").attr("method")(self, name, arguments...);
+}
+
 /// Handles basic slicing here and calls a function of minnow._operations for other keys. The guard is released while Python runs.
 template <class F>
 auto basic_or_python(PyObject* key, F&& basic, const char* name, PyObject* self, PyObject* value) {
@@ -409,6 +415,7 @@ auto basic_or_python(PyObject* key, F&& basic, const char* name, PyObject* self,
 
 PyObject* get_item(PyObject* self, PyObject* key) noexcept {
   try {
+    if (trace && has_parts(self)) return of_parts("__getitem__", self, nb::borrow(key)).release().ptr();
     Places places;
     if (places.from(key)) {
       const Guard guard;
@@ -416,7 +423,7 @@ PyObject* get_item(PyObject* self, PyObject* key) noexcept {
     }
     const auto view = [&](const std::vector<Index>& indices) { return nb::cast(item_of(var_of(self), indices)); };
     nb::object result = basic_or_python(key, view, "get_item", self, nullptr);
-    if (trace) check_kept([] { return std::string("x[...] with such an index"); }, std::array{self, key}, result);
+    if (trace) check_kept([] { return std::string("x[...] with such an index"); }, {}, std::array{self, key}, result);
     return result.release().ptr();
   } catch (...) {
     set_python_error();
@@ -433,6 +440,8 @@ int write_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
       if (Places places; places.from(key) && write_element(var_of(self), places, value)) return 0;
       complex = complex || is_complex(var_of(self).dtype());
     }
+    if (trace && (has_parts(self) || has_parts(value)))
+      throw Unsupported("x[...] = y of complex arrays has no gradient; minnow.numpy.where() and concatenate() make arrays of others");
     if (complex) {  // values are cast as minnow.numpy does
       nb::module_::import_("minnow._operations").attr("set_item")(nb::borrow(self), nb::borrow(key), nb::borrow(value));
       return 0;
@@ -469,7 +478,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
       before = nb::cast(express::var_of(express::required_value(var_of(self))));
     }
     if (write_item(self, key, value) < 0) return -1;
-    check_kept([] { return std::string("x[...] = y with such an index"); }, std::array{before.ptr(), key, value}, self);
+    check_kept([] { return std::string("x[...] = y with such an index"); }, {}, std::array{before.ptr(), key, value}, self);
     return 0;
   } catch (...) {
     set_python_error();
@@ -482,12 +491,17 @@ PyObject* iterate(PyObject* self) noexcept {
     const Var& x = var_of(self);
     const int64_t count = length_of(x, "cannot be iterated over");
     nb::list items;
-    for (int64_t i = 0; i < count; ++i) items.append(nb::cast(item_of(x, {Index(i)})));
+    const bool parts = trace && has_parts(self);
+    for (int64_t i = 0; i < count; ++i) items.append(parts ? of_parts("__getitem__", self, nb::int_(i)) : nb::cast(item_of(x, {Index(i)})));
     return PyObject_GetIter(items.ptr());
   });
 }
 
 PyObject* item_at(PyObject* self, Py_ssize_t at) noexcept {
+  if (trace && has_parts(self)) {
+    const nb::object place = nb::steal(PyLong_FromSsize_t(at));
+    return get_item(self, place.ptr());
+  }
   return guarded([&] { return made(item_of(var_of(self), {Index(static_cast<int64_t>(at))})); });
 }
 
@@ -692,10 +706,17 @@ void define_var(nb::module_& m) {
           "trainable", [](const Var& x) { return x.is_trainable(); }, [](const Var& x, bool on) { x.set_trainable(on); }, Guarded(),
           "Whether this is a parameter.")
       .def_prop_ro(
-          "T", [](const Var& x) { return reversed(x); }, Guarded(), "The axes reversed: a view.")
+          "T",
+          [](nb::handle self) -> nb::object {
+            if (trace && has_parts(self)) return of_parts("T", self);
+            const Guard guard;
+            return nb::cast(reversed(var_of(self)));
+          },
+          nb::sig("def T(self) -> Var"), "The axes reversed: a view.")
       .def(
           "reshape",
           [](nb::handle self, const nb::args& shape, const nb::kwargs& options) -> nb::object {
+            if (trace && has_parts(self)) return of_parts("reshape", self, *shape);
             if (options.size() == 0) {
               const Guard guard;
               if (std::optional<Var> view = reshaped_at_once(var_of(self), shape)) return nb::cast(*std::move(view));
@@ -755,6 +776,8 @@ void define_var(nb::module_& m) {
                 !nb::cast<bool>(
                     nb::module_::import_("minnow.numpy").attr("can_cast")(dtype_object(x.dtype()), dtype_object(wanted), casting)))
               throw TypeFault("a {} cannot become {} by the rule \"{}\"", x.dtype(), wanted, casting);
+            if (trace && (has_parts(nb::cast(x)) || (is_complex(wanted) && !is_complex(x.dtype()))))
+              return nb::cast<Var>(nb::module_::import_("minnow.numpy._complex").attr("cast")(nb::cast(x), dtype_object(wanted)));
             if (wanted != x.dtype() && (is_complex(wanted) || is_complex(x.dtype())))
               return nb::cast<Var>(nb::module_::import_("minnow._minnow").attr("numpy").attr("cast")(nb::cast(x), dtype));
             if (wanted == x.dtype()) return copy ? copy_of(x) : x;
@@ -787,6 +810,7 @@ void define_var(nb::module_& m) {
       .def(
           "clone",
           [](const Var& x) {  // a parameter that is differentiated would get a twin
+            if (trace && has_parts(nb::cast(x))) return nb::cast<Var>(of_parts("clone", nb::cast(x)));
             return trace && x.is_tensor() && express::value_of(x).node->keeps_inputs ? expr::op("Identity", {x}) : x.clone();
           },
           Guarded(), "Another variable of the same value.")

@@ -41,6 +41,9 @@ def reshape(self: Var, *shape: Any, order: str = "C", copy: bool | None = None) 
 
 def transpose(self: Var, *axes: Any) -> Var:
     """Axes in another order; without arguments reversed. A view, as in NumPy."""
+    if _minnow.parts_of(self) is not None:
+        from minnow.numpy._complex import method
+        return method(self, "transpose", *axes)
     if not axes or axes == (None,):
         known = self.known_shape
         return op("Transpose", (self,)) if known is None else _views.transpose_view(self, list(range(len(known)))[::-1])

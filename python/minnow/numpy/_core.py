@@ -51,6 +51,18 @@ def maker(function: F) -> F:
     return _listed(suggesting(function))
 
 
+def reads_shapes(function: F) -> F:
+    """Marks a function that reads only shape and dtype of its first argument, on which its result does not depend where it is differentiated."""
+    function.derivative = "shape"  # type: ignore[attr-defined]
+    return function
+
+
+def flat_everywhere(function: F) -> F:
+    """Marks a function whose derivative is 0: where it is differentiated, its result is a constant."""
+    function.derivative = "zero"  # type: ignore[attr-defined]
+    return function
+
+
 def _listed(function: F) -> F:
     REGISTRY[name_of(function.__module__, function.__name__)] = function
     return function
@@ -265,6 +277,25 @@ def is_symbolic(x: Var) -> bool:
 def is_traced(x: Var) -> bool:
     """True in a function that is differentiated by something that x depends on: the expression of x is kept, even if another way is faster."""
     return _minnow.is_traced(x)  # type: ignore[no-any-return]
+
+
+def with_gradient(function: Any, gradient: Any, *operands: Var) -> Any:
+    """function(*operands), which computes at once. Where that is differentiated, gradient(result, gradient of the result, *operands) gives the
+    gradients of the operands. A function with several results, a tuple, has a tuple of gradients, None where nothing depends on one."""
+    if not any(map(is_traced, operands)):
+        return function(*operands)
+    if any(x.dtype.kind == "c" for x in operands):
+        raise _minnow.Unsupported("factorizations of complex matrices have no gradient; minnow.stop_gradient() of the argument makes it a constant")
+    from minnow._autograd import custom_gradient
+
+    def both(*values: Var) -> tuple[Any, Any]:
+        result = function(*values)
+
+        def back(*g: Var) -> Any:
+            again = with_gradient(function, gradient, *values) if any(map(is_traced, values)) else result  # for second derivatives
+            return gradient(again, g if isinstance(result, tuple) else g[0], *values)
+        return result, back
+    return custom_gradient(both)(*operands)
 
 
 def is_open(x: Var) -> bool:

@@ -13,7 +13,7 @@ from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
 from minnow.numpy._core import (filled, is_open, is_symbolic, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_device, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
-                                float64, full_of, int64, is_weak, join, native, promote, maker, public, reshape_to, result_type, row_strides, size_of,
+                                float64, full_of, int64, is_weak, join, native, promote, maker, public, reads_shapes, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
 
@@ -110,6 +110,7 @@ def _like(value: Any) -> Callable[..., Var]:
 
 
 @public
+@reads_shapes
 def zeros_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """Zeros of the shape and dtype of a."""
     check_device(device)
@@ -118,6 +119,7 @@ def zeros_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K"
 
 
 @public
+@reads_shapes
 def ones_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """Ones of the shape and dtype of a."""
     check_device(device)
@@ -126,6 +128,7 @@ def ones_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K",
 
 
 @public
+@reads_shapes
 def empty_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """An array of the shape and dtype of a whose elements do not matter."""
     check_device(device)
@@ -134,6 +137,7 @@ def empty_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K"
 
 
 @public
+@reads_shapes
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """One value in the shape and dtype of a."""
     check_device(device)

@@ -10,7 +10,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _expressions, _open
-from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, held, beside, settled, computed, is_foreign, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of,
+from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, held, beside, settled, computed, is_foreign, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of, flat_everywhere,
                                 dtype_of, expand_to, float16, float32, float64, full_of, int8, int16, int32, int64, is_open, is_symbolic, is_true, is_weak, native, pair, promote, public, reshape_to,
                                 result_type, uint8, uint64, zeros_of)
 
@@ -340,7 +340,7 @@ negative = define("negative", 1, _negative, "-x.")
 positive = define("positive", 1, _positive, "+x, a copy.")
 square = define("square", 1, _square, "x * x.")
 reciprocal = define("reciprocal", 1, _reciprocal, "1 / x, in the dtype of x.")
-sign = define("sign", 1, _number("sign", "Sign"), "-1, 0 or 1; x / |x| of complex numbers; NaN of NaN.")
+sign = flat_everywhere(define("sign", 1, _number("sign", "Sign"), "-1, 0 or 1; x / |x| of complex numbers; NaN of NaN."))
 
 
 def _conjugate(a: ArrayLike) -> Var:
@@ -412,7 +412,7 @@ def _spacing(a: ArrayLike) -> Var:
     return choose(isfinite(x), away - x, full_of((), float("nan"), x.dtype))
 
 
-spacing = define("spacing", 1, _spacing, "The distance to the next number that is larger in magnitude.")
+spacing = flat_everywhere(define("spacing", 1, _spacing, "The distance to the next number that is larger in magnitude."))
 
 
 # ---- Two arguments
@@ -503,8 +503,8 @@ hypot = define("hypot", 2, _computed("hypot", "f", integers=False), "sqrt(a * a 
 logaddexp = define("logaddexp", 2, _computed("logaddexp", "f", integers=False), "ln(e^a + e^b).", float("-inf"))
 logaddexp2 = define("logaddexp2", 2, _computed("logaddexp2", "f", integers=False), "log2(2^a + 2^b).", float("-inf"))
 copysign = define("copysign", 2, _computed("copysign", "f", integers=False), "The magnitude of a with the sign of b.")
-nextafter = define("nextafter", 2, _computed("nextafter", "f", integers=False), "The next number after a on the way to b.")
-heaviside = define("heaviside", 2, _computed("heaviside", "f", integers=False), "0 below 0, b at 0, 1 above.")
+nextafter = flat_everywhere(define("nextafter", 2, _computed("nextafter", "f", integers=False), "The next number after a on the way to b."))
+heaviside = flat_everywhere(define("heaviside", 2, _computed("heaviside", "f", integers=False), "0 below 0, b at 0, 1 above."))
 maximum = define("maximum", 2, _extreme("maximum", "Max"), "The larger element; NaN where one is NaN.")
 minimum = define("minimum", 2, _extreme("minimum", "Min"), "The smaller element; NaN where one is NaN.")
 fmax = define("fmax", 2, _computed("fmax", "biufc", None), "The larger element; of a number and NaN the number.")

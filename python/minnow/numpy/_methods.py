@@ -46,6 +46,8 @@ def _tofile(x: Var, fid: Any, sep: str = "", format: str = "%s") -> None:
 
 
 def _view(x: Var, dtype: DTypeLike = None) -> Var:
+    if _minnow.parts_of(x) is not None:
+        raise _minnow.Unsupported("view() of complex numbers has no gradient; x.real and x.imag have one")
     return x if dtype is None else native.view_as(x, dtype_of(dtype))  # type: ignore[no-any-return]
 
 

@@ -14,8 +14,8 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _creation, _shape
-from minnow.numpy._core import ArrayLike, Axis, DTypeLike, asarray, astype, axis_of, back, check_device, complex64, deliver, dtype_of, float16, float32, float64, join, last, native, public, unknown, zeros_of
+from minnow.numpy import _complex, _creation, _shape
+from minnow.numpy._core import ArrayLike, Axis, DTypeLike, asarray, astype, axis_of, back, check_device, complex64, deliver, dtype_of, float16, float32, float64, is_traced, join, last, native, public, unknown, with_gradient, zeros_of
 
 _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
 
@@ -60,14 +60,47 @@ def _count(n: Optional[int], default: int) -> int:
     return count
 
 
+def _parts_transformed(re: Var, im: Optional[Var], kind: str, n: int, inverse: bool, scale: float) -> Any:
+    """native.fft() of the real and imaginary parts of rows, with a gradient: the transform of the other sign. Gives both parts, or the real
+    numbers that "from_half" makes."""
+    whole = n // 2 + 1 if kind != "whole" else n
+
+    def function(re: Var, im: Optional[Var] = None) -> Any:
+        made = native.fft(re if im is None else native.make_complex(re, im), kind, n, inverse, scale)
+        return made if kind == "from_half" else (ew.real(made).clone(), ew.imag(made).clone())
+
+    def gradient(made: Any, g: Any, re: Var, im: Optional[Var] = None) -> tuple[Var, ...]:
+        if kind == "from_half":
+            first, second = _parts_transformed(g, None, "to_half", n, False, scale)
+            twice = 1.0 + (_creation.steps(whole) % (n / 2) != 0).astype("float64") if n > 1 else 1.0  # all but the first and the middle stand for two
+            return first * twice, second * twice
+        zeros = zeros_of([*re.shape[:-1], whole], float64)
+        both = [zeros if part is None else part for part in g]
+        made = _parts_transformed(*(_sized(part, n, part.ndim - 1) for part in both), "whole", n, not inverse, scale)
+        return made if im is not None else made[:1]  # type: ignore[no-any-return]
+    return with_gradient(function, gradient, *((re,) if im is None else (re, im)))
+
+
+def _fft(x: Var, length: int, axis: int, kind: str, n: int, inverse: bool, scale: float) -> Var:
+    """The transform along an axis that is cut to a length, or filled, in double precision."""
+    if not is_traced(x):
+        return back(native.fft(last(_sized(x, length, axis), axis), kind, n, inverse, scale), axis)
+    re, im = (None if part is None else last(_sized(astype(part, float64), length, axis), axis) for part in _complex.parts(x))
+    assert re is not None
+    made = _parts_transformed(re, zeros_of(re.shape, float64) if kind == "from_half" and im is None else im, kind, n, inverse, scale)
+    return back(made, axis) if kind == "from_half" else _complex.joined(*(back(part, axis) for part in made))
+
+
 def _transform(x: Var, n: int, axis: int, inverse: bool, norm: Optional[str], half: bool = False) -> Var:
     """In complex128."""
-    return back(native.fft(last(_sized(x, n, axis), axis), "whole", n, inverse, _scale(n, norm, inverse, half)), axis)
+    return _fft(x, n, axis, "whole", n, inverse, _scale(n, norm, inverse, half))
 
 
 def _finish(x: Var, given: Var, out: Any) -> Var:
     """Cast the result to the precision of the argument."""
     if _single(given):
+        if x.dtype.kind == "c" and is_traced(x):
+            x = _complex.cast(x, complex64)
         x = astype(x, complex64 if x.dtype.kind == "c" else float16 if given.dtype == float16 else float32)
     return deliver(x, out)
 
@@ -100,7 +133,7 @@ def _half(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
     scale = _scale(n, norm, False, _is_half(x))
     if x.dtype.kind == "c":
         raise InvalidType(f"rfft takes real numbers, not {x.dtype}; use fft")
-    return back(native.fft(last(_sized(x, n, place), place), "to_half", n, False, scale), place)
+    return _fft(x, n, place, "to_half", n, False, scale)
 
 
 @public
@@ -114,7 +147,7 @@ def rfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[s
 def _real_again(x: Var, n: int, place: int, norm: Optional[str], half: bool) -> Var:
     """n real numbers of the first half of their transform."""
     scale = _scale(n, norm, True, half)
-    return back(native.fft(last(_sized(x, n // 2 + 1, place), place), "from_half", n, True, scale), place)
+    return _fft(x, n // 2 + 1, place, "from_half", n, True, scale)
 
 
 @public

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from minnow._arrays import index_of, is_index
-from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var
 from minnow._minnow import dtype as DType
 from minnow._repr import of_fields
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
-                                float64, full_of, int64, is_traced, is_weak, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
+                                float64, full_of, int64, is_traced, is_weak, join, native, permute, promote, public, reshape_to, size_of, unknown, with_gradient, zeros_of)
 from minnow.numpy._products import matmul, matrices, outer, vecdot
 from minnow.numpy._creation import diagonal as _diagonal
 from minnow.numpy._shape import matrix_transpose
@@ -90,40 +90,109 @@ def _adjoint(x: Var) -> Var:
     return ew.conjugate(y) if y.dtype.kind == "c" else y
 
 
-def _with_gradient(function: Any, gradient: Any, *operands: Var) -> Var:
-    """function(*operands), which computes at once. Where that is differentiated, gradient(result, gradient of the result, *operands) gives the
-    gradients of the operands."""
-    if not any(map(is_traced, operands)):
-        return function(*operands)  # type: ignore[no-any-return]
-    from minnow._autograd import custom_gradient
+def _lower(x: Var, diagonal: float) -> Var:
+    """The lower triangle, the diagonal times a factor."""
+    n = x.shape[-1]
+    return x * (_creation.tri(n, n, -1) + diagonal * _creation.eye(n))
 
-    def both(*values: Var) -> tuple[Var, Any]:
-        result = function(*values)
 
-        def back(g: Var) -> Any:
-            again = _with_gradient(function, gradient, *values) if any(map(is_traced, values)) else result  # for second derivatives
-            return gradient(again, g, *values)
-        return result, back
-    return custom_gradient(both)(*operands)  # type: ignore[no-any-return]
+def _symmetric(x: Var) -> Var:
+    return (x + matrix_transpose(x)) * 0.5
+
+
+def _scaled(x: Var, columns: Var) -> Var:
+    """x diag(columns)."""
+    return x * _shape.expand_dims(columns, -2)
+
+
+def _diagonal_of(values: Var) -> Var:
+    return _shape.expand_dims(values, -1) * _creation.eye(values.shape[-1])
+
+
+def _over_differences(x: Var, values: Var) -> Var:
+    """x[i, j] / (values[j] - values[i]), 0 where they are equal: there the vectors are not defined, and no function of the matrix depends on
+    them alone."""
+    apart = _shape.expand_dims(values, -2) - _shape.expand_dims(values, -1)
+    equal = apart == 0.0
+    return choose(equal, zeros_of((), float64), x / choose(equal, full_of((), 1.0, float64), apart))
+
+
+def _cholesky(x: Var) -> Var:
+    """Murray 2016, arXiv:1602.07527. Counts the matrix as symmetric, though one triangle is read."""
+    def gradient(l: Var, g: Var, x: Var) -> tuple[Var]:
+        inner = _lower(matmul(matrix_transpose(l), g), 0.5)
+        right = matrix_transpose(_solved(matrix_transpose(l), matrix_transpose(inner)))  # inner / l
+        return (_symmetric(_solved(matrix_transpose(l), right)),)
+    return with_gradient(lambda x: _call(native.cholesky, x), gradient, x)  # type: ignore[no-any-return]
+
+
+def _qr(x: Var) -> Any:
+    """q and r of a matrix with no fewer rows than columns. Walter and Lehmann 2018, arXiv:1009.6112."""
+    def gradient(made: tuple[Var, Var], g: tuple[Optional[Var], Optional[Var]], x: Var) -> tuple[Var]:
+        (q, r), (of_q, of_r) = made, g
+        away = zeros_of(r.shape, float64) if of_r is None else matmul(r, matrix_transpose(of_r))
+        away = away if of_q is None else away - matmul(matrix_transpose(of_q), q)
+        sides = matmul(q, _lower(away, 0.5) + matrix_transpose(_lower(away, 0.5)))
+        sides = sides if of_q is None else sides + of_q
+        return (matrix_transpose(_solved(r, matrix_transpose(sides))),)
+    return with_gradient(lambda x: tuple(native.qr(x, False, False)), gradient, x)
+
+
+def _eigh(x: Var) -> Any:
+    """Giles 2008, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation". Counts the matrix as
+    symmetric, though one triangle is read."""
+    def gradient(made: tuple[Var, Var], g: tuple[Optional[Var], Optional[Var]], x: Var) -> tuple[Var]:
+        (w, v), (of_w, of_v) = made, g
+        inner = zeros_of(v.shape, float64) if of_v is None else _over_differences(matmul(matrix_transpose(v), of_v), w)
+        inner = inner if of_w is None else inner + _diagonal_of(of_w)
+        return (_symmetric(matmul(matmul(v, inner), matrix_transpose(v))),)
+    return with_gradient(lambda x: tuple(_call(native.eigh, x, True)), gradient, x)
+
+
+def _svd(x: Var) -> Any:
+    """u, s and v of a matrix with no fewer rows than columns. Townsend 2016, "Differentiating the singular value decomposition"."""
+    def gradient(made: tuple[Var, Var, Var], g: tuple[Optional[Var], Optional[Var], Optional[Var]], x: Var) -> tuple[Var]:
+        (u, s, v), (of_u, of_s, of_v) = made, g
+        inner = zeros_of([*s.shape, s.shape[-1]], float64) if of_s is None else _diagonal_of(of_s)
+        outside: Any = 0.0
+        if of_u is not None:
+            turned = matmul(matrix_transpose(u), of_u)
+            inner = inner + _scaled(_over_differences(turned - matrix_transpose(turned), s * s), s)
+            if u.shape[-2] > u.shape[-1]:
+                outside = (of_u - matmul(u, turned)) / _shape.expand_dims(s, -2)
+        if of_v is not None:
+            turned = matmul(matrix_transpose(v), of_v)
+            inner = inner + _shape.expand_dims(s, -1) * _over_differences(turned - matrix_transpose(turned), s * s)
+        return (matmul(matmul(u, inner) + outside, matrix_transpose(v)),)
+    return with_gradient(lambda x: tuple(_call(native.svd, x, True)), gradient, x)
+
+
+def _pseudo_inverse(x: Var, made: Any) -> Var:
+    """Golub and Pereyra 1973: the rank stays as it is. made(x): the pseudo-inverse."""
+    def gradient(p: Var, g: Var, a: Var) -> tuple[Var]:
+        t, up = matrix_transpose(p), matrix_transpose(g)
+        left, right = _creation.eye(a.shape[-2]) - matmul(a, p), _creation.eye(a.shape[-1]) - matmul(p, a)
+        return (matmul(matmul(left, up), matmul(p, t)) + matmul(matmul(t, p), matmul(up, right)) - matmul(matmul(t, g), t),)
+    return with_gradient(made, gradient, x)  # type: ignore[no-any-return]
 
 
 def _solved(a: Var, b: Var) -> Var:
     def gradients(x: Var, g: Var, a: Var, b: Var) -> tuple[Var, Var]:
         of_b = _solved(matrix_transpose(a), g)
         return -matmul(of_b, matrix_transpose(x)), of_b
-    return _with_gradient(lambda a, b: _call(native.solve, a, b), gradients, a, b)
+    return with_gradient(lambda a, b: _call(native.solve, a, b), gradients, a, b)  # type: ignore[no-any-return]
 
 
 def _inverse(x: Var) -> Var:
-    return _with_gradient(lambda x: _call(native.inverse, x), lambda y, g, x: (-matmul(matmul(matrix_transpose(y), g), matrix_transpose(y)),), x)
+    return with_gradient(lambda x: _call(native.inverse, x), lambda y, g, x: (-matmul(matmul(matrix_transpose(y), g), matrix_transpose(y)),), x)  # type: ignore[no-any-return]
 
 
 def _determinant(x: Var) -> Var:
-    return _with_gradient(lambda x: native.determinant(x, False), lambda y, g, x: (_shape.expand_dims(y * g, (-2, -1)) * matrix_transpose(_inverse(x)),), x)
+    return with_gradient(lambda x: native.determinant(x, False), lambda y, g, x: (_shape.expand_dims(y * g, (-2, -1)) * matrix_transpose(_inverse(x)),), x)  # type: ignore[no-any-return]
 
 
 def _size_of_determinant(x: Var, size: Var) -> Var:
-    return _with_gradient(lambda x: size, lambda y, g, x: (_shape.expand_dims(g, (-2, -1)) * matrix_transpose(_inverse(x)),), x)
+    return with_gradient(lambda x: size, lambda y, g, x: (_shape.expand_dims(g, (-2, -1)) * matrix_transpose(_inverse(x)),), x)  # type: ignore[no-any-return]
 
 
 # ---- Equations
@@ -207,7 +276,11 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Optional[float] = None) -> tuple[Va
     from minnow.numpy._types import finfo
     cut = finfo(kind).eps * max(m, n) if rcond is None else rcond
     result = None
-    if m >= n > 0 and x.dtype.kind == "f":  # the triangle of a QR factorization, where x is far from a lower rank
+    if is_traced(x) or is_traced(y):
+        from minnow._autograd import stop_gradient
+        rank = lstsq(stop_gradient(x), stop_gradient(y), cut)[2]
+        result, s = matmul(pinv(x, cut), y), svdvals(x)
+    elif m >= n > 0 and x.dtype.kind == "f":  # the triangle of a QR factorization, where x is far from a lower rank
         _check_finite(x)
         q, r = native.qr(x, False, False)
         s, rank = _call(native.svd, r, False), n
@@ -240,11 +313,13 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
     x, kind = _matrix(a)
     from minnow.numpy._types import finfo
     cut: Any = rcond if rcond is not None else 1e-15 if rtol is ... else finfo(kind).eps * max(x.shape[-2:]) if rtol is None else rtol
-    u, s, vh = svd(x, False, hermitian=hermitian)
-    limit = ew.multiply(_shape.expand_dims(asarray(cut), -1) if asarray(cut).ndim else cut, _reductions.max(s, -1, keepdims=True))
-    inverse = choose(s > limit, ew.divide(1.0, s), zeros_of((), float64))
-    result = matrices(_adjoint(vh), ew.multiply(astype(_shape.expand_dims(inverse, -1), u.dtype), _adjoint(u)))
-    return astype(result, kind)
+
+    def made(x: Var) -> Var:
+        u, s, vh = svd(x, False, hermitian=hermitian)
+        limit = ew.multiply(_shape.expand_dims(asarray(cut), -1) if asarray(cut).ndim else cut, _reductions.max(s, -1, keepdims=True))
+        inverse = choose(s > limit, ew.divide(1.0, s), zeros_of((), float64))
+        return matrices(_adjoint(vh), ew.multiply(astype(_shape.expand_dims(inverse, -1), u.dtype), _adjoint(u)))
+    return astype(_pseudo_inverse(x, made), kind)
 
 
 # ---- Determinants
@@ -261,7 +336,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     """Signs (of length 1, if complex) and logarithms of the sizes of determinants; 0 and -infinity of singular matrices."""
     x, kind = _matrix(a, True)
     sign, size = native.determinant(x, True)
-    made = _with_gradient(lambda x: sign, lambda y, g, x: (None,), x)
+    made = with_gradient(lambda x: sign, lambda y, g, x: (None,), x)
     return SlogdetResult(astype(made, kind), astype(_size_of_determinant(x, size), _real(kind)))
 
 
@@ -273,7 +348,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Var:
     x, kind = _matrix(a, True)
     if upper:
         x = _adjoint(x)
-    l = _call(native.cholesky, x)
+    l = _cholesky(x)
     return astype(_adjoint(l) if upper else l, kind)
 
 
@@ -283,7 +358,13 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r", "raw"):
         raise InvalidArgument(f"Unrecognized mode '{mode}'")
     x, kind = _matrix(a)
-    q, r = native.qr(x, mode == "complete", mode == "raw")
+    if is_traced(x) and (mode == "reduced" or mode == "r" or (mode == "complete" and x.shape[-2] <= x.shape[-1])):
+        few = x.shape[-2]
+        q, r = _qr(x[..., :few])
+        if x.shape[-1] > few:
+            r = join([r, matmul(matrix_transpose(q), x[..., few:])], r.ndim - 1)
+    else:
+        q, r = native.qr(x, mode == "complete", mode == "raw")
     if mode == "r":
         return astype(r, kind)
     return (astype(q, kind), astype(r, kind)) if mode == "raw" else QRResult(astype(q, kind), astype(r, kind))
@@ -304,13 +385,19 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
         _check_finite(x)
         wide = m < n
         across = _adjoint(x) if wide else x
-        if not compute_uv:
+        if is_traced(x):
+            if full_matrices and compute_uv and m != n:
+                raise Unsupported("svd() has no gradient of vectors beyond the singular values; take full_matrices=False")
+            left, s, right = _svd(across)
+            u, vh = (right, _adjoint(left)) if wide else (left, _adjoint(right))
+        elif not compute_uv:
             return astype(_call(native.svd, across, False), _real(kind))
-        left, s, right = _call(native.svd, across, True)
-        if full_matrices and m != n:
-            q, r = native.qr(left, True, False)
-            left = join([left, q[..., few:]], left.ndim - 1)
-        u, vh = (right, _adjoint(left)) if wide else (left, _adjoint(right))
+        else:
+            left, s, right = _call(native.svd, across, True)
+            if full_matrices and m != n:
+                q, r = native.qr(left, True, False)
+                left = join([left, q[..., few:]], left.ndim - 1)
+            u, vh = (right, _adjoint(left)) if wide else (left, _adjoint(right))
     if not compute_uv:
         return astype(s, _real(kind))
     return SVDResult(astype(u, kind), astype(s, _real(kind)), astype(vh, kind))
@@ -330,7 +417,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     x, kind = _matrix(a, True)
     if UPLO.upper() not in ("L", "U"):
         raise InvalidArgument("UPLO argument must be 'L' or 'U'")
-    w, v = _call(native.eigh, x if UPLO.upper() == "L" else _adjoint(x), True)
+    w, v = _eigh(x if UPLO.upper() == "L" else _adjoint(x))
     return EighResult(astype(w, _real(kind)), astype(v, kind))
 
 
@@ -340,7 +427,8 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Var:
     x, kind = _matrix(a, True)
     if UPLO.upper() not in ("L", "U"):
         raise InvalidArgument("UPLO argument must be 'L' or 'U'")
-    return astype(_call(native.eigh, x if UPLO.upper() == "L" else _adjoint(x), False), _real(kind))
+    x = x if UPLO.upper() == "L" else _adjoint(x)
+    return astype(_eigh(x)[0] if is_traced(x) else _call(native.eigh, x, False), _real(kind))
 
 
 def _without_imaginary(w: Var, x: Var) -> bool:
