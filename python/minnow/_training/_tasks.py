@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 import numpy
 
+from minnow import expr
 from minnow._minnow import InvalidArgument
 from minnow.nn import functional  # type: ignore[attr-defined]
 
@@ -33,7 +34,7 @@ class Classify:
         if callable(self._loss):
             return self._loss(output, target)
         if self._loss == "focal":
-            return functional.focal_loss(output, functional.one_hot(target, self.outputs) if len(target.shape) == 1 else target)
+            return functional.focal_loss(output, expr.one_hot(target, self.outputs, numpy.array([0, 1], "float32")) if len(target.shape) == 1 else target)
         return functional.cross_entropy(output, target, label_smoothing=self._smoothing)
 
     def measure(self, output: Any, target: Any) -> Sums:
