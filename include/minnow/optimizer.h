@@ -130,6 +130,13 @@ class MINNOW_API Optimizer {
   virtual int64_t steps() const noexcept = 0;
   /// The Euclidean norm of all gradients of the last step before it was clipped; NaN unless clip_norm is set.
   virtual double gradient_norm() const noexcept;
+  /// Whether the next step takes estimates of the curvature, Trainable::curvature: "sophia", each `curvature_every` steps.
+  virtual bool wants_curvature() const noexcept { return false; }
+  /// With sharpness: whether the last call moved the weights uphill, so that the next one returns.
+  virtual bool is_uphill() const noexcept { return false; }
+  /// The first tensor whose gradient had a number that is not finite in the last step, which has updated it; empty where there is none.
+  /// Valid until the next step.
+  virtual std::string_view not_finite() const noexcept { return {}; }
   /// The schedule of Config, for plateau's observe().
   virtual Schedule& schedule() = 0;
   /// Changes a setting of all groups that do not set it themselves.

@@ -39,6 +39,11 @@ class MINNOW_API TrainingStep {
     /// Bytes for values between operators, activations and gradients. Activations that would exceed it are computed again in the backward
     /// pass, those first that save most for their time. 0: all are kept. A step that still needs more is an error, OutOfMemory.
     size_t memory = 0;
+    /// Estimates of the curvature for optimizers that take them (Optimizer::wants_curvature). Empty: Hutchinson's, u times the Hessian's
+    /// product with u of random signs, for which all operators of the loss need second derivatives. Otherwise Gauss, Newton and Bartlett's:
+    /// this function of the batch gives the mean loss for targets drawn from what the model predicts, and the estimate is the square of its
+    /// gradient times the length of the batch's first axis. Liu et al. 2023, arXiv:2305.14342.
+    Loss curvature = {};
   };
   /// `parameters`: expr::trainable()s with the names that the optimizer's groups and state go by. Threads,
   /// precision and memory are those of the expr::Scope in which a step is recorded. Throws InvalidArgument for values that are not

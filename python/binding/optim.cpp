@@ -128,20 +128,26 @@ class Batch {
   std::vector<TensorView> views_;
 };
 
+/// The function of Python that records a loss.
+TrainingStep::Loss recording(const nb::object& function) {
+  return [kept = keep(nb::object(function))](const Vars& batch) {
+    nb::list arrays;
+    for (const Var& x : batch) arrays.append(nb::cast(x));
+    Vars results;
+    for (nb::handle result : (*static_cast<const nb::object*>(kept.get()))(arrays)) results.push_back(var_of(result));
+    return results;
+  };
+}
+
 struct BoundStep {
   BoundStep(const nb::object& loss, const std::vector<std::string>& names, const Vars& parameters, const nb::object& optimizer,
-            uint64_t seed, size_t memory)
+            uint64_t seed, size_t memory, const nb::object& curvature)
       : bound(nb::cast<BoundOptimizer&>(optimizer)), owner(keep(nb::object(optimizer))) {
     std::vector<std::pair<std::string, Var>> named;
     for (size_t i = 0; i < names.size(); ++i) named.emplace_back(names[i], parameters[i]);
-    const auto record = [kept = keep(nb::object(loss))](const Vars& batch) {
-      nb::list arrays;
-      for (const Var& x : batch) arrays.append(nb::cast(x));
-      Vars results;
-      for (nb::handle result : (*static_cast<const nb::object*>(kept.get()))(arrays)) results.push_back(var_of(result));
-      return results;
-    };
-    step.emplace(record, std::move(named), bound.optimizer, TrainingStep::Options{seed, memory});
+    TrainingStep::Options options{seed, memory};
+    if (!curvature.is_none()) options.curvature = recording(curvature);
+    step.emplace(recording(loss), std::move(named), bound.optimizer, options);
   }
   void prepare(const Batch& batch) {
     if (step->is_prepared(batch.views())) return;
@@ -353,7 +359,10 @@ void define_optim(nb::module_& m) {
       .def_prop_ro("steps", [](const BoundOptimizer& self) { return self.optimizer->steps(); })
       .def_prop_ro("gradient_norm", [](const BoundOptimizer& self) { return self.optimizer->gradient_norm(); });
   nb::class_<BoundStep>(optim, "TrainingStep")
-      .def(nb::init<const nb::object&, const std::vector<std::string>&, const Vars&, const nb::object&, uint64_t, size_t>())
+      .def(nb::init<const nb::object&, const std::vector<std::string>&, const Vars&, const nb::object&, uint64_t, size_t,
+                    const nb::object&>(),
+           nb::arg("loss"), nb::arg("names"), nb::arg("parameters"), nb::arg("optimizer"), nb::arg("seed"), nb::arg("memory"),
+           nb::arg("curvature").none())
       .def("run", &BoundStep::run)
       .def("prepare", [](BoundStep& self, const nb::list& arrays) { self.prepare(Batch(arrays)); })
       .def("reset", [](BoundStep& self) { self.step->reset(); })

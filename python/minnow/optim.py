@@ -12,7 +12,7 @@ Parameters are Vars, or arrays of NumPy that may be written, of float32 or float
 from __future__ import annotations
 
 import fnmatch
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Optional as _Optional, Sequence
 
 from minnow import _minnow
 from minnow._autograd import _leaves, _rebuilt
@@ -429,10 +429,14 @@ class TrainingStep:
     what it computes; what it reads beside the batch, the parameters and buffers stays as it was then, until reset(). Parameters are
     expr.trainable()s. Each gradient is applied as soon as it is there, unless the optimizer wants all together (clip_norm, sharpness). seed: of the
     random numbers that layers draw. memory: bytes for activations and gradients; activations that would exceed it are computed again in the
-    backward pass, those first that save most for their time (0: all are kept).
+    backward pass, those first that save most for their time (0: all are kept). curvature: for Sophia, which estimates the diagonal of the Hessian
+    each curvature_every steps: a function of the batch, one float, the mean loss for targets that are drawn from what the model predicts; the
+    estimate is the square of its gradient times the length of the batch (Gauss, Newton and Bartlett). None: Hutchinson's estimate, by second
+    derivatives of the loss.
 
     Raises InvalidType (a TypeError) where loss gives something else; InvalidArgument (a ValueError) where it does not depend on a parameter, and
-    where it is infinite or NaN: then nothing is updated, and the error names the first value that is not finite; Unsupported, with the operator,
+    where it is infinite or NaN: then nothing is updated, and the error names the first value that is not finite; InvalidArgument, too, where a
+    gradient is not finite, which names its parameter, but parameters have been updated; Unsupported, with the operator,
     where one has no gradient; Error where a step needs more than memory.
 
     >>> w = minnow.expr.trainable([1.0, 2.0])
@@ -443,17 +447,23 @@ class TrainingStep:
     [0.5, 1.0]
     """
 
-    def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0, memory: int = 0) -> None:
-        self._loss, self._optimizer = loss, optimizer
+    def __init__(self, loss: Callable[..., Any], optimizer: Optimizer, *, seed: int = 0, memory: int = 0, curvature: _Optional[Callable[..., Any]] = None) -> None:
+        self._loss, self._optimizer, self._curvature = loss, optimizer, curvature
         self._batch: Any = None  # the nest of the present call
-        if optimizer._name == "sophia":
-            raise InvalidArgument("Sophia takes estimates of the curvature, which a training step does not compute; call its step(gradients, curvatures)")
         self._results: dict[str, Any] = {}  # nests of what the loss gives beside, by the form of the batch
         for name, parameter in optimizer.parameters.items():
             if not isinstance(parameter, Var):
                 raise InvalidType(f'parameter "{name}" is {type(parameter).__name__}; a training step updates Vars, of expr.trainable')
         self._core: Any = _core.TrainingStep(self._record, list(optimizer.parameters), list(optimizer.parameters.values()), optimizer._core, seed,
-                                             memory)
+                                             memory, None if curvature is None else self._record_curvature)
+
+    def _record_curvature(self, arrays: list[Var]) -> list[Var]:
+        assert self._curvature is not None
+        with _minnow.Trace(list(self._optimizer.parameters.values()), "recording"):
+            value = self._curvature(*_rebuilt(self._batch[1], iter(arrays)))
+        if not isinstance(value, Var):
+            raise InvalidType(f"curvature gives a Var of one float, not {type(value).__name__}")
+        return [value]
 
     def _record(self, arrays: list[Var]) -> list[Var]:
         form, batch = self._batch

@@ -35,6 +35,7 @@ struct Chunk {
   void* s[kMostStates];
   const void* c;  // coefficients, of the tensor's dtype
   double* sums;   // of this chunk; the loop sets as many as it has
+  bool* is_bad;   // set where the gradient has a number that is not finite
 };
 struct Loop {
   std::string_view name;

@@ -85,6 +85,7 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, const Config& config) : rule_(rul
   check(config.settings, where());
   for (size_t i = kCommonSettings; i < rows_.size(); ++i) {
     if (rows_[i].name == "momentum" || (rows_[i].name == "beta1" && momentum_ == 0)) momentum_ = i;
+    if (rows_[i].name == "curvature_every") curvature_every_ = static_cast<int64_t>(settings_for("")[i]);
     if (rows_[i].name == "line_search") is_searching_ = settings_for("")[i] != 0;
   }
   if (momentum_ == 0 && !std::isnan(config.schedule.momentum_at(0)))

@@ -54,6 +54,7 @@ struct Task {
   size_t slot;
   int64_t first, count;
   double sums[kMostSums] = {};
+  bool is_bad = false;
 };
 
 /// Memory that a slot points to: a state of the optimizer, or scratch, which has no name.
@@ -79,6 +80,11 @@ class RuleOptimizer final : public Optimizer {
   void set_state(std::span<const NamedTensor> state) override;
   int64_t steps() const noexcept override { return steps_; }
   double gradient_norm() const noexcept override { return norm_; }
+  bool wants_curvature() const noexcept override {
+    return curvature_every_ > 0 && steps_ % curvature_every_ == 0 && (calls_ + 1) % config_.accumulate == 0;
+  }
+  bool is_uphill() const noexcept override { return climbed_; }
+  std::string_view not_finite() const noexcept override { return bad_ ? std::string_view(bad_->name) : std::string_view(); }
   Schedule& schedule() override { return config_.schedule; }
   void set(std::string_view setting, const Setting& value) override;
   void evaluate(std::span<const Trainable> tensors, bool on) override;
@@ -131,7 +137,8 @@ class RuleOptimizer final : public Optimizer {
   size_t momentum_ = 0;                // the setting that a schedule may cycle; 0: there is none
   std::vector<std::string> failures_;  // of the tasks of custom optimizers
   double norm_ = std::nan("");
-  int64_t steps_ = 0, calls_ = 0;
+  const Slot* bad_ = nullptr;  // the first whose gradient was not finite in this step
+  int64_t steps_ = 0, calls_ = 0, curvature_every_ = 0;
   int threads_ = 1;
   bool climbed_ = false, made_ = false, is_average_ = false;
   const Loop *square_sum_ = &loop_named("square_sum"), *accumulate_ = &loop_named("accumulate"), *average_ = &loop_named("average"),

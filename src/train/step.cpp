@@ -2,6 +2,7 @@
 // One step of an optimizer.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/no_memory.h"
 #include "base/thread_pool.h"
@@ -39,6 +40,7 @@ void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
     chunk.g = static_cast<const char*>(slot.g) + offset;
     chunk.c = narrow ? static_cast<const void*>(slot.narrow) : slot.c;
     chunk.sums = task.sums;
+    chunk.is_bad = &task.is_bad;
     if (state) {
       chunk.s[0] = static_cast<char*>(slot.*state) + offset;
     } else {
@@ -60,9 +62,11 @@ void RuleOptimizer::run(const Loop* loop, size_t phase, void* Slot::*state) {
   // In the order of the tasks, whatever thread ran them.
   for (Slot& slot : now_) std::fill_n(slot.sums, kMostSums, 0.0);
   std::fill_n(all_sums_, kMostSums, 0.0);
-  for (const Task& task : tasks_now_)
-    if (slots_[task.slot].active)
-      for (size_t k = 0; k < kMostSums; ++k) slots_[task.slot].sums[k] += task.sums[k], all_sums_[k] += task.sums[k];
+  for (Task& task : tasks_now_) {
+    if (!slots_[task.slot].active) continue;
+    for (size_t k = 0; k < kMostSums; ++k) slots_[task.slot].sums[k] += task.sums[k], all_sums_[k] += task.sums[k];
+    if (std::exchange(task.is_bad, false) && !bad_) bad_ = &slots_[task.slot];
+  }
 }
 
 void RuleOptimizer::run_on_device(size_t phase) {
@@ -217,6 +221,7 @@ void RuleOptimizer::begin(std::span<const Trainable> tensors) try {
     throw InvalidArgument("{}: the parameters are averages now; call evaluate(tensors, false) before the next step", where());
   ++calls_;
   scale_ = 1;
+  bad_ = nullptr;
   for (size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.w = tensors[i].values.data();
@@ -238,6 +243,8 @@ bool RuleOptimizer::step() {
     if (std::isnan(norm_)) scale_ = norm_;
   }
   if (config_.sharpness > 0 && climb()) return false;
+  // Rules without loops over elements look at no single gradient. They take far longer than this.
+  if (config_.clip_norm == 0 && (!rule_.whole.empty() || rule_.together || rule_.table || device_)) norm();
   if (config_.clip_adaptive > 0) clip_adaptively();
   update_now();
   if (config_.average > 0) {

@@ -90,7 +90,8 @@ struct TrainingStep::Impl {
   uint64_t seed = 0;
   size_t memory = 0;
   int64_t calls = 0;
-  std::vector<std::unique_ptr<Recorded>> recorded;
+  Loss curvature;
+  std::vector<std::unique_ptr<Recorded>> recorded, curvatures;  // the latter with estimates of the curvature in place of gradients
   uint64_t clock = 0;
 
   /// Gives a parameter memory that nobody else holds.
@@ -118,20 +119,53 @@ struct TrainingStep::Impl {
     return output_of(value).tensor;
   }
 
-  Recorded* find(std::span<const TensorView> batch) const noexcept {
-    for (const auto& each : recorded)
+  static Recorded* find(const std::vector<std::unique_ptr<Recorded>>& list, std::span<const TensorView> batch) noexcept {
+    for (const auto& each : list)
       if (each->is_for(batch)) return each.get();
     return nullptr;
   }
 
-  [[gnu::cold]] Recorded& record(std::vector<std::pair<DType, Shape>> batch) {
+  Recorded& find_or_record(bool of_curvature, std::span<const TensorView> batch) {
+    if (Recorded* const found = find(of_curvature ? curvatures : recorded, batch)) return *found;
+    std::vector<std::pair<DType, Shape>> types;
+    for (const TensorView& view : batch) types.emplace_back(view.dtype(), view.shape());
+    return record(of_curvature, std::move(types));
+  }
+
+  /// Hutchinson's estimates of the diagonal of the Hessian.
+  static Vars curvatures_of(const Vars& gradients, const Vars& wanted) {
+    const auto op = [](const char* name, const Vars& inputs, const expr::Attributes& attributes = {}) {
+      return expr::op(name, inputs, attributes);
+    };
+    Vars signs;
+    Var along;
+    for (const Var& gradient : gradients) {
+      const Shape shape = gradient.shape();
+      const Var drawn =
+          op("minnow.KeyedUniform", {nn::random_key(), Var(Tensor::of_i64({static_cast<int64_t>(shape.rank())}, shape.dims()))});
+      signs.push_back((op("Floor", {drawn * 2.0f}) * 2.0f - 1.0f).astype(gradient.dtype()));
+      const Var product = op("ReduceSum", {gradient * signs.back()}, {{"keepdims", int64_t{0}}}).astype(DType::f32);
+      along = along.has_value() ? along + product : product;
+    }
+    std::vector<LazyValue> parameters;
+    for (const Var& x : wanted) parameters.push_back(value_of(x));
+    const LazyValue root = value_of(along), one = constant_value(Tensor::scalar_f32(1));
+    const std::vector<LazyValue> found = differentiate({&root, 1}, {&one, 1}, parameters);
+    Vars made;
+    for (size_t i = 0; i < found.size(); ++i) made.push_back(signs[i] * (found[i] ? var_of(found[i]) : Var::scalar(0, signs[i].dtype())));
+    return made;
+  }
+
+  [[gnu::cold]] Recorded& record(bool of_curvature, std::vector<std::pair<DType, Shape>> batch) {
+    std::vector<std::unique_ptr<Recorded>>& list = of_curvature ? curvatures : recorded;
+    const bool by_gradient = of_curvature && curvature;
     auto made = std::make_unique<Recorded>();
     Vars inputs, results, gradients;
     train::Trace trace;
     for (size_t i = 0; i < batch.size(); ++i)
       inputs.push_back(
           expr::placeholder(format("batch{}", i), batch[i].first, std::vector<int64_t>(batch[i].second.begin(), batch[i].second.end())));
-    results = loss(inputs);
+    results = by_gradient ? curvature(inputs) : loss(inputs);
     if (results.empty() || !results[0].has_value()) throw InvalidArgument("the loss function gives no loss");
     if (results[0].is_computed())
       throw InvalidArgument("the loss does not depend on a parameter: it was computed when the step was recorded");
@@ -139,19 +173,25 @@ struct TrainingStep::Impl {
     for (const Parameter& parameter : parameters) wanted.push_back(parameter.variable);
     try {
       gradients = expr::gradients(results[0], wanted);
+      if (by_gradient) {
+        const bool is_batch = !batch.empty() && batch[0].second.rank() > 0;
+        for (Var& x : gradients) x = x * x * Var::scalar(is_batch ? static_cast<double>(batch[0].second[0]) : 1.0, x.dtype());
+      } else if (of_curvature) {
+        gradients = curvatures_of(gradients, wanted);
+      }
     } catch (const InvalidArgument&) {
       rethrow_with_name(results[0]);
       throw;
     }
     made->batch = std::move(batch);
     made->runtime = current_runtime();
+    made->one_at_a_time = !of_curvature && optimizer->takes_one_at_a_time();
     lower(*made, trace, inputs, results, gradients);
     results = gradients = inputs = wanted = {};  // lets go of the parameters
-    if (recorded.size() >= kMostRecorded)
-      recorded.erase(
-          std::min_element(recorded.begin(), recorded.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
-    recorded.push_back(std::move(made));
-    return *recorded.back();
+    if (list.size() >= kMostRecorded)
+      list.erase(std::min_element(list.begin(), list.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
+    list.push_back(std::move(made));
+    return *list.back();
   }
 
   /// The error about parameters that the loss does not reach, with their names.
@@ -204,7 +244,6 @@ struct TrainingStep::Impl {
     made.results.resize(results.size());
     made.gradients.resize(gradients.size());
     made.next.resize(roots.size() - results.size() - gradients.size());
-    made.one_at_a_time = optimizer->takes_one_at_a_time();
     std::vector<HandedOver> handed{{0, kNone}};
     if (made.one_at_a_time)
       for (size_t i = 0; i < gradients.size(); ++i) handed.push_back({results.size() + i, static_cast<uint32_t>(inputs.size() + i)});
@@ -251,7 +290,7 @@ struct TrainingStep::Impl {
       step.is_bad = !std::isfinite(scalar_of(value));
     } else if (!step.is_bad && !step.is_rerun) {
       if (!step.has_begun) optimizer->begin(tensors), step.has_begun = true;
-      optimizer->update(output - step.results.size(), value);
+      if (optimizer->not_finite().empty()) optimizer->update(output - step.results.size(), value);
     }
   }
 
@@ -274,7 +313,8 @@ struct TrainingStep::Impl {
     });
   }
 
-  void run(Recorded& step, std::span<const TensorView> batch) {
+  /// Everything that a recorded step reads.
+  void fill(Recorded& step, std::span<const TensorView> batch) {
     step.last_used = ++clock;
     size_t slot = 0;
     for (const TensorView& view : batch) step.slots[slot++].view = view;
@@ -285,6 +325,24 @@ struct TrainingStep::Impl {
       step.slots[slot++].view = step.keys[i].view();
     }
     step.has_begun = step.is_bad = false;
+  }
+
+  std::span<const Tensor> run(std::span<const TensorView> batch) {
+    Recorded& step = find_or_record(false, batch);
+    for (Trainable& tensor : tensors) tensor.curvature = {};
+    if (optimizer->wants_curvature()) {
+      Recorded& estimated = find_or_record(true, batch);
+      fill(estimated, batch);
+      execute(estimated);  // changes no buffers
+      for (size_t i = 0; i < tensors.size(); ++i) tensors[i].curvature = estimated.gradients[i].view();
+    }
+    run(step, batch);
+    return step.results;
+  }
+
+  void run(Recorded& step, std::span<const TensorView> batch) {
+    fill(step, batch);
+    const bool is_second = optimizer->is_uphill();  // of the same batch: running statistics have it already
     execute(step);
     if (step.is_bad) complain(step, batch);
     if (step.one_at_a_time) {
@@ -294,9 +352,14 @@ struct TrainingStep::Impl {
       optimizer->on_execute(tensors);
       for (Trainable& tensor : tensors) tensor.gradient = {};
     }
+    if (const std::string_view name = optimizer->not_finite(); !name.empty())
+      throw InvalidArgument(
+          "the loss of step {} is finite, but the gradient of the parameter \"{}\" is not, the first one that came; parameters have been "
+          "updated by it, so that training goes on from what was saved before",
+          calls + 1, name);
     size_t changed = 0;
     for (const auto& buffer : step.buffers)
-      if (buffer.changes) update_buffer(buffer.variable, step.next[changed++]);
+      if (buffer.changes && !is_second) update_buffer(buffer.variable, step.next[changed++]);
     ++calls;
   }
 
@@ -350,6 +413,7 @@ TrainingStep::TrainingStep(Loss loss, std::vector<std::pair<std::string, Var>> p
   impl_->optimizer = std::move(optimizer);
   impl_->seed = options.seed;
   impl_->memory = options.memory;
+  impl_->curvature = options.curvature;
   for (auto& [name, variable] : parameters) {
     impl_->parameters.push_back({name, variable, nullptr});
     const LazyValue value = required_value(variable);
@@ -363,16 +427,7 @@ TrainingStep::~TrainingStep() = default;
 TrainingStep::TrainingStep(TrainingStep&&) noexcept = default;
 TrainingStep& TrainingStep::operator=(TrainingStep&&) noexcept = default;
 
-std::span<const Tensor> TrainingStep::run(std::span<const TensorView> batch) try {
-  Recorded* step = impl_->find(batch);
-  if (!step) {
-    std::vector<std::pair<DType, Shape>> types;
-    for (const TensorView& view : batch) types.emplace_back(view.dtype(), view.shape());
-    step = &impl_->record(std::move(types));
-  }
-  impl_->run(*step, batch);
-  return step->results;
-} catch (...) {
+std::span<const Tensor> TrainingStep::run(std::span<const TensorView> batch) try { return impl_->run(batch); } catch (...) {
   throw_as_error();
 }
 
@@ -385,13 +440,19 @@ std::span<const Tensor> TrainingStep::operator()(std::initializer_list<Tensor> b
 void TrainingStep::prepare(std::span<const std::pair<DType, Shape>> batch) try {
   std::vector<TensorView> views;
   for (const auto& [dtype, shape] : batch) views.emplace_back(dtype, shape, nullptr);
-  if (!impl_->find(views)) Impl::planned_bytes(impl_->record({batch.begin(), batch.end()}));
+  if (!Impl::find(impl_->recorded, views)) Impl::planned_bytes(impl_->record(false, {batch.begin(), batch.end()}));
+  if (impl_->optimizer->wants_curvature()) impl_->find_or_record(true, views);
 } catch (...) {
   throw_as_error();
 }
 
-bool TrainingStep::is_prepared(std::span<const TensorView> batch) const noexcept { return impl_->find(batch) != nullptr; }
-void TrainingStep::reset() { impl_->recorded.clear(); }
+bool TrainingStep::is_prepared(std::span<const TensorView> batch) const noexcept {
+  return Impl::find(impl_->recorded, batch) && (!impl_->optimizer->wants_curvature() || Impl::find(impl_->curvatures, batch));
+}
+void TrainingStep::reset() {
+  impl_->recorded.clear();
+  impl_->curvatures.clear();
+}
 int64_t TrainingStep::calls() const noexcept { return impl_->calls; }
 void TrainingStep::set_calls(int64_t calls) noexcept { impl_->calls = calls; }
 size_t TrainingStep::arena_bytes() const noexcept {

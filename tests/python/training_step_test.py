@@ -71,9 +71,17 @@ class Steps(unittest.TestCase):
         np.testing.assert_array_equal(w, np.eye(2) * 2.0)
         self.assertAlmostEqual(float(step(lambda: (w * numpy.zeros_like(w)).sum() + len(repr(w)) * 0 + numpy.linalg.det(minnow.Var(x)) + w.shape[0])), 6.0)
 
-    def test_sophia_needs_curvatures(self):
-        with self.assertRaisesRegex(ValueError, "curvature, which a training step does not compute"):
-            optim.TrainingStep(lambda x: x.sum(), optim.Sophia([expr.trainable([1.0])]))
+    def test_sophia_estimates_the_curvature(self):
+        def run(drawn):
+            w = expr.trainable([3.0, -1.0])
+            step = optim.TrainingStep(lambda x: (x * w ** 4).sum(), optim.Sophia({"w": w}, beta2=0.0, curvature_every=2), curvature=(lambda x: (x * w).sum()) if drawn else None)
+            for i in range(3):
+                before = np.array(w)
+                step(np.array([1.0, 2.0 + i]))
+            return before, step.state_dict()["w.h"]
+        before, h = run(False)  # the Hessian is diagonal: Hutchinson's estimate is exact
+        np.testing.assert_allclose(h, 12 * before ** 2 * [1, 4], rtol=1e-6)
+        np.testing.assert_allclose(run(True)[1], [2 * 1, 2 * 16], rtol=1e-6)
 
     def test_go_on_from_a_state(self):
         def run(steps, state=None, values=None):

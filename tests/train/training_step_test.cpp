@@ -4,6 +4,7 @@
 #include <minnow/train.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "support/allocations.h"
 #include "support/random.h"
@@ -196,6 +197,82 @@ TEST(TrainingStep, a_loss_that_is_not_finite_updates_nothing) {
   x.writable().data<float>()[0] = 3e38f;
   EXPECT_THAT(sentence_of([&] { step({x, y}); }), HasSubstr("the first value that is not finite is the result of"));
   EXPECT_EQ(step.optimizer().steps(), 1);
+}
+
+TEST(TrainingStep, a_gradient_that_is_not_finite_is_named_at_once) {
+  // The root of 0 is finite, its derivative is not.
+  const auto loss = [](const Vars& w, const Vars& batch) {
+    return Vars{expr::reduce_sum(w[0] * batch[0]) + expr::reduce_sum(expr::op("Sqrt", {w[1] * w[1]}))};
+  };
+  const Tensor x = normal_tensor({40}, 1, 0.5f);
+  for (const char* name : {"sgd", "adamw", "muon", "adafactor", "lbfgs", "prodigy"})
+    for (const double clip_norm : {0.0, 1.0})
+      for (const int accumulate : {1, 2}) {
+        Tensor zeros(DType::f32, {40});
+        std::memset(zeros.writable().data(), 0, zeros.bytes());
+        const Vars w{expr::trainable(normal_tensor({40}, 2, 0.5f)), expr::trainable(zeros)};
+        Optimizer::Config config{.name = name};
+        config.clip_norm = clip_norm, config.accumulate = accumulate;
+        TrainingStep step([&](const Vars& batch) { return loss(w, batch); }, {{"good", w[0]}, {"bad", w[1]}}, Optimizer::create(config));
+        EXPECT_THAT(sentence_of([&] { step({x}); }),
+                    HasSubstr("the loss of step 1 is finite, but the gradient of the parameter \"bad\" is not"))
+            << name << " " << clip_norm << " " << accumulate;
+      }
+}
+
+TEST(TrainingStep, running_statistics_have_a_batch_of_sharpness_once) {
+  const Var w = expr::trainable(normal_tensor({4}, 2, 0.5f)), mean = Var(Tensor::of_f32({}, std::vector<float>{0}));
+  Optimizer::Config config{.name = "sgd", .settings = {{"lr", 0.1}}};
+  config.sharpness = 0.5;
+  TrainingStep step(
+      [&](const Vars& batch) {
+        nn::update_buffer(mean, nn::read_buffer(mean) + 1.0f);
+        return Vars{expr::reduce_sum(w * w * batch[0])};
+      },
+      {{"w", w}}, Optimizer::create(config));
+  for (int i = 0; i < 6; ++i) {
+    step({normal_tensor({4}, 5, 0.5f)});
+    EXPECT_EQ(mean.tensor().data<float>()[0], static_cast<float>(i / 2 + 1));
+  }
+}
+
+TEST(TrainingStep, estimates_the_curvature_for_sophia) {
+  // sum(x w^2 / 2 + w): the Hessian is diagonal, so that Hutchinson's estimate is x itself. "flat" has none.
+  const Var w = expr::trainable(normal_tensor({3}, 2, 0.5f)), flat = expr::trainable(normal_tensor({2}, 3, 0.5f));
+  const std::shared_ptr<Optimizer> optimizer = Optimizer::create({.name = "sophia", .settings = {{"beta2", 0.0}, {"curvature_every", 3}}});
+  int recorded = 0;
+  TrainingStep step(
+      [&](const Vars& batch) {
+        ++recorded;
+        return Vars{expr::reduce_sum(w * w * batch[0]) * 0.5f + expr::reduce_sum(w) + expr::reduce_sum(flat)};
+      },
+      {{"w", w}, {"flat", flat}}, optimizer);
+  const auto h = [&](const char* name) {
+    for (const NamedTensor& state : optimizer->state())
+      if (state.name == name) return std::vector<float>(state.value.data<float>(), state.value.data<float>() + state.value.elements());
+    return std::vector<float>();
+  };
+  for (int i = 0; i < 7; ++i) {
+    const Tensor scaled = Tensor::of_f32({3}, std::vector<float>{1.0f + i, -2.0f - i, 5.0f + i});
+    step({scaled});
+    const float seen = static_cast<float>(i / 3 * 3);
+    EXPECT_THAT(h("w.h"), testing::ElementsAre(1 + seen, -2 - seen, 5 + seen)) << i;
+    EXPECT_THAT(h("flat.h"), testing::ElementsAre(0, 0));
+  }
+  EXPECT_EQ(recorded, 2);
+}
+
+TEST(TrainingStep, takes_a_loss_of_drawn_targets_for_the_curvature) {
+  const Var w = expr::trainable(Tensor::of_f32({2}, std::vector<float>{3, -1}));
+  const std::shared_ptr<Optimizer> optimizer = Optimizer::create({.name = "sophia", .settings = {{"beta2", 0.0}}});
+  TrainingStep::Options options;
+  options.curvature = [&](const Vars& batch) { return Vars{expr::reduce_mean(batch[0] * w)}; };
+  TrainingStep step([&](const Vars& batch) { return Vars{expr::reduce_mean(batch[0] * w * w)}; }, {{"w", w}}, optimizer, options);
+  step({Tensor::of_f32({4, 2}, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8})});
+  std::vector<float> h;
+  for (const NamedTensor& state : optimizer->state())
+    if (state.name == "w.h") h.assign(state.value.data<float>(), state.value.data<float>() + 2);
+  EXPECT_THAT(h, testing::ElementsAre(4 * 4.0f, 4 * 6.25f));
 }
 
 TEST(TrainingStep, faults_are_named) {

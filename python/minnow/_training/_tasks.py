@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import numpy
 
 from minnow import expr
+from minnow._autograd import stop_gradient
 from minnow._minnow import InvalidArgument
 from minnow.nn import functional  # type: ignore[attr-defined]
 
@@ -36,6 +37,16 @@ class Classify:
         if self._loss == "focal":
             return functional.focal_loss(output, expr.one_hot(target, self.outputs, numpy.array([0, 1], "float32")) if len(target.shape) == 1 else target)
         return functional.cross_entropy(output, target, label_smoothing=self._smoothing)
+
+    @property
+    def draws(self) -> bool:
+        """Whether targets may be drawn: the loss is a likelihood."""
+        return not callable(self._loss) and self._loss != "focal"
+
+    def drawn(self, output: Any) -> Any:
+        """Targets drawn from the classes that the output predicts (Gumbel 1954)."""
+        uniform = functional.uniform(output.shape)
+        return (output - expr.log(1e-20 - expr.log(uniform + 1e-20))).argmax(1)
 
     def measure(self, output: Any, target: Any) -> Sums:
         """Sums over a batch of which metrics() makes figures. `target` may be shares of classes."""
@@ -89,6 +100,15 @@ class Regress:
             return self._loss(output, target)
         function = {"l1": functional.l1_loss, "huber": functional.huber_loss}.get(self._loss or "mse", functional.mse_loss)
         return function(output, self._rows(target))
+
+    @property
+    def draws(self) -> bool:
+        """Whether targets may be drawn: the loss is a likelihood."""
+        return not callable(self._loss) and (self._loss or "mse") == "mse"
+
+    def drawn(self, output: Any) -> Any:
+        """Targets around the output, as normal as the loss, a mean over the outputs, says."""
+        return stop_gradient(output) + functional.normal(output.shape) * (self.outputs / 2) ** 0.5
 
     def measure(self, output: Any, target: Any) -> Sums:
         """Sums over a batch of which metrics() makes figures."""

@@ -149,7 +149,7 @@ class Training:
         self.total = self.epochs * len(self.loader)
         self.pruner, self._pruned_at = self._pruner()
         self.optimizer = self._optimizer()
-        self.step_of = optim.TrainingStep(self._loss, self.optimizer, seed=self.seed)
+        self.step_of = optim.TrainingStep(self._loss, self.optimizer, seed=self.seed, curvature=self._drawn_loss if getattr(self.task, "draws", False) else None)
         self.steps, self.sums, self.history, self.stale = 0, {}, [], 0  # type: tuple[int, dict[str, float], list[dict[str, float]], int]
         self.best: dict[str, float] = {}
         self._switched: tuple[bool, bool] | None = None
@@ -359,6 +359,11 @@ class Training:
             return self.lesson.compare((inputs,), lambda output: self.task.loss(output, targets))
         output = self.network(inputs)
         return self.task.loss(output, targets), output
+
+    def _drawn_loss(self, inputs: Any, targets: Any) -> Any:
+        """The loss for targets drawn from the network's predictions, for Sophia's estimate of the curvature."""
+        output = self.network(inputs)
+        return self.task.loss(output, self.task.drawn(output))
 
     def _step(self, batch: Any) -> float:
         if not isinstance(batch, (tuple, list)) or len(batch) < 2:
