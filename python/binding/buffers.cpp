@@ -140,6 +140,16 @@ void copy_axis(const ForeignArray& array, size_t axis, const char* from, char*& 
 
 }  // namespace
 
+BufferView::BufferView(nb::handle object, int flags)
+    : open_(PyObject_CheckBuffer(object.ptr()) && PyObject_GetBuffer(object.ptr(), &view_, flags) == 0) {
+  if (!open_) PyErr_Clear();
+}
+DType BufferView::dtype() const noexcept {
+  bool swapped = false;
+  const DType dtype = dtype_of_format(view_.format ? view_.format : "B", static_cast<size_t>(view_.itemsize), swapped);
+  return swapped ? DType::undefined : dtype;
+}
+
 bool ForeignArray::is_plain() const noexcept {
   for (const int64_t offset : suboffsets)
     if (offset >= 0) return false;

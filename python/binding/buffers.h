@@ -31,6 +31,25 @@ std::optional<ForeignArray> array_of_dlpack(nb::handle object);
 /// The bytes of an object with the buffer protocol, whatever its elements are. Throws TypeFault for other objects and for memory with gaps.
 Tensor bytes_of_buffer(nb::handle object);
 
+/// A look at an object's memory by the buffer protocol, with the GIL: it ends where this ends.
+class BufferView {
+ public:
+  /// Empty if the object exports no such buffer; leaves no Python error set.
+  BufferView(nb::handle object, int flags);
+  ~BufferView() {
+    if (open_) PyBuffer_Release(&view_);
+  }
+  BufferView(const BufferView&) = delete;
+  BufferView& operator=(const BufferView&) = delete;
+  const Py_buffer* get() const noexcept { return open_ ? &view_ : nullptr; }
+  /// Undefined if its elements are not numbers in this machine's byte order.
+  DType dtype() const noexcept;
+
+ private:
+  Py_buffer view_;
+  bool open_;
+};
+
 /// Keeps a Python object, or whatever else is released under the GIL, as long as a tensor lives. The last tensor may go on any thread, and
 /// after the interpreter.
 template <class T>

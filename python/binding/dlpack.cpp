@@ -53,15 +53,35 @@ using namespace dlpack;
 
 namespace {
 
-/// Exports a tensor's memory for writing.
+/// Exports a tensor's memory for writing. Not a class of nanobind's, whose instances take longer to make: each result in an array has one.
 struct Memory {
-  Tensor tensor;
+  PyObject_HEAD  // NOLINT
+      Tensor tensor;
 };
 int export_memory(PyObject* self, Py_buffer* view, int flags) noexcept {
-  const Tensor& tensor = nb::inst_ptr<Memory>(self)->tensor;
+  const Tensor& tensor = reinterpret_cast<Memory*>(self)->tensor;
   return PyBuffer_FillInfo(view, self, const_cast<void*>(tensor.data()), static_cast<Py_ssize_t>(tensor.bytes()), 0, flags);
 }
-PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(export_memory)}, {0, nullptr}};
+void release_memory(PyObject* self) noexcept {
+  PyTypeObject* const type = Py_TYPE(self);
+  reinterpret_cast<Memory*>(self)->tensor.~Tensor();
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(export_memory)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(release_memory)},
+                              {Py_tp_doc, const_cast<char*>("Memory of arrays of NumPy, by the buffer protocol.")},
+                              {0, nullptr}};
+PyType_Spec memory_spec = {"minnow._minnow._Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           memory_slots};
+PyTypeObject* memory_type = nullptr;
+
+nb::object memory_of(const Tensor& tensor) {
+  const nb::object made = nb::steal(PyType_GenericAlloc(memory_type, 0));
+  if (!made.is_valid()) nb::raise_python_error();
+  new (&reinterpret_cast<Memory*>(made.ptr())->tensor) Tensor(tensor);
+  return made;
+}
 
 PyObject* numpy_ndarray = nullptr;  // NumPy's class and dtypes, each as soon as an array needs it
 std::array<PyObject*, 64> numpy_dtypes{};
@@ -78,7 +98,7 @@ nb::object to_writable_numpy(const Tensor& tensor) {
     if (!numpy_ndarray) numpy_ndarray = nb::object(numpy.attr("ndarray")).release().ptr();
     type = nb::object(numpy.attr("dtype")(dtype_object(dtype).attr("name"))).release().ptr();
   }
-  const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensor.shape().rank()))), memory = nb::cast(Memory{tensor});
+  const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(tensor.shape().rank()))), memory = memory_of(tensor);
   for (size_t i = 0; i < tensor.shape().rank(); ++i)
     PyTuple_SetItem(shape.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(tensor.shape()[i]));
   nb::object array = nb::steal(PyObject_CallFunctionObjArgs(numpy_ndarray, shape.ptr(), type, memory.ptr(), nullptr));
@@ -87,7 +107,8 @@ nb::object to_writable_numpy(const Tensor& tensor) {
 }
 
 void define_dlpack(nb::class_<Var>& var) {
-  nb::class_<Memory>(var, "_Memory", nb::type_slots(memory_slots), "Memory of arrays of NumPy, by the buffer protocol.");
+  memory_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&memory_spec));
+  if (!memory_type) nb::raise_python_error();
   var.def(
       "__dlpack__",
       [](nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {

@@ -24,8 +24,9 @@ struct Function {
   PyObject_HEAD  // NOLINT
       vectorcallfunc call;
   PyObject *wrapped, *attributes, *weak_references;
-  bool arrays;  // results are arrays of NumPy where arguments are
-  bool method;  // the first argument is the method's object, which does not affect the results' type
+  bool arrays;   // results are arrays of NumPy where arguments are
+  bool method;   // the first argument is the method's object, which does not affect the results' type
+  bool at_once;  // functions of pictures that it calls give arrays, too
 };
 Function* function_of(PyObject* self) { return reinterpret_cast<Function*>(self); }
 
@@ -82,8 +83,9 @@ void suggest(PyObject* wrapped, PyObject* keywords) noexcept {
 
 /// The depth of calls of the package's functions on this thread. Inner calls must return Vars, so only the outermost returns arrays.
 thread_local int depth = 0;
+thread_local bool at_once = false;
 
-PyObject *array_types = nullptr, *arrays_of = nullptr;  // (ndarray, inexact), once NumPy was imported; the function below
+PyObject *array_type = nullptr, *array_types = nullptr;  // ndarray, and (ndarray, inexact), once NumPy was imported
 
 /// The kind of results that an argument asks for.
 enum class Says : uint8_t { nothing, array, var };
@@ -105,6 +107,7 @@ Says said_by(PyObject* argument, int nested) noexcept {
     }
     return found;
   }
+  if (reinterpret_cast<PyObject*>(type) == array_type) return Says::array;
   if (PyType_IsSubtype(type, var_type)) return Says::var;
   if (!array_types) {
     const nb::object name = nb::steal(PyUnicode_FromString("numpy")), module = nb::steal(PyImport_GetModule(name.ptr()));
@@ -114,6 +117,7 @@ Says said_by(PyObject* argument, int nested) noexcept {
     if (!array.is_valid() || !inexact.is_valid()) return PyErr_Clear(), Says::nothing;  // it is being imported
     array_types = PyTuple_Pack(2, array.ptr(), inexact.ptr());
     if (!array_types) return PyErr_Clear(), Says::nothing;
+    array_type = nb::object(array).release().ptr();
   }
   const int is = PyObject_IsInstance(argument, array_types);
   if (is < 0) PyErr_Clear();
@@ -141,8 +145,9 @@ bool wants_arrays(PyObject* const* arguments, size_t count) noexcept {
   return wants;
 }
 
-/// Converts the Vars in a result to writable arrays, also in lists and tuples. Vars that depend on a placeholder, a state or a parameter
-/// stay Vars.
+}  // namespace
+
+// Vars that depend on a placeholder, a state or a parameter stay Vars.
 nb::object to_arrays(nb::handle result) {
   if (is_var(result)) {
     const Var& x = var_of(result);
@@ -163,11 +168,19 @@ nb::object to_arrays(nb::handle result) {
     return list;
   }
   if (!PyTuple_Check(result.ptr())) return nb::borrow(result);
+  bool plain = true;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(result.ptr()); ++i) {
+    const nb::handle item = PyTuple_GetItem(result.ptr(), i);
+    plain = plain && !is_var(item) && !PyList_Check(item.ptr()) && !PyTuple_Check(item.ptr());
+  }
+  if (plain) return nb::borrow(result);
   nb::list items;
   for (nb::handle item : nb::borrow<nb::tuple>(result)) items.append(to_arrays(item));
   if (PyTuple_CheckExact(result.ptr())) return nb::tuple(items);
   return nb::hasattr(result, "_make") ? nb::object(result.attr("_make")(items)) : nb::borrow(result);  // a named tuple
 }
+
+namespace {
 
 /// "linalg.det()"
 std::string name_of(const Function& own, PyObject* const* arguments) {
@@ -241,22 +254,29 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObjec
     if (!result && keywords) suggest(own.wrapped, keywords);
     return result;
   }
+  const bool wants = own.arrays && depth == 0 && wants_arrays(arguments + first, given - first);
   PyObject* result = nullptr;
   if (trace) {
     result = call_traced(own, arguments, count, keywords, given);
   } else {
+    const bool before = at_once;
+    if (depth == 0) at_once = wants && own.at_once;
     ++depth;
     result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
     --depth;
+    at_once = before;
   }
   if (!result) {
     if (keywords) suggest(own.wrapped, keywords);
     return nullptr;
   }
-  if (!own.arrays || depth > 0 || !wants_arrays(arguments + first, given - first)) return result;
-  PyObject* const made = PyObject_CallFunctionObjArgs(arrays_of, result, nullptr);
-  Py_DECREF(result);
-  return made;
+  if (!wants) return result;
+  try {
+    return to_arrays(nb::steal(result)).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
 }
 
 PyObject *function_class = nullptr, *method_class = nullptr;
@@ -327,8 +347,10 @@ PyType_Spec spec = {"minnow._minnow.function", sizeof(Function), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
 }  // namespace
 
-Outermost::Outermost() noexcept : depth_(std::exchange(depth, 0)) {}
-Outermost::~Outermost() { depth = depth_; }
+Outermost::Outermost() noexcept : depth_(std::exchange(depth, 0)), at_once_(std::exchange(at_once, false)) {}
+Outermost::~Outermost() { depth = depth_, at_once = at_once_; }
+
+bool arrays_at_once() noexcept { return at_once; }
 
 void define_functions(nb::module_& m) {
   function_class = PyType_FromSpec(&spec);
@@ -339,24 +361,25 @@ void define_functions(nb::module_& m) {
       "gives_arrays", [](nb::handle arguments) { return said_by(arguments.ptr(), 0) == Says::array; }, nb::arg("arguments"),
       "Whether a list of arguments has arrays of NumPy and no Vars.");
   m.def("to_arrays", to_arrays, nb::arg("result").none(), "The result with arrays of NumPy that may be written in place of Vars.");
-  arrays_of = nb::object(m.attr("to_arrays")).release().ptr();
   m.def(
       "suggesting",
-      [](nb::handle function, bool arrays, bool method) {
+      [](nb::handle function, bool arrays, bool method, bool at_once) {
         const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(function_class), Py_tp_alloc));
         const nb::object made = nb::steal(allocate(reinterpret_cast<PyTypeObject*>(function_class), 0));
         if (!made.is_valid()) nb::raise_python_error();
         Function& own = *function_of(made.ptr());
         own.call = call;
-        own.arrays = arrays, own.method = method;
+        own.arrays = arrays, own.method = method, own.at_once = at_once;
         own.wrapped = Py_NewRef(function.ptr());
         for (const char* name : {"__module__", "__doc__"}) nb::setattr(made, name, function.attr(name));  // the class has its own
         return made;
       },
-      nb::arg("function"), nb::arg("arrays") = false, nb::arg("method") = false,
+      nb::arg("function"), nb::arg("arrays") = false, nb::arg("method") = false, nb::arg("at_once") = false,
       "The function, whose TypeError for a keyword that it does not take names the nearest ones. arrays: it gives arrays of NumPy where "
       "arrays\n"
-      "of NumPy, and no Vars, are among its arguments; of a method the object does not count.");
+      "of NumPy, and no Vars, are among its arguments; of a method the object does not count. at_once: functions of _minnow.vision give it "
+      "arrays, too, in "
+      "such calls.");
 }
 
 }  // namespace minnow::python

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "express/node.h"
+#include "functions.h"
 
 namespace minnow::python {
 namespace {
@@ -16,30 +19,55 @@ T integer_from(double value, const char* name) {
   return static_cast<T>(value);
 }
 
-std::vector<int> integers_of(nb::handle object, const char* name, size_t least, size_t most) {
-  std::vector<int> integers;
-  for (const double value : numbers_of(object, name, least, most)) {
-    if (value != std::floor(value)) throw TypeFault("{} takes integers, not {}", name, shown(object));
-    integers.push_back(integer_from<int>(value, name));
-  }
-  return integers;
+int integer_of(double value, nb::handle object, const char* name) {
+  if (value != std::floor(value)) throw TypeFault("{} takes integers, not {}", name, shown(object));
+  return integer_from<int>(value, name);
 }
 
-/// Whether rows of the array are pixels side by side; their stride, the size.
-std::optional<vision::MutableImageView> picture_in(const ForeignArray& array) {
-  const size_t rank = array.shape.rank();
-  if (array.swapped || !array.suboffsets.empty() || rank < 2 || rank > 3) return std::nullopt;
-  const int64_t height = array.shape[0], width = array.shape[1], channels = rank == 3 ? array.shape[2] : 1;
-  const int64_t element = static_cast<int64_t>(size_of(array.dtype));
-  int64_t stride = width * channels * element;
-  if (reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(element)) return std::nullopt;
-  if (!array.strides.empty()) {
-    if (rank == 3 && channels > 1 && array.strides[2] != element) return std::nullopt;
-    if (width > 1 && array.strides[1] != channels * element) return std::nullopt;
-    if (height > 1) stride = array.strides[0];
-    if (stride < width * channels * element || stride % element) return std::nullopt;
+/// numbers_of() for a few numbers: those of tuples allocate nothing.
+template <size_t N>
+std::array<double, N> few_numbers(nb::handle object, const char* name, size_t least = N) {
+  std::array<double, N> numbers{};
+  const size_t count = PyTuple_CheckExact(object.ptr()) ? static_cast<size_t>(PyTuple_Size(object.ptr())) : 0;
+  if (count > 0 && count >= least && count <= N) {
+    size_t read = 0;
+    while (read < count) {
+      numbers[read] = PyFloat_AsDouble(PyTuple_GetItem(object.ptr(), static_cast<Py_ssize_t>(read)));
+      if (numbers[read] == -1 && PyErr_Occurred()) break;
+      ++read;
+    }
+    if (read == count) return numbers;
+    PyErr_Clear();
   }
-  return vision::MutableImageView(array.dtype, height, width, channels, const_cast<char*>(array.data), stride);
+  const std::vector<double> found = numbers_of(object, name, least, N);
+  numbers.fill(0);
+  std::copy(found.begin(), found.end(), numbers.begin());
+  return numbers;
+}
+
+/// The picture in a buffer of two or three axes. Empty if the pixels of a row do not lie side by side, or elements are not numbers.
+vision::MutableImageView picture_in(const BufferView& buffer) {
+  const Py_buffer* const array = buffer.get();
+  if (!array || array->ndim < 2 || array->ndim > 3 || !array->shape || array->suboffsets) return {};
+  const DType dtype = buffer.dtype();
+  if (dtype == DType::undefined) return {};
+  const int64_t height = array->shape[0], width = array->shape[1], channels = array->ndim == 3 ? array->shape[2] : 1;
+  const int64_t element = static_cast<int64_t>(size_of(dtype));
+  if (array->itemsize != element || reinterpret_cast<uintptr_t>(array->buf) % static_cast<uintptr_t>(element)) return {};
+  int64_t row = 0, bytes = 0;
+  if (height < 0 || width < 0 || channels < 0 || __builtin_mul_overflow(width, channels * element, &row) ||
+      __builtin_mul_overflow(row, height, &bytes))
+    return {};
+  int64_t stride = row;
+  if (array->strides) {
+    if (channels > 1 && array->strides[2] != element) return {};
+    if (width > 1 && array->strides[1] != channels * element) return {};
+    if (height > 1) stride = array->strides[0];
+    if (stride < row || stride % element) return {};
+  } else if (bytes > array->len) {
+    return {};
+  }
+  return {dtype, height, width, channels, array->buf, stride};
 }
 
 /// OpenCV's functions take i64, the usual integers of NumPy and Python, as i32; here a number that does not fit is InvalidArgument.
@@ -90,27 +118,30 @@ std::vector<double> numbers_of(nb::handle object, const char* name, size_t least
 
 From<vision::Size>::From(nb::handle object, const char* name) {
   if (object.is_none()) return;
-  const std::vector<int> numbers = integers_of(object, name, 2, 2);
-  value = {numbers[0], numbers[1]};
+  const std::array<double, 2> numbers = few_numbers<2>(object, name);
+  value = {integer_of(numbers[0], object, name), integer_of(numbers[1], object, name)};
 }
 From<vision::Point>::From(nb::handle object, const char* name) {
-  const std::vector<int> numbers = integers_of(object, name, 2, 2);
-  value = {numbers[0], numbers[1]};
+  const std::array<double, 2> numbers = few_numbers<2>(object, name);
+  value = {integer_of(numbers[0], object, name), integer_of(numbers[1], object, name)};
 }
 From<vision::Point2d>::From(nb::handle object, const char* name) {
-  const std::vector<double> numbers = numbers_of(object, name, 2, 2);
+  const std::array<double, 2> numbers = few_numbers<2>(object, name);
   value = {numbers[0], numbers[1]};
 }
 From<vision::Rect>::From(nb::handle object, const char* name) {
-  const std::vector<int> numbers = integers_of(object, name, 4, 4);
-  value = {numbers[0], numbers[1], numbers[2], numbers[3]};
+  std::array<int, 4> integers{};
+  const std::array<double, 4> numbers = few_numbers<4>(object, name);
+  for (size_t i = 0; i < 4; ++i) integers[i] = integer_of(numbers[i], object, name);
+  value = {integers[0], integers[1], integers[2], integers[3]};
 }
 From<vision::Scalar4>::From(nb::handle object, const char* name) {
   if (object.is_none()) return;
-  const std::vector<double> numbers = numbers_of(object, name, 0, 4);
-  std::copy(numbers.begin(), numbers.end(), value.begin());
+  value = few_numbers<4>(object, name, 0);
 }
-From<std::vector<int>>::From(nb::handle object, const char* name) : value(integers_of(object, name, 0, size_t(1) << 20)) {}
+From<std::vector<int>>::From(nb::handle object, const char* name) {
+  for (const double number : numbers_of(object, name, 0, size_t(1) << 20)) value.push_back(integer_of(number, object, name));
+}
 
 From<std::vector<vision::Point>>::From(nb::handle object, const char* name) {
   const Guard guard;
@@ -152,13 +183,12 @@ From<vision::ImageView>::From(nb::handle object, const char* name) {
   if (object.is_none()) return;
   if (!is_var(object)) {
     if (PyUnicode_Check(object.ptr())) throw TypeFault("{} takes a picture, not {}", name, shown(object));
-    if (std::optional<ForeignArray> array = array_of_buffer(object); array && array->dtype != DType::i64) {
-      if (const std::optional<vision::MutableImageView> picture = picture_in(*array)) {
-        view = *picture;
-        owner_ = std::move(array->owner);
-        return;
-      }
+    const vision::MutableImageView picture = picture_in(memory_.emplace(object, PyBUF_FULL_RO));
+    if (picture && picture.dtype() != DType::i64) {
+      view = picture;
+      return;
     }
+    memory_.reset();
   }
   const Guard guard;
   copy_ = array_from(object, name);
@@ -188,16 +218,14 @@ void Written::open(nb::handle object, const char* name, bool contents) {
     view_ = vision::MutableImageView(tensor_.writable());
     return;
   }
-  std::optional<ForeignArray> array = writable_array_of_buffer(object);
+  view_ = picture_in(memory_.emplace(object, PyBUF_FULL));
+  if (view_) return;
+  const std::optional<ForeignArray> array = writable_array_of_buffer(object);
   if (!array) throw TypeFault("{} takes a picture that may be written, not {}", name, kind_name(object));
-  const std::optional<vision::MutableImageView> picture = picture_in(*array);
-  if (!picture)
-    throw InvalidArgument(
-        "{}: the picture that is written is [height, width] or [height, width, channels], with the pixels of a row side by side; this is "
-        "{}{}",
-        name, array->dtype, array->shape);
-  view_ = *picture;
-  owner_ = std::move(array->owner);
+  throw InvalidArgument(
+      "{}: the picture that is written is [height, width] or [height, width, channels], with the pixels of a row side by side; this is "
+      "{}{}",
+      name, array->dtype, array->shape);
 }
 
 void Written::done() {
@@ -215,19 +243,47 @@ nb::object to_python(const std::vector<vision::Point>& points) {
 
 nb::object to_python(Tensor tensor) {
   if (!tensor) return nb::none();
+  if (arrays_at_once()) return to_writable_numpy(tensor.owner().use_count() == 1 ? tensor : Tensor(tensor.view()));
   const Guard guard;
   Var x(std::move(tensor));
   express::output_of(express::Access::cell(x)->value).memory_is_ours = true;
   return nb::cast(std::move(x));
 }
 
+namespace {
+
+struct Defined {
+  Definition definition;
+  PyMethodDef method;
+};
+
+PyObject* call_defined(PyObject* self, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  const Definition& definition = static_cast<const Defined*>(PyCapsule_GetPointer(self, nullptr))->definition;
+  try {
+    if (static_cast<size_t>(count) != definition.names.size())
+      throw TypeFault("{}() takes {} arguments, not {}", definition.name, definition.names.size(), count);
+    return definition.call(definition.function, {arguments, definition.names.data()}).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+// A function of Python's own: nanobind makes a tuple of arguments first, some 150 ns.
 void define(nb::module_& m, Definition definition) {
-  const char* const name = definition.name;
-  m.def(name, [definition = std::move(definition)](nb::args given) -> nb::object {
-    if (given.size() != definition.names.size())
-      throw TypeFault("{}() takes {} arguments, not {}", definition.name, definition.names.size(), given.size());
-    return definition.call(definition.function, {given.ptr(), definition.names.data()});
-  });
+  auto made = std::make_unique<Defined>(Defined{std::move(definition), {}});
+  made->method = {made->definition.name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_defined)), METH_FASTCALL, nullptr};
+  PyMethodDef* const method = &made->method;
+  const char* const name = made->definition.name;
+  const nb::object held = nb::steal(
+      PyCapsule_New(made.get(), nullptr, [](PyObject* capsule) { delete static_cast<Defined*>(PyCapsule_GetPointer(capsule, nullptr)); }));
+  if (!held.is_valid()) nb::raise_python_error();
+  made.release();
+  const nb::object function = nb::steal(PyCFunction_NewEx(method, held.ptr(), nullptr));
+  if (!function.is_valid()) nb::raise_python_error();
+  nb::setattr(m, name, function);
 }
 
 }  // namespace minnow::python

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -175,13 +176,13 @@ struct From<vision::ImageView> {
   const vision::ImageView& get() const { return view; }
 
  private:
-  std::shared_ptr<const void> owner_;  // keeps the memory
-  Tensor copy_;                        // of what lies otherwise
+  std::optional<BufferView> memory_;
+  Tensor copy_;  // of what lies otherwise
 };
 /// A list, or an array whose parts along the first axis are the pictures.
 template <>
 struct From<std::vector<vision::ImageView>> {
-  std::vector<From<vision::ImageView>> pictures;
+  std::deque<From<vision::ImageView>> pictures;
   std::vector<vision::ImageView> views;
   From(nb::handle object, const char* name);
   const std::vector<vision::ImageView>& get() const { return views; }
@@ -202,7 +203,7 @@ class Written {
   vision::MutableImageView view_;
 
  private:
-  std::shared_ptr<const void> owner_;
+  std::optional<BufferView> memory_;
   Tensor tensor_;  // of a Var
 };
 template <>
@@ -230,7 +231,7 @@ struct From<std::optional<T>> {
 
 /// i32 [n, 2].
 nb::object to_python(const std::vector<vision::Point>& points);
-/// A Var that owns its memory, so that minnow.cv can give the memory as an array.
+/// A Var that owns its memory, so that minnow.cv can give the memory as an array; or that array (arrays_at_once()).
 nb::object to_python(Tensor tensor);
 inline nb::object to_python(bool value) { return nb::bool_(value); }
 inline nb::object to_python(double value) { return nb::float_(value); }
@@ -264,14 +265,14 @@ inline constexpr bool kIsWritten = std::is_base_of_v<Written, From<T>>;
 
 /// Arguments as Python gave them.
 struct Given {
-  PyObject* tuple;
+  PyObject* const* arguments;
   const char* const* names;
 };
 
 template <size_t I, class T>
 struct Held {
   From<T> value;
-  explicit Held(const Given& given) : value(nb::handle(PyTuple_GetItem(given.tuple, static_cast<Py_ssize_t>(I))), given.names[I]) {}
+  explicit Held(const Given& given) : value(nb::handle(given.arguments[I]), given.names[I]) {}
 };
 template <class Indices, class... T>
 struct AllHeld;

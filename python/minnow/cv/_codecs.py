@@ -52,7 +52,7 @@ def imwrite(filename: str | os.PathLike[str], img: MatLike, params: Sequence[int
 def imencode(ext: str, img: MatLike, params: Sequence[int] = ()) -> tuple[bool, Var]:
     """True and the bytes of the file that imwrite() would write, uint8 [n]; `ext` is the suffix (".png").
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return True, _common.vision.imencode(ext, img, params).numpy()
+    return True, _common.arrays(_common.vision.imencode(ext, img, params))
 
 
 def haveImageReader(filename: str | os.PathLike[str]) -> bool:

@@ -60,15 +60,15 @@ def arrays(result: Any) -> Any:
         return result
 
 
-def public(module: dict[str, Any]) -> list[str]:
-    """A module's own functions become functions of arrays (minnow/_functions.py). Gives the names for its __all__: functions, classes and
-    constants."""
+def public(module: dict[str, Any], at_once: bool = True) -> list[str]:
+    """A module's own functions become functions of arrays (minnow/_functions.py), with at_once as there. Gives the names for its __all__: functions,
+    classes and constants."""
     names = []
     for name, value in list(module.items()):
         if name.startswith("_"):
             continue
         if isinstance(value, FunctionType) and value.__module__ == module["__name__"]:
-            module[name] = suggesting(value, True)
+            module[name] = suggesting(value, True, at_once=at_once)
             names.append(name)
         elif isinstance(value, type) and value.__module__ == module["__name__"] or name[0].isupper() and isinstance(value, int):
             names.append(name)

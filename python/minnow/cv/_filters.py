@@ -218,11 +218,14 @@ def threshold(src: MatLike, thresh: float, maxval: float, type: int, dst: MatLik
     >>> cv.threshold(minnow.Var([[3, 200]], "uint8"), 127, 255, cv.THRESH_BINARY)
     (127.0, Var([[  0, 255]], shape=(1, 2), dtype=uint8))
     """
-    kind, chosen = int(type) & THRESH_MASK, int(type) & ~THRESH_MASK & ~THRESH_DRYRUN
-    if chosen not in (0, THRESH_OTSU, THRESH_TRIANGLE):
-        raise InvalidArgument(f"threshold: the type is one of THRESH_BINARY to THRESH_TOZERO_INV, with THRESH_OTSU or THRESH_TRIANGLE, not {type}")
-    if int(type) & THRESH_DRYRUN:
-        return _vision.threshold_value(src, thresh, chosen), None
+    kind, chosen = int(type), 0
+    if kind > THRESH_MASK:
+        chosen = kind & ~THRESH_MASK & ~THRESH_DRYRUN
+        if chosen not in (0, THRESH_OTSU, THRESH_TRIANGLE):
+            raise InvalidArgument(f"threshold: the type is one of THRESH_BINARY to THRESH_TOZERO_INV, with THRESH_OTSU or THRESH_TRIANGLE, not {type}")
+        if kind & THRESH_DRYRUN:
+            return _vision.threshold_value(src, thresh, chosen), None
+        kind &= THRESH_MASK
     value, result = _vision.threshold(src, thresh, maxval, kind, chosen, None if isinstance(dst, Var) else dst)
     return value, dst if result is None else result
 

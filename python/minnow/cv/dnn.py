@@ -174,4 +174,4 @@ def db_boxes(probabilities: MatLike, threshold: float = 0.3, least_score: float 
     return boxes.numpy(), scores.numpy()
 
 
-__all__ = _common.public(globals())
+__all__ = _common.public(globals(), at_once=False)
