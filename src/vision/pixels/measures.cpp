@@ -238,6 +238,7 @@ Extremes extremes(std::string_view kName, const ImageView& image, const ImageVie
       arithmetic_loops().least_and_most[index](row, static_cast<size_t>(image.width() * std::min(together, last - y)), &low, &high);
       if (low < here.least || here.least_row < 0) here.least = low, here.least_row = y;
       if (high > here.most || here.most_row < 0) here.most = high, here.most_row = y;
+      if (index == 0 && here.least == 0 && here.most == 255) break;  // no byte is beyond
     }
     if (here.least_row < 0) return;
     const std::lock_guard guard(lock);
