@@ -20,6 +20,10 @@ struct TemplateLoops {
                    size_t n, float* out);
   /// Sums of columns, and of their squares, plus a row `in`, less a row `out`.
   void (*slide)(const uint8_t* in, const uint8_t* out, size_t n, uint32_t* sums, uint32_t* squares);
+  /// sums[x] = columns[x] + ... + columns[x + window - 1] for x < n, below 2^31. `work`: n + window numbers.
+  void (*windows)(const uint32_t* columns, size_t window, size_t n, uint32_t* work, double* sums);
+  /// to[i] = from[i] - less
+  void (*bytes)(const uint8_t* from, float less, size_t n, float* to);
 };
 const TemplateLoops& template_loops();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cfloat>
+#include <memory>
 
 #include "base/no_memory.h"
 #include "vision/fft.h"
@@ -31,6 +32,9 @@ void use_rows(const ImageView& image, const std::vector<double>& less, F&& use) 
     const auto row = [&](size_t c, size_t y, size_t x, size_t count, T* to) {
       const T minus = static_cast<T>(less[c]);
       const From* const from = image.row<From>(static_cast<int64_t>(y)) + x * channels + c;
+      if constexpr (sizeof(From) == 1 && sizeof(T) == 4) {
+        if (channels == 1) return template_loops().bytes(from, minus, count, to);
+      }
       if (channels == 1)
         for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i]) - minus;
       else
@@ -95,10 +99,9 @@ void correlate(size_t image_height, size_t image_width, ReadRow<T> read, const P
   // Rows are not a power of two apart, else a column's elements would share few places of the cache.
   const size_t stride = (nx + 15) / 16 * 16 + 16, plane_size = stride * ny, block_size = 2 * nx * kLanes;
   // Rows of a plane, turned: [nx, lanes] of the real parts, then of the imaginary ones.
-  const auto gather = [&](const std::vector<T>& plane, size_t g, T* to) {
+  const auto gather = [&](const T* plane, size_t g, T* to) {
     const size_t y = g * kLanes, lanes = std::min(kLanes, ny - y);
-    for (size_t part = 0; part < 2; ++part)
-      turn(plane.data() + part * plane_size + y * stride, stride, lanes, nx, to + part * nx * lanes, lanes);
+    for (size_t part = 0; part < 2; ++part) turn(plane + part * plane_size + y * stride, stride, lanes, nx, to + part * nx * lanes, lanes);
     return lanes;
   };
   std::vector<std::vector<T>> spectra;
@@ -111,21 +114,25 @@ void correlate(size_t image_height, size_t image_width, ReadRow<T> read, const P
     std::vector<T> work(horizontal.work() * kLanes);
     for (size_t g = 0; g < groups; ++g) {
       T* const block = spectrum.data() + g * block_size;
-      const size_t lanes = gather(plane, g, block);
+      const size_t lanes = gather(plane.data(), g, block);
       horizontal.run(block, block + nx * lanes, lanes, false, work.data());
       for (size_t i = 0; i < 2 * nx * lanes; ++i) block[i] *= T(1) / static_cast<T>(nx * ny);
     }
   }
   const size_t tiles = across.count * down.count, pairs = (tiles + 1) / 2;
   for_rows(static_cast<int64_t>(pairs), static_cast<int64_t>(64 * nx * ny), [&](int64_t first, int64_t last) {
-    std::vector<std::vector<T>> planes(channels, std::vector<T>(2 * plane_size));
-    std::vector<T> block(channels > 1 ? block_size : 0), sum(block_size), work(horizontal.work() * kLanes);
+    // Not set before: pages of zeros took longer than a transform.
+    std::vector<std::unique_ptr<T[]>> planes(channels);
+    for (std::unique_ptr<T[]>& plane : planes) plane = std::make_unique_for_overwrite<T[]>(2 * plane_size);
+    const auto block = std::make_unique_for_overwrite<T[]>(channels > 1 ? block_size : 0),
+               sum = std::make_unique_for_overwrite<T[]>(block_size),
+               work = std::make_unique_for_overwrite<T[]>(horizontal.work() * kLanes);
     for (int64_t pair = first; pair < last; ++pair) {
       for (size_t c = 0; c < channels; ++c) {
-        std::vector<T>& plane = planes[c];
+        T* const plane = planes[c].get();
         for (size_t part = 0; part < 2; ++part) {
           const size_t tile = 2 * static_cast<size_t>(pair) + part;
-          T* const to = plane.data() + part * plane_size;
+          T* const to = plane + part * plane_size;
           if (tile >= tiles) {
             std::fill(to, to + plane_size, T(0));
             continue;
@@ -138,31 +145,31 @@ void correlate(size_t image_height, size_t image_width, ReadRow<T> read, const P
           }
           std::fill(to + h * stride, to + ny * stride, T(0));
         }
-        fft_columns(vertical, plane.data(), plane.data() + plane_size, nx, stride, false);
+        fft_columns(vertical, plane, plane + plane_size, nx, stride, false);
       }
       for (size_t g = 0; g < groups; ++g) {
         size_t lanes = 0;
         for (size_t c = 0; c < channels; ++c) {
-          T* const to = c == 0 ? sum.data() : block.data();
-          lanes = gather(planes[c], g, to);
+          T* const to = c == 0 ? sum.get() : block.get();
+          lanes = gather(planes[c].get(), g, to);
           const T* const spectrum = spectra[c].data() + g * block_size;
-          horizontal.run(to, to + nx * lanes, lanes, false, work.data());
+          horizontal.run(to, to + nx * lanes, lanes, false, work.get());
           multiply(to, to + nx * lanes, spectrum, spectrum + nx * lanes, nx * lanes);
           if (c)
             for (size_t i = 0; i < 2 * nx * lanes; ++i) sum[i] += block[i];
         }
-        horizontal.run(sum.data(), sum.data() + nx * lanes, lanes, true, work.data());
+        horizontal.run(sum.get(), sum.get() + nx * lanes, lanes, true, work.get());
         for (size_t part = 0; part < 2; ++part)
-          turn(sum.data() + part * nx * lanes, lanes, across.results, lanes, planes[0].data() + part * plane_size + g * kLanes * stride,
+          turn(sum.get() + part * nx * lanes, lanes, across.results, lanes, planes[0].get() + part * plane_size + g * kLanes * stride,
                stride);
       }
-      fft_columns(vertical, planes[0].data(), planes[0].data() + plane_size, across.results, stride, true);
+      fft_columns(vertical, planes[0].get(), planes[0].get() + plane_size, across.results, stride, true);
       for (size_t part = 0; part < 2; ++part) {
         const size_t tile = 2 * static_cast<size_t>(pair) + part;
         if (tile >= tiles) break;
         const size_t x0 = tile % across.count * across.results, y0 = tile / across.count * down.results;
         const size_t w = std::min(across.results, width - x0), h = std::min(down.results, height - y0);
-        for (size_t y = 0; y < h; ++y) std::copy_n(planes[0].data() + part * plane_size + y * stride, w, result + (y0 + y) * width + x0);
+        for (size_t y = 0; y < h; ++y) std::copy_n(planes[0].get() + part * plane_size + y * stride, w, result + (y0 + y) * width + x0);
       }
     }
   });
@@ -230,8 +237,19 @@ void windows(const ImageView& image, int64_t window_height, int64_t window_width
   for (int64_t y = first; y < first + window_height - 1; ++y) slide(image.row<T>(y), zeros.data());
   const size_t w = static_cast<size_t>(window_width), results = static_cast<size_t>(image.width()) - w + 1;
   std::vector<double> sums(channels * results), squares(results);
+  // Sums of squares below 2^31 take half the time as integers of 32 bits.
+  const bool small = kIntegers && channels == 1 && window_height * window_width <= (int64_t{1} << 31) / (255 * 255);
+  std::vector<uint32_t> running(small ? results + w : 0);
   for (int64_t y = first; y < last; ++y) {
     slide(image.row<T>(y + window_height - 1), y > first ? image.row<T>(y - 1) : zeros.data());
+    if constexpr (kIntegers) {
+      if (small) {
+        template_loops().windows(column.data(), w, results, running.data(), sums.data());
+        template_loops().windows(column_squares.data(), w, results, running.data(), squares.data());
+        use(y, sums.data(), squares.data());
+        continue;
+      }
+    }
     for (size_t c = 0; c < channels; ++c) {
       Sum sum = 0, square = 0;
       const Column* const s = column.data() + c;
@@ -256,7 +274,7 @@ template <class T, class Work>
 void match(const ImageView& image, const ImageView& pattern, TemplateMatch method, const MutableImageView& to) {
   const size_t channels = static_cast<size_t>(image.channels());
   const Statistics s = statistics_of<T>(pattern);
-  const double area = static_cast<double>(pattern.height() * pattern.width());
+  const double area = static_cast<double>(pattern.height() * pattern.width()), share = 1 / area;
   const bool normed =
       method == TemplateMatch::sqdiff_normed || method == TemplateMatch::ccorr_normed || method == TemplateMatch::ccoeff_normed;
   const bool difference = method == TemplateMatch::sqdiff || method == TemplateMatch::sqdiff_normed;
@@ -290,9 +308,10 @@ void match(const ImageView& image, const ImageView& pattern, TemplateMatch metho
     const auto row = [&](int64_t y, const double* sums, const double* squares) {
       for (size_t c = 0; c < channels; ++c) {
         const double* const sum = sums + c * width;
-        if (c == 0) std::fill(means.begin(), means.end(), 0.), std::fill(add.begin(), add.end(), 0.);
+        std::vector<double>& to_sum = centered ? means : add;
+        if (c == 0) std::fill(to_sum.begin(), to_sum.end(), 0.);
         if (centered)
-          for (size_t x = 0; x < width; ++x) means[x] += sum[x] * sum[x] / area;
+          for (size_t x = 0; x < width; ++x) means[x] += sum[x] * sum[x] * share;
         else
           for (size_t x = 0; x < width; ++x) add[x] += s.mean[c] * sum[x];
       }
