@@ -254,22 +254,46 @@ void magnitudes(const int16_t* HWY_RESTRICT dx, const int16_t* HWY_RESTRICT dy, 
 
 // Directions are told by the tangents of 22.5 and 67.5 degrees, with 15 bits after the point: tan 67.5 is 2 + tan 22.5.
 void crests(const EdgeRow& row, int32_t low, int32_t high, uint8_t* HWY_RESTRICT out, int64_t n) {
-  constexpr uint32_t kTangent = 13573;
-  const int16_t *HWY_RESTRICT dx = row.dx, *HWY_RESTRICT dy = row.dy;
-  const int32_t *HWY_RESTRICT above = row.above, *HWY_RESTRICT here = row.magnitude, *HWY_RESTRICT below = row.below;
-  for (int64_t i = 0; i < n; ++i) {
-    const int32_t m = here[i];
-    const uint32_t x = static_cast<uint32_t>(std::abs(int{dx[i]})), y = static_cast<uint32_t>(std::abs(int{dy[i]})) << 15;
-    const uint32_t slope = x * kTangent;
-    const bool across = y<slope, upright = y> slope + (x << 16), falling = (dx[i] ^ dy[i]) < 0;
-    const bool is_across = (m > here[i - 1]) & (m >= here[i + 1]);
-    const bool is_upright = (m > above[i]) & (m >= below[i]);
-    const bool is_falling = (m > above[i + 1]) & (m > below[i - 1]);
-    const bool is_rising = (m > above[i - 1]) & (m > below[i + 1]);
-    const bool diagonal = (falling & is_falling) | (!falling & is_rising);
-    const bool crest = (m > low) & ((across & is_across) | (!across & ((upright & is_upright) | (!upright & diagonal))));
-    out[i] = static_cast<uint8_t>(crest ? (m > high ? 2 : 0) : 1);
-  }
+  const hn::ScalableTag<int32_t> d;
+  const hn::RebindToUnsigned<decltype(d)> words;
+  const hn::Rebind<int16_t, decltype(d)> narrow;
+  const hn::Rebind<uint8_t, decltype(d)> bytes;
+  constexpr int32_t kTangent = 13573;  // of 22.5 degrees, times 2^15; that of 67.5 degrees is 2 more
+  constexpr int32_t kSteep = 1 << 14;  // from here on, no gradient of 16 bits is steeper
+  const auto vector = [&](int64_t i) HWY_ATTR {
+    const int32_t *const above = row.above + i, *const here = row.magnitude + i, *const below = row.below + i;
+    const auto m = hn::LoadU(d, here), one = hn::Set(d, 1);
+    const auto strong = hn::Gt(m, hn::Set(d, low));
+    if (hn::AllFalse(d, strong)) return hn::StoreU(hn::Set(bytes, uint8_t{1}), bytes, out + i);
+    const auto dx = hn::PromoteTo(d, hn::LoadU(narrow, row.dx + i)), dy = hn::PromoteTo(d, hn::LoadU(narrow, row.dy + i));
+    const auto x = hn::Abs(dx), y = hn::ShiftLeft<15>(hn::Abs(dy));
+    const auto across = hn::Lt(y, hn::Mul(x, hn::Set(d, kTangent)));
+    const auto upright = hn::Gt(y, hn::Mul(hn::Min(x, hn::Set(d, kSteep)), hn::Set(d, kTangent + (1 << 16))));
+    const auto falling = hn::Lt(hn::Xor(dx, dy), hn::Zero(d));
+    // Both neighbours in the gradient's direction; a crest of several equal pixels is the first one, or none.
+    const auto diagonal_before = hn::IfThenElse(falling, hn::LoadU(d, above + 1), hn::LoadU(d, above - 1));
+    const auto diagonal_after = hn::IfThenElse(falling, hn::LoadU(d, below - 1), hn::LoadU(d, below + 1));
+    const auto before = hn::IfThenElse(across, hn::LoadU(d, here - 1), hn::IfThenElse(upright, hn::LoadU(d, above), diagonal_before));
+    const auto after = hn::IfThenElse(across, hn::LoadU(d, here + 1), hn::IfThenElse(upright, hn::LoadU(d, below), diagonal_after));
+    const auto may_equal = hn::Or(across, upright);
+    const auto crest = hn::And(hn::And(strong, hn::Gt(m, before)), hn::Or(hn::Gt(m, after), hn::And(may_equal, hn::Eq(m, after))));
+    const auto kind = hn::IfThenElse(crest, hn::IfThenElseZero(hn::Gt(m, hn::Set(d, high)), hn::Set(d, 2)), one);
+    hn::StoreU(hn::TruncateTo(bytes, hn::BitCast(words, kind)), bytes, out + i);
+  };
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t i = 0; i + lanes <= n; i += lanes) vector(i);
+  if (n % lanes == 0) return;
+  if (n > lanes) return vector(n - lanes);
+  // Rows of less than a vector, in memory of a vector's size with a pixel more at both ends.
+  constexpr size_t kMost = HWY_MAX_BYTES / sizeof(int32_t);
+  int16_t dx[kMost] = {}, dy[kMost] = {};
+  int32_t rows[3][kMost + 2] = {};
+  uint8_t made[kMost];
+  std::copy(row.dx, row.dx + n, dx), std::copy(row.dy, row.dy + n, dy);
+  std::copy(row.above - 1, row.above + n + 1, rows[0]), std::copy(row.magnitude - 1, row.magnitude + n + 1, rows[1]);
+  std::copy(row.below - 1, row.below + n + 1, rows[2]);
+  crests({dx, dy, rows[0] + 1, rows[1] + 1, rows[2] + 1}, low, high, made, lanes);
+  std::copy(made, made + n, out);
 }
 
 void edges(const uint8_t* HWY_RESTRICT map, uint8_t* HWY_RESTRICT out, int64_t n) {
