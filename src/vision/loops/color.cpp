@@ -97,27 +97,50 @@ void swap_u8(const uint8_t* in, uint8_t* out, size_t n) {
   for (; i < bytes; ++i) out[i] = in[i % 3 == 0 ? i + 2 : i % 3 == 1 ? i : i - 2];
 }
 
-/// From or to four channels: 16 bytes are four pixels, or hold the 12 of four pixels.
+/// From or to four channels: 16 bytes are four pixels, or hold the 12 of four pixels at their beginning.
 void reorder_u8(const void* from, void* to, size_t n, const ColorRow& row) {
   const auto* in = static_cast<const uint8_t*>(from);
   auto* out = static_cast<uint8_t*>(to);
   const size_t source = static_cast<size_t>(row.from), target = static_cast<size_t>(row.to);
   const auto channel = [&](size_t c) { return row.blue == 2 && c < 3 ? 2 - c : c; };
   if (source == 3 && target == 3 && row.blue == 2) return swap_u8(in, out, n);
-  const hn::FixedTag<uint8_t, 16> d;
-  alignas(16) uint8_t places[16], opaque[16] = {};
-  std::fill(places, places + 16, uint8_t{0x80});
-  for (size_t i = 0; i < 4; ++i)
-    for (size_t c = 0; c < target; ++c)
+  const hn::CappedTag<uint8_t, 64> d;
+  const hn::Repartition<uint32_t, decltype(d)> words;
+  const size_t size = hn::Lanes(d), count = size / 4;
+  alignas(64) uint8_t places[64], opaque[64] = {};
+  alignas(64) uint32_t spread[16] = {}, packed[16] = {};
+  std::fill(places, places + size, uint8_t{0x80});
+  for (size_t i = 0; i < count; ++i)
+    for (size_t c = 0; c < target; ++c) {
+      const size_t at = i / 4 * 16 + target * (i % 4) + c;
       if (c < source)
-        places[target * i + c] = static_cast<uint8_t>(source * i + channel(c));
+        places[at] = static_cast<uint8_t>(source * (i % 4) + channel(c));
       else
-        opaque[target * i + c] = 255;
+        opaque[at] = 255;
+    }
+  for (size_t i = 0; i < count; ++i) spread[i] = static_cast<uint32_t>(std::min(i / 4 * 3 + i % 4, count - 1));
+  for (size_t i = 0; i < count / 4 * 3; ++i) packed[i] = static_cast<uint32_t>(i / 3 * 4 + i % 3);
   const auto moved = hn::Load(d, places), added = hn::Load(d, opaque);
+  const auto apart = hn::SetTableIndices(words, spread), together = hn::SetTableIndices(words, packed);
   const size_t least = std::min(source, target);
   size_t i = 0;
-  for (; least * i + 16 <= least * n; i += 4)
-    hn::StoreU(hn::Or(hn::TableLookupBytesOr0(hn::LoadU(d, in + source * i), moved), added), d, out + target * i);
+  const auto vectors = [&](auto three_in, auto three_out) HWY_ATTR {
+    for (; least * i + size <= least * n; i += count) {
+      auto v = hn::LoadU(d, in + source * i);
+      if constexpr (three_in()) v = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(words, v), apart));
+      v = hn::Or(hn::TableLookupBytesOr0(v, moved), added);
+      if constexpr (three_out()) v = hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(words, v), together));
+      hn::StoreU(v, d, out + target * i);
+    }
+  };
+  if (source == 3 && target == 3)
+    vectors(std::true_type(), std::true_type());
+  else if (source == 3)
+    vectors(std::true_type(), std::false_type());
+  else if (target == 3)
+    vectors(std::false_type(), std::true_type());
+  else
+    vectors(std::false_type(), std::false_type());
   for (; i < n; ++i)
     for (size_t c = 0; c < target; ++c) out[target * i + c] = c < source ? in[source * i + channel(c)] : uint8_t{255};
 }
@@ -331,23 +354,36 @@ struct ToHsvBytes {
   static void run(Plane<uint8_t> b, Plane<uint8_t> g, Plane<uint8_t> r, Made<uint8_t> h, Made<uint8_t> s, Made<uint8_t> v, size_t n,
                   const ColorRow& row) {
     const F d;
+    const hn::ScalableTag<uint8_t> whole;
     const hn::Rebind<uint8_t, F> bytes;
     const hn::RebindToSigned<F> integers;
-    const auto load = [&](const uint8_t* plane) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(integers, hn::LoadU(bytes, plane))); };
-    const V scale = of(row.hue / 360.0f), range = of(row.hue), zero = hn::Zero(d), one = of(1.0f);
+    const V scale = of(row.hue / 360.0f), one = of(1.0f);
+    const auto range = hn::Set(integers, static_cast<int32_t>(row.hue));
     in_fours(n, [&](size_t first) HWY_ATTR {
-      alignas(64) float saturation[4 * HWY_MAX_BYTES / sizeof(float)];
+      // All that bytes can say is told of four vectors at once.
+      const auto blue = hn::LoadU(whole, b + first), green = hn::LoadU(whole, g + first), red = hn::LoadU(whole, r + first);
+      const auto most = hn::Max(hn::Max(blue, green), red), least = hn::Min(hn::Min(blue, green), red);
+      const auto is_red = hn::Eq(most, red), is_green = hn::Eq(most, green);
+      alignas(64) uint8_t more[HWY_MAX_BYTES], less[HWY_MAX_BYTES], start[HWY_MAX_BYTES], difference[HWY_MAX_BYTES], highest[HWY_MAX_BYTES];
+      hn::Store(hn::IfThenElse(is_red, green, hn::IfThenElse(is_green, blue, red)), whole, more);
+      hn::Store(hn::IfThenElse(is_red, blue, hn::IfThenElse(is_green, red, green)), whole, less);
+      hn::Store(hn::IfThenZeroElse(is_red, hn::IfThenElse(is_green, hn::Set(whole, uint8_t{120}), hn::Set(whole, uint8_t{240}))), whole,
+                start);
+      hn::Store(hn::Sub(most, least), whole, difference);
+      hn::Store(most, whole, highest);
+      hn::StoreU(most, whole, v + first);
+      const auto load = [&](const uint8_t* from, size_t k)
+                            HWY_ATTR { return hn::PromoteTo(integers, hn::LoadU(bytes, from + k * hn::Lanes(d))); };
       store_bytes(h + first, [&](size_t k) HWY_ATTR {
-        const size_t i = first + k * hn::Lanes(d);
-        const V blue = load(b + i), green = load(g + i), red = load(r + i);
-        const V most = hn::Max(hn::Max(blue, green), red), least = hn::Min(hn::Min(blue, green), red), difference = hn::Sub(most, least);
-        hn::Store(hn::Div(hn::Mul(difference, of(255.0f)), hn::Max(most, one)), d, saturation + k * hn::Lanes(d));
-        const V hue = hn::Round(hn::Mul(hue_of(blue, green, red, most, hn::Max(difference, one)), scale));
-        return rounded(hn::Min(hn::IfThenElse(hn::Lt(hue, zero), hn::Add(hue, range), hue), of(255.0f)));
+        const V part = hn::ConvertTo(d, hn::Sub(load(more, k), load(less, k)));
+        const V sixth = hn::Div(of(60.0f), hn::Max(hn::ConvertTo(d, load(difference, k)), one));
+        const auto hue = rounded(hn::Mul(hn::MulAdd(part, sixth, hn::ConvertTo(d, load(start, k))), scale));
+        return hn::Add(hue, hn::And(range, hn::BroadcastSignBit(hue)));
       });
-      store_bytes(s + first, [&](size_t k) HWY_ATTR { return rounded(hn::Load(d, saturation + k * hn::Lanes(d))); });
-      const hn::ScalableTag<uint8_t> whole;
-      hn::StoreU(hn::Max(hn::Max(hn::LoadU(whole, b + first), hn::LoadU(whole, g + first)), hn::LoadU(whole, r + first)), whole, v + first);
+      store_bytes(s + first, [&](size_t k) HWY_ATTR {
+        const V size = hn::Mul(hn::ConvertTo(d, load(difference, k)), of(255.0f));
+        return rounded(hn::Div(size, hn::Max(hn::ConvertTo(d, load(highest, k)), one)));
+      });
     });
   }
 };
