@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 
 #include "base/no_memory.h"
@@ -45,6 +46,37 @@ void runs_of(const uint8_t* row, int32_t width, std::vector<Run>& runs) {
   }
 }
 
+/// The runs of all rows, in order, those of strips of rows on several threads: row y's are row_start[y] .. row_start[y + 1] - 1.
+std::vector<Run> runs_of(const ImageView& image, std::vector<size_t>& row_start) {
+  struct Strip {
+    int64_t first, last;
+    std::vector<Run> runs;
+  };
+  std::vector<Strip> strips;
+  std::mutex lock;
+  row_start.assign(static_cast<size_t>(image.height()) + 1, 0);
+  for_rows(image.height(), 4 * image.width(), [&](int64_t first, int64_t last) {
+    Strip strip{first, last, {}};
+    for (int64_t y = first; y < last; ++y) {
+      runs_of(image.row<uint8_t>(y), static_cast<int32_t>(image.width()), strip.runs);
+      row_start[static_cast<size_t>(y) + 1] = strip.runs.size();
+    }
+    const std::lock_guard guard(lock);
+    strips.push_back(std::move(strip));
+  });
+  if (strips.size() == 1) return std::move(strips[0].runs);
+  std::sort(strips.begin(), strips.end(), [](const Strip& a, const Strip& b) { return a.first < b.first; });
+  size_t count = 0;
+  for (const Strip& strip : strips) count += strip.runs.size();
+  std::vector<Run> runs;
+  runs.reserve(count);
+  for (const Strip& strip : strips) {
+    for (int64_t y = strip.first; y < strip.last; ++y) row_start[static_cast<size_t>(y) + 1] += runs.size();
+    runs.insert(runs.end(), strip.runs.begin(), strip.runs.end());
+  }
+  return runs;
+}
+
 }  // namespace
 
 Components connected_components(const ImageView& image, int connectivity, DType dtype, ComponentOrder order, bool with_stats) {
@@ -59,10 +91,9 @@ Components connected_components(const ImageView& image, int connectivity, DType 
     const int32_t width = static_cast<int32_t>(image.width()), height = static_cast<int32_t>(image.height());
     const int32_t reach = connectivity == 8 ? 1 : 0;
 
-    std::vector<Run> runs;
-    std::vector<size_t> row_start{0};
-    std::vector<int32_t> parent;  // of a run: an earlier one of its component, or itself
-    row_start.reserve(static_cast<size_t>(height) + 1);
+    std::vector<size_t> row_start;
+    const std::vector<Run> runs = runs_of(image, row_start);
+    std::vector<int32_t> parent(runs.size());  // of a run: an earlier one of its component, or itself
     const auto root_of = [&](int32_t i) {
       while (parent[static_cast<size_t>(i)] != i) {
         int32_t& up = parent[static_cast<size_t>(i)];
@@ -73,14 +104,13 @@ Components connected_components(const ImageView& image, int connectivity, DType 
     };
     size_t above = 0, above_end = 0;
     for (int32_t y = 0; y < height; ++y) {
-      const size_t begin = runs.size();
-      runs_of(image.row<uint8_t>(y), width, runs);
+      const size_t begin = row_start[static_cast<size_t>(y)], end = row_start[static_cast<size_t>(y) + 1];
       size_t j = above;
-      for (size_t i = begin; i < runs.size(); ++i) {
+      for (size_t i = begin; i < end; ++i) {
         const Run run = runs[i];
         int32_t root = static_cast<int32_t>(i);
         while (j < above_end && runs[j].last + reach <= run.first) ++j;
-        parent.push_back(root);
+        parent[i] = root;
         for (size_t k = j; k < above_end && runs[k].first < run.last + reach; ++k) {
           const int32_t other = root_of(static_cast<int32_t>(k));
           if (other < root)
@@ -90,8 +120,7 @@ Components connected_components(const ImageView& image, int connectivity, DType 
         }
       }
       above = begin;
-      above_end = runs.size();
-      row_start.push_back(runs.size());
+      above_end = end;
     }
 
     // Roots come in the order of their first pixels. By blocks of 2 x 2 pixels, those of two rows are ordered by the leftmost block.
@@ -131,7 +160,7 @@ Components connected_components(const ImageView& image, int connectivity, DType 
     const MutableImageView labels = writable(found.labels);
     const auto fill = [&](auto element) {
       using T = decltype(element);
-      for_rows(height, 2 * width, [&](int64_t first, int64_t last) {
+      for_rows(height, 4 * width, [&](int64_t first, int64_t last) {
         for (int64_t y = first; y < last; ++y) {
           T* const row = labels.row<T>(y);
           int32_t x = 0;
