@@ -109,27 +109,42 @@ Tensor hough_lines_p(const ImageView& image, double rho_step, double theta_step,
     const int64_t distances = round_of(static_cast<float>((width + height) * 2 + 1) / rho);
     check_votes("HoughLinesP", angles, distances);
     const int64_t least = std::lrint(std::clamp(min_length, -1e9, 1e9)), most = std::lrint(std::clamp(max_gap, -1e9, 1e9));
-    std::vector<int32_t> votes(static_cast<size_t>(angles * distances));
+    // The distances that pixels can have: from -width to the diagonal.
+    const int64_t below = static_cast<int64_t>(static_cast<double>(width) / rho_step) + 2;
+    const int64_t above = static_cast<int64_t>(std::hypot(static_cast<double>(width), static_cast<double>(height)) / rho_step) + 2;
+    const int64_t stride = below + above + 1;
+    std::vector<int32_t> votes(static_cast<size_t>(angles * stride));
     constexpr size_t kLanes = 8;  // a number that the compiler knows, for vectors
     std::vector<float> cosines, sines;
     std::vector<int32_t*> rows;
     for (int64_t n = 0; n < angles; ++n) {
       cosines.push_back(static_cast<float>(std::cos(static_cast<double>(n) * theta) * inverse));
       sines.push_back(static_cast<float>(std::sin(static_cast<double>(n) * theta) * inverse));
-      rows.push_back(votes.data() + n * distances + (distances - 1) / 2);
+      rows.push_back(votes.data() + n * stride + below);
     }
     std::vector<uint8_t> left(static_cast<size_t>(width * height));  // pixels that belong to no line yet
     std::vector<Point> pixels;
     for (int64_t y = 0; y < height; ++y) {
       const uint8_t* const row = image.row<uint8_t>(y);
-      for (int64_t x = 0; x < width; ++x) {
-        if (!row[x]) {
-          // Most pictures of lines are dark: eight pixels at once.
-          for (uint64_t eight; x + 8 < width && (std::memcpy(&eight, row + x + 1, 8), eight == 0);) x += 8;
+      for (int64_t x = 0; x < width;) {
+        // Most pictures of lines are dark: many pixels at once.
+        uint64_t words[8] = {};
+        const int64_t end = std::min(x + 64, width);
+        std::memcpy(words, row + x, static_cast<size_t>(end - x));
+        const uint64_t any = (words[0] | words[1]) | (words[2] | words[3]) | ((words[4] | words[5]) | (words[6] | words[7]));
+        if (any == 0) {
+          x = end;
           continue;
         }
-        left[static_cast<size_t>(y * width + x)] = 1;
-        pixels.push_back({static_cast<int>(x), static_cast<int>(y)});
+        for (const uint64_t word : words) {
+          const int64_t stop = std::min(x + 8, end);
+          if (word == 0) x = stop;
+          for (; x < stop; ++x) {
+            if (!row[x]) continue;
+            left[static_cast<size_t>(y * width + x)] = 1;
+            pixels.push_back({static_cast<int>(x), static_cast<int>(y)});
+          }
+        }
       }
     }
     const size_t padded = (rows.size() + kLanes - 1) / kLanes * kLanes;
