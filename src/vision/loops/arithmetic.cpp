@@ -658,6 +658,20 @@ void least_and_most(const void* from, size_t n, double* least, double* most) {
   size_t i = 0;
   if (n >= lanes) {
     auto smallest = hn::LoadU(d, in), greatest = smallest;
+    if constexpr (std::is_floating_point_v<T>) {  // whose minimum takes several cycles
+      auto smallest2 = smallest, greatest2 = smallest, smallest3 = smallest, greatest3 = smallest, smallest4 = smallest,
+           greatest4 = smallest;
+      for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        const auto a = hn::LoadU(d, in + i), b = hn::LoadU(d, in + i + lanes);
+        const auto c = hn::LoadU(d, in + i + 2 * lanes), e = hn::LoadU(d, in + i + 3 * lanes);
+        smallest = hn::Min(smallest, a), greatest = hn::Max(greatest, a), smallest2 = hn::Min(smallest2, b),
+        greatest2 = hn::Max(greatest2, b);
+        smallest3 = hn::Min(smallest3, c), greatest3 = hn::Max(greatest3, c);
+        smallest4 = hn::Min(smallest4, e), greatest4 = hn::Max(greatest4, e);
+      }
+      smallest = hn::Min(hn::Min(smallest, smallest2), hn::Min(smallest3, smallest4));
+      greatest = hn::Max(hn::Max(greatest, greatest2), hn::Max(greatest3, greatest4));
+    }
     for (; i + lanes <= n; i += lanes) {
       const auto x = hn::LoadU(d, in + i);
       smallest = hn::Min(smallest, x), greatest = hn::Max(greatest, x);
