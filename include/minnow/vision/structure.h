@@ -32,7 +32,7 @@ MINNOW_API void set_random_seed(int seed);
 
 // ---- Contours
 
-enum class Retrieval { external = 0, list = 1, two_levels = 2, tree = 3 };
+enum class Retrieval { external = 0, list = 1, two_levels = 2, tree = 3, flood_fill = 4 };
 enum class ChainApproximation { none = 1, simple = 2, tc89_l1 = 3, tc89_kcos = 4 };
 
 struct Contours {
@@ -41,9 +41,10 @@ struct Contours {
   std::vector<int32_t> hierarchy;  // for each contour: next, previous, first child, parent; -1: none
 };
 
-/// Borders of the areas that are not 0 in a picture (u8) of one channel, in OpenCV's order. Source: S. Suzuki and K. Abe, Topological
+/// Borders of the areas that are not 0 in a picture (u8) of one channel, in OpenCV's order; with two_levels or flood_fill of the areas of
+/// equal labels in a picture of i32, ground between them included, as OpenCV finds them. Source: S. Suzuki and K. Abe, Topological
 /// structural analysis of digitized binary images by border following (1985); approximations: C.-H. Teh and R. T. Chin, On the detection of
-/// dominant points on digital curves (1989). Time: the pixels and the lengths of the borders.
+/// dominant points on digital curves (1989). Time: the pixels and the lengths of the borders. Throws InvalidArgument for another mode.
 MINNOW_API Contours find_contours(const ImageView& image, Retrieval mode, ChainApproximation method, Point offset = {});
 
 // ---- Polygons

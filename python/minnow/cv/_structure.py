@@ -61,7 +61,8 @@ def findNonZero(src: MatLike, idx: None = None) -> Any:
 def findContours(image: MatLike, mode: int, method: int, contours: None = None, hierarchy: None = None, offset: Point = (0, 0)) -> Any:
     """(contours, hierarchy): borders of the areas that are not 0 in a picture uint8 [height, width], a tuple of int32 [n, 1, 2], moved by
     `offset`; and for each, int32 [1, contours, 4], the next, the previous, the first child and the parent, or -1 (None where there is no contour).
-    `mode`: RETR_EXTERNAL, RETR_LIST, RETR_CCOMP or RETR_TREE; `method`: CHAIN_APPROX_NONE, _SIMPLE, _TC89_L1 or _TC89_KCOS. Sources: S. Suzuki and
+    `mode`: RETR_EXTERNAL, RETR_LIST, RETR_CCOMP or RETR_TREE; of labels, int32 [height, width], RETR_CCOMP and RETR_FLOODFILL find the borders of areas
+    of equal labels, the ground 0 included, as OpenCV does. `method`: CHAIN_APPROX_NONE, _SIMPLE, _TC89_L1 or _TC89_KCOS. Sources: S. Suzuki and
     K. Abe, Topological structural analysis of digitized binary images by border following (1985); C.-H. Teh and R. T. Chin, On the detection of
     dominant points on digital curves (1989). Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit.
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "base/no_memory.h"
@@ -20,76 +21,18 @@ struct Outline {
   size_t first = 0, last = 0;  // its points
 };
 
-class Follower {
- public:
-  Follower(const ImageView& image, Retrieval mode, ChainApproximation method, Point offset)
-      : mode_(mode),
-        method_(method),
-        offset_(offset),
-        width_(image.width() + 2),
-        height_(image.height() + 2),
-        // Eight bytes more, so that a row is read in words.
-        pixels_(static_cast<size_t>(width_ * height_) + 8) {
-    for (int64_t y = 0; y < image.height(); ++y) {
-      const uint8_t* const from = image.row<uint8_t>(y);
-      int8_t* const to = pixels_.data() + (y + 1) * width_ + 1;
-      for (int64_t x = 0; x < image.width(); ++x) to[x] = from[x] != 0;
-    }
+/// Borders as they are found, their approximation, and the tree that they make at the end. Pixels have a frame around the picture.
+class Outlines {
+ protected:
+  Outlines(const ImageView& image, ChainApproximation method, Point offset)
+      : method_(method), offset_(offset), width_(image.width() + 2), height_(image.height() + 2) {
     for (int d = 0; d < 16; ++d) step_[d] = kDx[d & 7] + kDy[d & 7] * width_;
-    if (mode_ == Retrieval::two_levels || mode_ == Retrieval::tree) marks_ = std::make_unique<int32_t[]>(pixels_.size());
     borders_.emplace_back().hole = true;  // the frame
   }
 
-  Contours run() {
-    for (int64_t y = 1; y < height_ - 1; ++y) scan(y);
-    return results();
-  }
-
- private:
-  void scan(int64_t y) {
-    int8_t* const row = pixels_.data() + y * width_;
-    int8_t before = 0;
-    int32_t met = 0;          // the border that was met last
-    bool met_inside = false;  // whether its pixel had something to its right
-    for (int64_t x = 1; x < width_ - 1; ++x) {
-      x = next_change(row, x, before);
-      if (x >= width_ - 1) break;
-      if (before & ~1) {
-        met_inside = before > 0;
-        if (marks_) met = marks_[static_cast<size_t>(y * width_ + x - 1)];
-      }
-      const int8_t pixel = row[x];
-      const bool outer = before == 0 && pixel == kInside, hole = pixel == 0 && before >= 1;
-      if ((outer || hole) && !(mode_ == Retrieval::external && (hole || met_inside))) {
-        add(x - hole, y, hole, met);
-        if (const int8_t now = row[x - hole]; now & ~1) {
-          met_inside = now > 0;
-          if (marks_) met = marks_[static_cast<size_t>(y * width_ + x - hole)];
-        }
-      }
-      before = row[x];
-    }
-  }
-
-  /// The first position from x on whose pixel is not `value`; width_ - 1 or more where there is none.
-  int64_t next_change(const int8_t* row, int64_t x, int8_t value) const {
-    const uint64_t all = static_cast<uint8_t>(value) * 0x0101010101010101u;
-    for (; x < width_ - 1; x += 8) {
-      uint64_t word;
-      std::memcpy(&word, row + x, 8);
-      if (word == all) continue;
-      for (int i = 0; i < 8; ++i)
-        if (row[x + i] != value) return x + i;
-    }
-    return x;
-  }
-
-  void add(int64_t x, int64_t y, bool hole, int32_t met) {
-    int32_t parent = 0;
-    if (marks_ && (hole || mode_ == Retrieval::tree)) {
-      parent = met;
-      if (borders_[static_cast<size_t>(parent)].hole == hole) parent = std::max(0, borders_[static_cast<size_t>(parent)].parent);
-    }
+  /// Adds the border through (x, y), which trace(pixel, start) follows, as the first child of `parent`.
+  template <class Trace>
+  void add(int64_t x, int64_t y, bool hole, int32_t parent, const Trace& trace) {
     const int32_t number = static_cast<int32_t>(borders_.size());
     Outline& border = borders_.emplace_back();
     border.hole = hole;
@@ -99,46 +42,41 @@ class Follower {
     if (border.next >= 0) borders_[static_cast<size_t>(border.next)].previous = number;
     above.first_child = number;
     border.first = points_.size();
-    const bool chain = method_ == ChainApproximation::tc89_l1 || method_ == ChainApproximation::tc89_kcos;
     const Point start{static_cast<int>(x) - 1 + offset_.x, static_cast<int>(y) - 1 + offset_.y};
     codes_.clear();
-    if (chain)
-      follow<true>(x, y, hole, number, start);
-    else
-      follow<false>(x, y, hole, number, start);
-    if (chain) approximate(start);
+    trace(y * width_ + x, start);
+    if (chain()) approximate(start);
     borders_.back().last = points_.size();
   }
 
-  template <bool kChain>
-  void follow(int64_t x, int64_t y, bool hole, int32_t number, Point point) {
-    int8_t* const first = pixels_.data() + y * width_ + x;
-    const auto mark = [&](int8_t* pixel, int8_t value) {
-      *pixel = value;
-      if (marks_) marks_[static_cast<size_t>(pixel - pixels_.data())] = number;
-    };
-    const int away = hole ? 0 : 4;  // where the pixel is 0
+  bool chain() const { return method_ == ChainApproximation::tc89_l1 || method_ == ChainApproximation::tc89_kcos; }
+
+  /// Follows a border from its first pixel: same(pixel) tells what belongs to the area; mark_right(pixel) is called where the pixel to the
+  /// right does not and was looked at, else mark(pixel).
+  template <bool kChain, class Pixel, class Same, class MarkRight, class Mark>
+  void follow(Pixel* first, bool hole, Point point, const Same& same, const MarkRight& mark_right, const Mark& mark) {
+    const int away = hole ? 0 : 4;  // where the pixel is of another area
     int direction = away;
     do direction = (direction - 1) & 7;
-    while (direction != away && first[step_[direction]] == 0);
+    while (direction != away && !same(first[step_[direction]]));
     if (direction == away) {
-      mark(first, kRightBorder);
+      mark_right(first);
       if (!kChain) points_.push_back(point);
       return;
     }
     const bool every = method_ == ChainApproximation::none;
-    int8_t* const second = first + step_[direction];
-    int8_t* pixel = first;
+    Pixel* const second = first + step_[direction];
+    Pixel* pixel = first;
     int last = direction ^ 4;
     for (;;) {
       const int from = direction;
       int to = from + 1;
-      while (pixel[step_[to]] == 0) ++to;
-      int8_t* const next = pixel + step_[to];
+      while (!same(pixel[step_[to]])) ++to;
+      Pixel* const next = pixel + step_[to];
       if (to > 8)
-        mark(pixel, kRightBorder);
-      else if (*pixel == kInside)
-        mark(pixel, kBorder);
+        mark_right(pixel);
+      else
+        mark(pixel);
       direction = to & 7;
       if (kChain)
         codes_.push_back(static_cast<int8_t>(direction));
@@ -153,6 +91,44 @@ class Follower {
     }
   }
 
+  /// Depth first: a border, what lies within, the next border.
+  Contours results() {
+    Contours found;
+    std::vector<int32_t> order, place(borders_.size() + 1, -1);
+    for (int32_t i = borders_[0].first_child; i >= 0;) {
+      const Outline& border = borders_[static_cast<size_t>(i)];
+      place[static_cast<size_t>(i) + 1] = static_cast<int32_t>(order.size());
+      order.push_back(i);
+      if (border.first_child >= 0) {
+        i = border.first_child;
+        continue;
+      }
+      while (i > 0 && borders_[static_cast<size_t>(i)].next < 0) i = borders_[static_cast<size_t>(i)].parent;
+      i = i > 0 ? borders_[static_cast<size_t>(i)].next : -1;
+    }
+    found.points.reserve(points_.size());
+    found.starts.reserve(order.size() + 1);
+    found.hierarchy.reserve(4 * order.size());
+    found.starts.push_back(0);
+    for (const int32_t i : order) {
+      const Outline& border = borders_[static_cast<size_t>(i)];
+      found.points.insert(found.points.end(), points_.begin() + static_cast<int64_t>(border.first),
+                          points_.begin() + static_cast<int64_t>(border.last));
+      found.starts.push_back(static_cast<int32_t>(found.points.size()));
+      for (const int32_t other : {border.next, border.previous, border.first_child, border.parent == 0 ? -1 : border.parent})
+        found.hierarchy.push_back(place[static_cast<size_t>(other + 1)]);
+    }
+    return found;
+  }
+
+  ChainApproximation method_;
+  Point offset_;
+  int64_t width_, height_;
+  int64_t step_[16];
+  std::vector<Outline> borders_;
+  std::vector<Point> points_;
+
+ private:
   // ---- Teh and Chin's dominant points
 
   struct Corner {
@@ -291,49 +267,201 @@ class Follower {
     }
   }
 
-  // ---- Results
+  std::vector<int8_t> codes_;
+  std::vector<Corner> corners_;
+};
 
-  /// Depth first: a border, what lies within, the next border.
-  Contours results() {
-    Contours found;
-    std::vector<int32_t> order, place(borders_.size() + 1, -1);
-    for (int32_t i = borders_[0].first_child; i >= 0;) {
-      const Outline& border = borders_[static_cast<size_t>(i)];
-      place[static_cast<size_t>(i) + 1] = static_cast<int32_t>(order.size());
-      order.push_back(i);
-      if (border.first_child >= 0) {
-        i = border.first_child;
-        continue;
+class Follower : Outlines {
+ public:
+  Follower(const ImageView& image, Retrieval mode, ChainApproximation method, Point offset)
+      : Outlines(image, method, offset),
+        mode_(mode),
+        // Eight bytes more, so that a row is read in words.
+        pixels_(static_cast<size_t>(width_ * height_) + 8) {
+    for (int64_t y = 0; y < image.height(); ++y) {
+      const uint8_t* const from = image.row<uint8_t>(y);
+      int8_t* const to = pixels_.data() + (y + 1) * width_ + 1;
+      for (int64_t x = 0; x < image.width(); ++x) to[x] = from[x] != 0;
+    }
+    if (mode_ == Retrieval::two_levels || mode_ == Retrieval::tree) marks_ = std::make_unique<int32_t[]>(pixels_.size());
+  }
+
+  Contours run() {
+    for (int64_t y = 1; y < height_ - 1; ++y) scan(y);
+    return results();
+  }
+
+ private:
+  void scan(int64_t y) {
+    int8_t* const row = pixels_.data() + y * width_;
+    int8_t before = 0;
+    int32_t met = 0;          // the border that was met last
+    bool met_inside = false;  // whether its pixel had something to its right
+    for (int64_t x = 1; x < width_ - 1; ++x) {
+      x = next_change(row, x, before);
+      if (x >= width_ - 1) break;
+      if (before & ~1) {
+        met_inside = before > 0;
+        if (marks_) met = marks_[static_cast<size_t>(y * width_ + x - 1)];
       }
-      while (i > 0 && borders_[static_cast<size_t>(i)].next < 0) i = borders_[static_cast<size_t>(i)].parent;
-      i = i > 0 ? borders_[static_cast<size_t>(i)].next : -1;
+      const int8_t pixel = row[x];
+      const bool outer = before == 0 && pixel == kInside, hole = pixel == 0 && before >= 1;
+      if ((outer || hole) && !(mode_ == Retrieval::external && (hole || met_inside))) {
+        add_met(x - hole, y, hole, met);
+        if (const int8_t now = row[x - hole]; now & ~1) {
+          met_inside = now > 0;
+          if (marks_) met = marks_[static_cast<size_t>(y * width_ + x - hole)];
+        }
+      }
+      before = row[x];
     }
-    found.points.reserve(points_.size());
-    found.starts.reserve(order.size() + 1);
-    found.hierarchy.reserve(4 * order.size());
-    found.starts.push_back(0);
-    for (const int32_t i : order) {
-      const Outline& border = borders_[static_cast<size_t>(i)];
-      found.points.insert(found.points.end(), points_.begin() + static_cast<int64_t>(border.first),
-                          points_.begin() + static_cast<int64_t>(border.last));
-      found.starts.push_back(static_cast<int32_t>(found.points.size()));
-      for (const int32_t other : {border.next, border.previous, border.first_child, border.parent == 0 ? -1 : border.parent})
-        found.hierarchy.push_back(place[static_cast<size_t>(other + 1)]);
+  }
+
+  /// The first position from x on whose pixel is not `value`; width_ - 1 or more where there is none.
+  int64_t next_change(const int8_t* row, int64_t x, int8_t value) const {
+    const uint64_t all = static_cast<uint8_t>(value) * 0x0101010101010101u;
+    for (; x < width_ - 1; x += 8) {
+      uint64_t word;
+      std::memcpy(&word, row + x, 8);
+      if (word == all) continue;
+      for (int i = 0; i < 8; ++i)
+        if (row[x + i] != value) return x + i;
     }
-    return found;
+    return x;
+  }
+
+  void add_met(int64_t x, int64_t y, bool hole, int32_t met) {
+    int32_t parent = 0;
+    if (marks_ && (hole || mode_ == Retrieval::tree)) {
+      parent = met;
+      if (borders_[static_cast<size_t>(parent)].hole == hole) parent = std::max(0, borders_[static_cast<size_t>(parent)].parent);
+    }
+    const int32_t number = static_cast<int32_t>(borders_.size());
+    const auto write = [&](int8_t* pixel, int8_t value) {
+      *pixel = value;
+      if (marks_) marks_[static_cast<size_t>(pixel - pixels_.data())] = number;
+    };
+    const auto same = [](int8_t pixel) { return pixel != 0; };
+    const auto mark_right = [&](int8_t* pixel) { write(pixel, kRightBorder); };
+    const auto mark = [&](int8_t* pixel) {
+      if (*pixel == kInside) write(pixel, kBorder);
+    };
+    add(x, y, hole, parent, [&](int64_t first, Point start) {
+      if (chain())
+        follow<true>(pixels_.data() + first, hole, start, same, mark_right, mark);
+      else
+        follow<false>(pixels_.data() + first, hole, start, same, mark_right, mark);
+    });
   }
 
   Retrieval mode_;
-  ChainApproximation method_;
-  Point offset_;
-  int64_t width_, height_;
   std::vector<int8_t> pixels_;
   std::unique_ptr<int32_t[]> marks_;  // the border that marked a pixel; set where the pixel is marked
-  int64_t step_[16];
-  std::vector<Outline> borders_;
-  std::vector<Point> points_;
-  std::vector<int8_t> codes_;
-  std::vector<Corner> corners_;
+};
+
+/// Borders of areas of equal labels. Two bits of a pixel are flags: a border went through it, and its right side was looked at. Labels that
+/// have one of these bits already, as negative ones, are never the beginning of a border.
+class LabelFollower : Outlines {
+ public:
+  LabelFollower(const ImageView& image, ChainApproximation method, Point offset)
+      : Outlines(image, method, offset),
+        // Borders of ground run along the frame: what lies above and below is of another label.
+        memory_(static_cast<size_t>(width_ * (height_ + 4)), 1),
+        pixels_(memory_.data() + 2 * width_) {
+    std::fill_n(pixels_, width_ * height_, 0);
+    for (int64_t y = 0; y < image.height(); ++y)
+      std::memcpy(pixels_ + (y + 1) * width_ + 1, image.row<int32_t>(y), static_cast<size_t>(image.width()) * 4);
+    recent_.fill(-1);
+    places_.emplace_back();  // the frame's
+  }
+
+  Contours run() {
+    for (int64_t y = 1; y < height_ - 1; ++y) scan(y);
+    return results();
+  }
+
+ private:
+  static constexpr uint32_t kRight = 0x80000000u, kMet = 0x40000000u, kFlags = kRight | kMet;
+
+  static bool flagged(uint32_t pixel) { return (pixel & kFlags) != 0; }
+
+  void scan(int64_t y) {
+    uint32_t* const row = pixels_ + y * width_;
+    uint32_t before = 0;
+    int64_t met = 0;  // where the last flagged pixel is
+    for (int64_t x = 1; x < width_ - 1; ++x) {
+      for (; x < width_ - 1 && ((row[x] ^ before) & ~kFlags) == 0; ++x) before = row[x];
+      if (x >= width_ - 1) break;
+      const bool outer = (flagged(before) || before == 0) && !flagged(row[x]), hole = !outer && !flagged(before) && !flagged(row[x]);
+      if (outer || hole) {
+        const int32_t parent = hole && met > 0 ? parent_of(met, y) : 0;
+        met = x - hole;
+        add_area(met, y, hole, parent);
+        x -= hole;  // what lies in the hole may begin a border itself
+        before = row[x];
+      } else {
+        before = row[x];
+        if (flagged(before)) met = x;
+      }
+    }
+  }
+
+  /// The border around the hole that begins right of the flagged pixel (x, y).
+  int32_t parent_of(int64_t x, int64_t y) const {
+    int32_t found = -1;
+    for (int32_t i = recent_[pixels_[y * width_ + x] & 127]; i >= 0; i = places_[static_cast<size_t>(i)].older) {
+      const Place& place = places_[static_cast<size_t>(i)];
+      if (x > place.right || y > place.bottom) continue;
+      if (found >= 0 && passes(found, y * width_ + x)) break;
+      found = i;
+    }
+    if (found >= 0 && borders_[static_cast<size_t>(found)].hole) found = borders_[static_cast<size_t>(found)].parent;
+    if (found <= 0) throw InvalidArgument("findContours: a hole has no area around it; labels are between 0 and {}", kMet - 1);
+    return found;
+  }
+
+  bool passes(int32_t border, int64_t end) const {
+    const Place& place = places_[static_cast<size_t>(border)];
+    return std::binary_search(way_.begin() + static_cast<int64_t>(place.first), way_.begin() + static_cast<int64_t>(place.last), end);
+  }
+
+  void add_area(int64_t x, int64_t y, bool hole, int32_t parent) {
+    const uint32_t label = pixels_[y * width_ + x] & ~kFlags;
+    Place place{recent_[label & 127], x, y, way_.size(), 0};
+    recent_[label & 127] = static_cast<int32_t>(borders_.size());
+    const auto write = [&](uint32_t* pixel, uint32_t value) {
+      *pixel = value;
+      const int64_t at = pixel - pixels_;
+      way_.push_back(at);
+      place.right = std::max(place.right, at % width_);
+      place.bottom = std::max(place.bottom, at / width_);
+    };
+    const auto same = [label](uint32_t pixel) { return (pixel & ~kFlags) == label; };
+    const auto mark_right = [&](uint32_t* pixel) { write(pixel, label | kFlags); };
+    const auto mark = [&](uint32_t* pixel) { write(pixel, *pixel == label ? label | kMet : *pixel); };
+    add(x, y, hole, parent, [&](int64_t first, Point start) {
+      if (chain())
+        follow<true>(pixels_ + first, hole, start, same, mark_right, mark);
+      else
+        follow<false>(pixels_ + first, hole, start, same, mark_right, mark);
+    });
+    std::sort(way_.begin() + static_cast<int64_t>(place.first), way_.end());
+    place.last = way_.size();
+    places_.push_back(place);
+  }
+
+  /// A border's pixels, and the last column and row that it reaches.
+  struct Place {
+    int32_t older = -1;  // the last one before whose label has the same lowest bits
+    int64_t right = 0, bottom = 0;
+    size_t first = 0, last = 0;  // in way_
+  };
+
+  std::vector<uint32_t> memory_;
+  uint32_t* pixels_;
+  std::vector<Place> places_;  // of each border
+  std::vector<int64_t> way_;
+  std::array<int32_t, 128> recent_;
 };
 
 }  // namespace
@@ -343,13 +471,18 @@ Contours find_contours(const ImageView& image, Retrieval mode, ChainApproximatio
     check_not_empty("findContours", image);
     check_channels("findContours", image, {1});
     check_size("findContours", image.width() + 2, image.height() + 2);
-    check_dtype("findContours", image, {DType::u8, DType::boolean});
-    if (mode < Retrieval::external || mode > Retrieval::tree)
-      throw InvalidArgument("findContours: the mode is {}; there are RETR_EXTERNAL, RETR_LIST, RETR_CCOMP and RETR_TREE",
+    check_dtype("findContours", image, {DType::u8, DType::boolean, DType::i32});
+    const bool labels = image.dtype() == DType::i32;
+    if (labels && mode != Retrieval::two_levels && mode != Retrieval::flood_fill)
+      throw InvalidArgument("findContours: the mode is {}; for labels, i32, there are RETR_CCOMP and RETR_FLOODFILL",
+                            static_cast<int>(mode));
+    if (!labels && (mode < Retrieval::external || mode > Retrieval::tree))
+      throw InvalidArgument("findContours: the mode is {}; for u8 there are RETR_EXTERNAL, RETR_LIST, RETR_CCOMP and RETR_TREE",
                             static_cast<int>(mode));
     if (method < ChainApproximation::none || method > ChainApproximation::tc89_kcos)
       throw InvalidArgument("findContours: the method is {}; it is between CHAIN_APPROX_NONE (1) and CHAIN_APPROX_TC89_KCOS (4)",
                             static_cast<int>(method));
+    if (labels) return LabelFollower(image, method, offset).run();
     return Follower(image, mode, method, offset).run();
   } catch (...) {
     throw_as_error();

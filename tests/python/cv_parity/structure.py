@@ -44,6 +44,34 @@ def find_contours(random):
         yield call(picture.astype(np.int8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
 
 
+def labels(random):
+    """Pictures of labels, int32: noise, blocks, components, rings within rings of other labels, labels that share their lowest bits."""
+    for height, width in ((1, 1), (1, 9), (7, 1), (9, 12), (40, 31)):
+        yield random.integers(0, 3, (height, width)).astype(np.int32)
+        yield np.repeat(np.repeat(random.integers(0, 4, (height, width)), 3, 0), 4, 1).astype(np.int32) * 128
+        yield np.full((height, width), 7, np.int32)
+    for picture in masks(random):
+        yield cv2.connectedComponents(picture)[1]
+    for step in (1, 64, 1000003):
+        rings = np.zeros((60, 70), np.int32)
+        for i in range(14):
+            rings[2 * i:60 - 2 * i, 2 * i + i % 3:70 - 2 * i] = random.integers(0, 4) * step
+        yield rings
+        cells = np.argmin([np.hypot(*(np.mgrid[:50, :60] - random.integers(0, 50, 2)[:, None, None])) for _ in range(9)], 0)
+        yield (cells * step).astype(np.int32)
+
+
+@function("findContours")
+def find_contours_of_labels(random):
+    for i, picture in enumerate(labels(random)):
+        yield call(picture, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+        yield call(picture, cv2.RETR_FLOODFILL, 1 + i % 4, offset=(i, -2))
+    for mode in (cv2.RETR_EXTERNAL, cv2.RETR_LIST, cv2.RETR_TREE):
+        yield call(picture, mode, cv2.CHAIN_APPROX_SIMPLE)
+    yield call(picture.astype(np.uint8), cv2.RETR_FLOODFILL, cv2.CHAIN_APPROX_SIMPLE)
+    yield call(picture.astype(np.float32), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+
+
 def contours(random):
     found = []
     for picture in masks(random):
