@@ -187,9 +187,14 @@ Tensor binary(std::string_view function, ElementOp op, const Operand& first, con
               DType wanted, std::array<double, 3> p, const Output& output) {
   Tensor memory;
   const bool broadcast = op != ElementOp::minimum && op != ElementOp::maximum && op != ElementOp::weighted;
-  const Sides given = sides_of(function, first, second, broadcast, memory);
+  Sides given = sides_of(function, first, second, broadcast, memory);
   const DType dtype = dtype_of_result(function, given, wanted);
   const int index = element_index(function, dtype);
+  const bool sums = op == ElementOp::add || op == ElementOp::subtract || op == ElementOp::absdiff;
+  if (sums && index <= kI32 && element_index(function, given.main().dtype()) <= kI32) {  // as OpenCV, which adds integers
+    for (Side* side : {&given.a, &given.b})
+      for (double& number : side->numbers) number = std::nearbyint(number);
+  }
   const ImageView& size = given.main();
   Elements elements(function, output, dtype, size.height(), size.width(), size.channels(), given_mask, given.a.image, given.b.image);
   const Walk walk(given, elements.view(), given_mask);

@@ -29,7 +29,8 @@ class Operand {
 };
 
 // ---- Of two pictures, element by element. `mask`: u8 [h, w]; where it is 0 the destination stays as it is, or is 0. `dtype`: of the
-// result; undefined: that of the pictures, which is then the same.
+// result; undefined: that of the pictures, which is then the same. Results are rounded and saturated, but sums, differences and absdiff of
+// i32 wrap, as OpenCV's do; numbers beside integers are rounded before they are added.
 
 MINNOW_API Tensor add(const Operand& a, const Operand& b, const ImageView& mask = {}, DType dtype = DType::undefined, Output output = {});
 MINNOW_API Tensor subtract(const Operand& a, const Operand& b, const ImageView& mask = {}, DType dtype = DType::undefined,

@@ -2,11 +2,12 @@
 """Arithmetic on pictures, and measures of their elements."""
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Sequence
 
 from minnow.cv import _common
 from minnow.cv._common import MatLike, Point, dtype_of as _dtype_of, vision as _vision
-from minnow._minnow import InvalidArgument, Var
+from minnow._minnow import InvalidArgument, Unsupported, Var
 
 CMP_EQ, CMP_GT, CMP_GE, CMP_LT, CMP_LE, CMP_NE = range(6)
 NORM_INF, NORM_L1, NORM_L2, NORM_L2SQR, NORM_HAMMING, NORM_HAMMING2, NORM_RELATIVE, NORM_MINMAX = 1, 2, 4, 5, 6, 7, 8, 32
@@ -15,37 +16,47 @@ REDUCE_SUM, REDUCE_AVG, REDUCE_MAX, REDUCE_MIN, REDUCE_SUM2 = range(5)
 HISTCMP_CORREL, HISTCMP_CHISQR, HISTCMP_INTERSECT, HISTCMP_BHATTACHARYYA, HISTCMP_CHISQR_ALT, HISTCMP_KL_DIV = range(6)
 HISTCMP_HELLINGER = HISTCMP_BHATTACHARYYA
 
+# Functions that go element by element, for arrays of any number of axes, or move elements of float16 too.
+_HALVES = {**dict.fromkeys(("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "lookup", "split", "merge", "extract_channel"), "bits"),
+           **dict.fromkeys(("norm", "norm_of_difference", "psnr"), "values")}
+_flat = SimpleNamespace(**{name: _common.of_any(name, _HALVES.get(name, "")) for name in (
+    "absdiff", "add", "add_weighted", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "compare", "convert_scale_abs", "copy_to",
+    "count_nonzero", "divide", "exponential", "in_range", "logarithm", "lookup", "magnitude", "maximum", "mean", "mean_std_dev", "minimum",
+    "multiply", "norm", "norm_of_difference", "normalize", "phase", "polar_to_cart", "power", "psnr", "scale_add", "square_root", "subtract", "sum", "split",
+    "merge", "extract_channel")})
+
 # A picture; a number, for all channels or the first; or a tuple of up to four numbers, one for each channel.
 _Operand = MatLike | float | tuple[float, ...]
 
 
 def add(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None, dtype: int = -1) -> Var:
-    """src1 + src2, rounded and saturated. An operand is a picture, a number for all channels, or a tuple of numbers, one for each channel. `mask`, uint8
-    [height, width]: other pixels stay as they are in dst, or are 0. `dtype`: of the result (CV_32F ...), needed for pictures of different dtypes. Raises
-    InvalidArgument for operands that do not fit.
+    """src1 + src2, rounded and saturated; sums of int32 wrap. An operand is a picture, a number for all channels, or a tuple of numbers, one for each
+    channel, which are rounded first where pictures and result are integers. `mask`, uint8 [height, width]: other pixels stay as they are in dst, or are
+    0. `dtype`: of the result (CV_32F ...), needed for pictures of different dtypes. Arrays of more than three axes, of one channel, are taken here and
+    by the other functions that go element by element. Raises InvalidArgument for operands that do not fit.
 
     >>> cv.add(minnow.Var([[200, 10]], "uint8"), 100)
     Var([[255, 110]], shape=(1, 2), dtype=uint8)
     """
-    return _vision.add(src1, src2, mask, _dtype_of(dtype, "add"), dst)
+    return _flat.add(src1, src2, mask, _dtype_of(dtype, "add"), dst)
 
 
 def subtract(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None, dtype: int = -1) -> Var:
     """src1 - src2, with the arguments of add().
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.subtract(src1, src2, mask, _dtype_of(dtype, "subtract"), dst)
+    return _flat.subtract(src1, src2, mask, _dtype_of(dtype, "subtract"), dst)
 
 
 def multiply(src1: _Operand, src2: _Operand, dst: MatLike | None = None, scale: float = 1, dtype: int = -1) -> Var:
     """src1 * src2 * scale, with the operands and dtype of add().
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.multiply(src1, src2, scale, _dtype_of(dtype, "multiply"), dst)
+    return _flat.multiply(src1, src2, scale, _dtype_of(dtype, "multiply"), dst)
 
 
 def divide(src1: _Operand, src2: _Operand, dst: MatLike | None = None, scale: float = 1, dtype: int = -1) -> Var:
     """src1 * scale / src2, with the operands and dtype of add(). Integers divided by 0 are 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.divide(src1, src2, scale, _dtype_of(dtype, "divide"), dst)
+    return _flat.divide(src1, src2, scale, _dtype_of(dtype, "divide"), dst)
 
 
 def absdiff(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
@@ -55,7 +66,7 @@ def absdiff(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
     >>> cv.absdiff(minnow.Var([[200, 10]], "uint8"), minnow.Var([[190, 30]], "uint8"))
     Var([[10, 20]], shape=(1, 2), dtype=uint8)
     """
-    return _vision.absdiff(src1, src2, dst)
+    return _flat.absdiff(src1, src2, dst)
 
 
 def addWeighted(src1: _Operand, alpha: float, src2: _Operand, beta: float, gamma: float, dst: MatLike | None = None, dtype: int = -1) -> Var:
@@ -65,54 +76,54 @@ def addWeighted(src1: _Operand, alpha: float, src2: _Operand, beta: float, gamma
     >>> cv.addWeighted(minnow.Var([[100, 50]], "uint8"), 0.5, minnow.Var([[20, 40]], "uint8"), 0.5, 1)
     Var([[61, 46]], shape=(1, 2), dtype=uint8)
     """
-    return _vision.add_weighted(src1, alpha, src2, beta, gamma, _dtype_of(dtype, "addWeighted"), dst)
+    return _flat.add_weighted(src1, alpha, src2, beta, gamma, _dtype_of(dtype, "addWeighted"), dst)
 
 
 def scaleAdd(src1: MatLike, alpha: float, src2: MatLike, dst: MatLike | None = None) -> Var:
     """src1 * alpha + src2, of pictures of the same dtype and size.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.scale_add(src1, alpha, src2, dst)
+    return _flat.scale_add(src1, alpha, src2, dst)
 
 
 def bitwise_and(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
     """The bits that are set in both, with the operands and mask of add(); a single number is for the first channel. Floats give the bits of floats.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.bitwise_and(src1, src2, mask, dst)
+    return _flat.bitwise_and(src1, src2, mask, dst)
 
 
 def bitwise_or(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
     """The bits that are set in either, as bitwise_and().
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.bitwise_or(src1, src2, mask, dst)
+    return _flat.bitwise_or(src1, src2, mask, dst)
 
 
 def bitwise_xor(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
     """The bits that are set in one of both, as bitwise_and().
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.bitwise_xor(src1, src2, mask, dst)
+    return _flat.bitwise_xor(src1, src2, mask, dst)
 
 
 def bitwise_not(src: MatLike, dst: MatLike | None = None, mask: MatLike | None = None) -> Var:
     """All bits inverted; with the mask of add().
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.bitwise_not(src, mask, dst)
+    return _flat.bitwise_not(src, mask, dst)
 
 
 def min(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
     """The smaller of both, with the operands of add(); a single number is for the first channel.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.minimum(src1, src2, dst)
+    return _flat.minimum(src1, src2, dst)
 
 
 def max(src1: _Operand, src2: _Operand, dst: MatLike | None = None) -> Var:
     """The greater of both, as min(). Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.maximum(src1, src2, dst)
+    return _flat.maximum(src1, src2, dst)
 
 
 def compare(src1: _Operand, src2: _Operand, cmpop: int, dst: MatLike | None = None) -> Var:
     """uint8: 255 where the comparison (CMP_EQ, CMP_GT, CMP_GE, CMP_LT, CMP_LE, CMP_NE) holds, else 0. Numbers: the first is for all channels.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.compare(src1, src2, cmpop, dst)
+    return _flat.compare(src1, src2, cmpop, dst)
 
 
 def inRange(src: MatLike, lowerb: _Operand, upperb: _Operand, dst: MatLike | None = None) -> Var:
@@ -123,7 +134,7 @@ def inRange(src: MatLike, lowerb: _Operand, upperb: _Operand, dst: MatLike | Non
     >>> cv.inRange(minnow.Var([[3, 7, 9]], "uint8"), 5, 8)
     Var([[  0, 255,   0]], shape=(1, 3), dtype=uint8)
     """
-    return _vision.in_range(src, lowerb, upperb, dst)
+    return _flat.in_range(src, lowerb, upperb, dst)
 
 
 def blendLinear(src1: MatLike, src2: MatLike, weights1: MatLike, weights2: MatLike, dst: MatLike | None = None) -> Var:
@@ -138,21 +149,41 @@ def convertScaleAbs(src: MatLike, dst: MatLike | None = None, alpha: float = 1, 
     >>> cv.convertScaleAbs(minnow.Var([[-3.0, 100.0]]), alpha=2)
     Var([[  6, 200]], shape=(1, 2), dtype=uint8)
     """
-    return _vision.convert_scale_abs(src, alpha, beta, dst)
+    return _flat.convert_scale_abs(src, alpha, beta, dst)
+
+
+def convertFp16(src: MatLike, dst: MatLike | None = None) -> Var:
+    """The nearest numbers of 16 bits (float16) of a float32 array, as their bits, int16; of an int16 array with such bits, or of a float16 array, its
+    numbers as float32. Raises Unsupported for other dtypes.
+
+    >>> cv.convertFp16(minnow.Var([[1.0, -2.0]], "float32")).tolist()
+    [[15360, -16384]]
+    """
+    from minnow.expr import bit_cast
+    value = Var(src)
+    if value.dtype == "float32":
+        result = bit_cast(value.astype("float16"), "int16")
+    elif value.dtype in ("float16", "int16"):
+        result = (bit_cast(value, "float16") if value.dtype == "int16" else value).astype("float32")
+    else:
+        raise Unsupported(f"convertFp16: an array is float32, float16 or int16, not {value.dtype}")
+    return result if dst is None else _flat.copy_to(result, None, dst)
 
 
 def normalize(src: MatLike, dst: MatLike | None, alpha: float = 1, beta: float = 0, norm_type: int = NORM_L2, dtype: int = -1,
               mask: MatLike | None = None) -> Var:
     """Elements scaled so that their norm (NORM_INF, NORM_L1, NORM_L2) is alpha, or with NORM_MINMAX that they reach from alpha to beta. Elements beside the
     mask stay as in dst, or are 0. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.normalize(src, alpha, beta, norm_type, _dtype_of(dtype, "normalize"), mask, dst)
+    if dtype == _common.CV_16F and dst is None:
+        return _flat.normalize(src, alpha, beta, norm_type, "float32", mask, None).astype("float16")
+    return _flat.normalize(src, alpha, beta, norm_type, _dtype_of(dtype, "normalize"), mask, dst)
 
 
 def LUT(src: MatLike, lut: MatLike, dst: MatLike | None = None) -> Var:
     """lut[src], for a picture of uint8 or int8 (lut[src & 255]), where `lut` has 256 elements of any dtype, with one channel or as many as src; for uint16
     and int16 it has 65536.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.lookup(src, lut, dst)
+    return _flat.lookup(src, lut, dst)
 
 
 def transform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Var:
@@ -163,69 +194,69 @@ def transform(src: MatLike, m: MatLike, dst: MatLike | None = None) -> Var:
 
 def sqrt(src: MatLike, dst: MatLike | None = None) -> Var:
     """Square roots, of float32 or float64. Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.square_root(src, dst)
+    return _flat.square_root(src, dst)
 
 
 def pow(src: MatLike, power: float, dst: MatLike | None = None) -> Var:
     """Elements to a power. An exponent that is no integer goes with float32 and float64, and takes absolute values.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.power(src, power, dst)
+    return _flat.power(src, power, dst)
 
 
 def exp(src: MatLike, dst: MatLike | None = None) -> Var:
     """e to the elements, of float32 or float64.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.exponential(src, dst)
+    return _flat.exponential(src, dst)
 
 
 def log(src: MatLike, dst: MatLike | None = None) -> Var:
     """Natural logarithms, of float32 or float64.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.logarithm(src, dst)
+    return _flat.logarithm(src, dst)
 
 
 def magnitude(x: MatLike, y: MatLike, magnitude: MatLike | None = None) -> Var:
     """The lengths of vectors (x, y), float32 or float64.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.magnitude(x, y, magnitude)
+    return _flat.magnitude(x, y, magnitude)
 
 
 def phase(x: MatLike, y: MatLike, angle: MatLike | None = None, angleInDegrees: bool = False) -> Var:
     """The angles of vectors (x, y), float32 or float64, from 0 to 2 pi or 360; to about 0.01 degrees.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.phase(x, y, angleInDegrees, angle)
+    return _flat.phase(x, y, angleInDegrees, angle)
 
 
 def cartToPolar(x: MatLike, y: MatLike, magnitude: MatLike | None = None, angle: MatLike | None = None, angleInDegrees: bool = False) -> tuple[Var, Var]:
     """magnitude() and phase() of vectors (x, y).
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.magnitude(x, y, magnitude), _vision.phase(x, y, angleInDegrees, angle)
+    return _flat.magnitude(x, y, magnitude), _flat.phase(x, y, angleInDegrees, angle)
 
 
 def polarToCart(magnitude: MatLike | None, angle: MatLike, x: MatLike | None = None, y: MatLike | None = None,
                 angleInDegrees: bool = False) -> tuple[Var, Var]:
     """The vectors (x, y) of lengths and angles, float32 or float64; without a magnitude their length is 1.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    found = _vision.polar_to_cart(magnitude, angle, angleInDegrees)
-    return tuple(value if to is None else _vision.copy_to(value, None, to) for value, to in zip(found, (x, y)))
+    found = _flat.polar_to_cart(magnitude, angle, angleInDegrees)
+    return tuple(value if to is None else _flat.copy_to(value, None, to) for value, to in zip(found, (x, y)))
 
 
 def split(m: MatLike, mv: Any = None) -> tuple[Var, ...]:
     """The channels as pictures of one channel.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.split(m)
+    return _flat.split(m)
 
 
 def merge(mv: Sequence[MatLike], dst: MatLike | None = None) -> Var:
     """One picture of the channels of several, which have the same dtype and size.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.merge(mv, dst)
+    return _flat.merge(mv, dst)
 
 
 def extractChannel(src: MatLike, coi: int, dst: MatLike | None = None) -> Var:
     """Channel `coi` as a picture of one channel.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.extract_channel(src, coi, dst)
+    return _flat.extract_channel(src, coi, dst)
 
 
 def insertChannel(src: MatLike, dst: MatLike, coi: int) -> MatLike:
@@ -275,7 +306,7 @@ def vconcat(src: Sequence[MatLike], dst: MatLike | None = None) -> Var | None:
 def copyTo(src: MatLike, mask: MatLike | None, dst: MatLike | None = None) -> Var:
     """The pixels where the mask is not 0 (None: all); the others stay as in dst, or are 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.copy_to(src, mask, dst)
+    return _flat.copy_to(src, mask, dst)
 
 
 def setIdentity(mtx: MatLike, s: float | Sequence[float] = 1) -> MatLike:
@@ -284,7 +315,7 @@ def setIdentity(mtx: MatLike, s: float | Sequence[float] = 1) -> MatLike:
     rows, columns = getattr(mtx, "shape", (0, 0))[:2]
     number = float(s[0] if isinstance(s, (tuple, list)) else s)  # type: ignore[arg-type]
     made = Var([[number if i == j else 0.0 for j in range(columns)] for i in range(rows)], "float64")
-    return _vision.add(made, 0.0, None, str(getattr(mtx, "dtype", "float64")), mtx)
+    return _flat.add(made, 0.0, None, str(getattr(mtx, "dtype", "float64")), mtx)
 
 
 def sumElems(src: MatLike) -> tuple[float, float, float, float]:
@@ -293,20 +324,20 @@ def sumElems(src: MatLike) -> tuple[float, float, float, float]:
     >>> cv.sumElems(minnow.Var([[1, 2], [3, 4]], "uint8"))
     (10.0, 0.0, 0.0, 0.0)
     """
-    return _vision.sum(src)
+    return _flat.sum(src)
 
 
 def mean(src: MatLike, mask: MatLike | None = None) -> tuple[float, float, float, float]:
     """The means of up to four channels, of pixels where the mask is not 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.mean(src, mask)
+    return _flat.mean(src, mask)
 
 
 def meanStdDev(src: MatLike, mean: MatLike | None = None, stddev: MatLike | None = None, mask: MatLike | None = None) -> tuple[Var, Var]:
     """The means and standard deviations of the channels, float64 [channels, 1] each, of pixels where the mask is not 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    found = _vision.mean_std_dev(src, mask)
-    return tuple(value if to is None else _vision.copy_to(value, None, to) for value, to in zip(found, (mean, stddev)))
+    found = _flat.mean_std_dev(src, mask)
+    return tuple(value if to is None else _flat.copy_to(value, None, to) for value, to in zip(found, (mean, stddev)))
 
 
 def minMaxLoc(src: MatLike, mask: MatLike | None = None) -> tuple[float, float, Point, Point]:
@@ -329,23 +360,23 @@ def norm(src1: MatLike, src2: MatLike | int | None = None, normType: int | MatLi
     """
     if src2 is None or isinstance(src2, int):
         kind = src2 if src2 is not None else normType if isinstance(normType, int) else NORM_L2
-        return _vision.norm(src1, kind, normType if src2 is not None and normType is not None and not isinstance(normType, int) else mask)
+        return _flat.norm(src1, kind, normType if src2 is not None and normType is not None and not isinstance(normType, int) else mask)
     number = NORM_L2 if normType is None else normType
     if not isinstance(number, int):
         raise InvalidArgument("norm: normType is one of NORM_L1, NORM_L2, NORM_INF ...")
-    return _vision.norm_of_difference(src1, src2, number & NORM_TYPE_MASK, bool(number & NORM_RELATIVE), mask)
+    return _flat.norm_of_difference(src1, src2, number & NORM_TYPE_MASK, bool(number & NORM_RELATIVE), mask)
 
 
 def PSNR(src1: MatLike, src2: MatLike, R: float = 255.0) -> float:
     """The peak signal-to-noise ratio in decibels; `R` is the greatest value that there can be.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.psnr(src1, src2, R)
+    return _flat.psnr(src1, src2, R)
 
 
 def countNonZero(src: MatLike) -> int:
     """How many elements of a picture of one channel are not 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _vision.count_nonzero(src)
+    return _flat.count_nonzero(src)
 
 
 def hasNonZero(src: MatLike) -> bool:

@@ -2,8 +2,9 @@
 """Names that the files of minnow.cv share."""
 from __future__ import annotations
 
+import math
 from types import FunctionType
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from minnow import _minnow
 from minnow._functions import suggesting
@@ -19,7 +20,7 @@ Scalar = float | Sequence[float]
 Size = Sequence[int]
 Point = Sequence[int]
 
-CV_8U, CV_8S, CV_16U, CV_16S, CV_32S, CV_32F, CV_64F = range(7)
+CV_8U, CV_8S, CV_16U, CV_16S, CV_32S, CV_32F, CV_64F, CV_16F = range(8)
 CV_8UC1, CV_8UC2, CV_8UC3, CV_8UC4 = range(CV_8U, 32, 8)
 CV_8SC1, CV_8SC2, CV_8SC3, CV_8SC4 = range(CV_8S, 32, 8)
 CV_16UC1, CV_16UC2, CV_16UC3, CV_16UC4 = range(CV_16U, 32, 8)
@@ -27,6 +28,7 @@ CV_16SC1, CV_16SC2, CV_16SC3, CV_16SC4 = range(CV_16S, 32, 8)
 CV_32SC1, CV_32SC2, CV_32SC3, CV_32SC4 = range(CV_32S, 32, 8)
 CV_32FC1, CV_32FC2, CV_32FC3, CV_32FC4 = range(CV_32F, 32, 8)
 CV_64FC1, CV_64FC2, CV_64FC3, CV_64FC4 = range(CV_64F, 32, 8)
+CV_16FC1, CV_16FC2, CV_16FC3, CV_16FC4 = range(CV_16F, 32, 8)
 _DTYPES = {CV_8U: "uint8", CV_8S: "int8", CV_16U: "uint16", CV_16S: "int16", CV_32S: "int32", CV_32F: "float32", CV_64F: "float64"}
 
 BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT, BORDER_WRAP, BORDER_REFLECT_101, BORDER_TRANSPARENT = range(6)
@@ -50,6 +52,77 @@ def border_of(border: int, function: str, allowed: Sequence[int] = range(5)) -> 
     if kind not in allowed:
         raise InvalidArgument(f"{function}: border type {border} is not supported")
     return kind
+
+
+def _is_picture(value: Any) -> bool:
+    """Not a number, nor a list of them."""
+    shape = getattr(value, "shape", ())
+    return len(shape) > 2 or len(shape) == 2 and math.prod(shape) > 4
+
+
+def _of_more_axes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """A function's result for arrays of more than three axes, which are given to it as pictures: a row for each place of all axes but the last.
+    NotImplemented where there are none, or not all of one shape."""
+    shapes = [tuple(x.shape) for x in arguments if _is_picture(x)]
+    if not shapes or len(shapes[0]) <= 3 or any(shape != shapes[0] for shape in shapes) or 0 in shapes[0]:
+        return NotImplemented
+    shape, flat = shapes[0], (-1, shapes[0][-1])
+    pictures = [x.reshape(flat) if _is_picture(x) else x for x in arguments]
+
+    def deep(result: Any) -> Any:
+        if isinstance(result, tuple) and result and isinstance(result[0], Var):
+            return tuple(deep(x) for x in result)
+        for given, picture in zip(arguments, pictures):
+            if result is picture and given is not picture:  # dst, whose reshaped form may be a copy
+                given[...] = picture.reshape(shape)
+                return given
+        return result.reshape(shape) if getattr(result, "shape", ()) == (math.prod(shape[:-1]), shape[-1]) else result
+
+    return deep(function(*pictures))
+
+
+def _of_halves(function: Callable[..., Any], arguments: tuple[Any, ...], as_bits: bool) -> Any:
+    """A function's result for arrays of float16: as_bits: the elements are moved as words, else read as float32. NotImplemented where there are
+    none."""
+    def other(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(other(x) for x in value)
+        if isinstance(value, Var) or str(getattr(value, "dtype", "")) != "float16":
+            return value
+        return value.view("uint16") if as_bits else value.astype("float32")
+
+    def half(result: Any) -> Any:
+        if isinstance(result, tuple):
+            return tuple(half(x) for x in result)
+        for given, changed in zip(arguments, others):
+            if result is changed:  # dst
+                return given
+        return result.numpy().view("float16") if isinstance(result, Var) and result.dtype == "uint16" else result
+
+    others = [other(x) for x in arguments]
+    if all(a is b or isinstance(a, (list, tuple)) and all(x is y for x, y in zip(a, b)) for a, b in zip(arguments, others)):
+        return NotImplemented
+    result = function(*others)
+    return half(result) if as_bits else result
+
+
+def of_any(name: str, halves: str = "") -> Callable[..., Any]:
+    """A function of the engine that takes further arrays, as OpenCV does: of more than three axes, and one channel, where it goes element by element;
+    of float16 where `halves` is "bits" (elements are moved) or "values" (they are read)."""
+    function = getattr(vision, name)
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except (InvalidArgument, Unsupported):
+            result = _of_halves(function, arguments, halves == "bits") if halves else NotImplemented
+            if result is NotImplemented:
+                result = _of_more_axes(function, arguments)
+            if result is NotImplemented:
+                raise
+            return result
+
+    return call
 
 
 def arrays(result: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any, Sequence
 
 from minnow._minnow import InvalidArgument, Var, to_arrays as _to_arrays
@@ -14,6 +15,7 @@ INTER_BITS, INTER_BITS2, INTER_TAB_SIZE, INTER_TAB_SIZE2 = 5, 10, 32, 1024
 WARP_FILL_OUTLIERS, WARP_INVERSE_MAP, WARP_RELATIVE_MAP = 8, 16, 32
 WARP_POLAR_LINEAR, WARP_POLAR_LOG = 0, 256
 ROTATE_90_CLOCKWISE, ROTATE_180, ROTATE_90_COUNTERCLOCKWISE = range(3)
+_move = SimpleNamespace(**{name: _common.of_any(name, "bits") for name in ("resize", "copyMakeBorder")})  # elements of float16 too
 INTER_ANTIALIAS = 64  # not OpenCV's: joined with INTER_LINEAR, INTER_CUBIC, INTER_LANCZOS4 or INTER_AREA
 
 
@@ -27,7 +29,8 @@ def resize(src: MatLike, dsize: Size | None, dst: MatLike | None = None, fx: flo
     >>> cv.resize(minnow.Var([[10, 30]], "uint8"), (4, 1))
     Var([[10, 15, 25, 30]], shape=(1, 4), dtype=uint8)
     """
-    return _common.vision.resize(src, dsize, interpolation, fx, fy, dst)
+    moves = interpolation in (INTER_NEAREST, INTER_NEAREST_EXACT)
+    return (_move.resize if moves else _common.vision.resize)(src, dsize, interpolation, fx, fy, dst)
 
 
 def warpAffine(src: MatLike, M: MatLike, dsize: Size | None, dst: MatLike | None = None, flags: int = INTER_LINEAR, borderMode: int = _common.BORDER_CONSTANT,
@@ -77,7 +80,13 @@ def flip(src: MatLike, flipCode: int, dst: MatLike | None = None) -> Any:
 
 
 def flipND(src: MatLike, axis: int, dst: MatLike | None = None) -> Any:
-    """The picture with its rows (axis 0 or -2) or its columns (1 or -1) in the other order. Raises InvalidArgument for another axis."""
+    """The picture with its rows (axis 0 or -2) or its columns (1 or -1) in the other order; an array of more than three axes along any of them. Raises
+    InvalidArgument for another axis."""
+    shape = getattr(src, "shape", ())
+    if len(shape) > 3 and -len(shape) <= axis < len(shape):
+        axis %= len(shape)
+        middle = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1:]))
+        return _common.vision.flip(src.reshape(middle), 1, dst if dst is None else dst.reshape(middle)).reshape(shape)
     if axis not in (0, 1, -1, -2):
         raise InvalidArgument(f"flipND: a picture has the axes 0 and 1, not {axis}")
     return _common.vision.flip(src, axis % 2, dst)
@@ -107,7 +116,10 @@ def copyMakeBorder(src: MatLike, top: int, bottom: int, left: int, right: int, b
     >>> cv.copyMakeBorder(minnow.Var([[1, 2, 3]], "uint8"), 0, 0, 2, 2, cv.BORDER_REFLECT_101)
     Var([[3, 2, 1, 2, 3, 2, 1]], shape=(1, 7), dtype=uint8)
     """
-    return _common.vision.copyMakeBorder(src, top, bottom, left, right, _common.border_of(borderType, "copyMakeBorder"), value, dst)
+    if value is not None and str(getattr(src, "dtype", "")) == "float16" and not isinstance(src, Var):
+        numbers = value if isinstance(value, Sequence) else [value]
+        value = [int(src.dtype.type(number).view("uint16")) for number in numbers]  # the elements are moved as words
+    return _move.copyMakeBorder(src, top, bottom, left, right, _common.border_of(borderType, "copyMakeBorder"), value, dst)
 
 
 def borderInterpolate(p: int, len: int, borderType: int) -> int:

@@ -277,6 +277,11 @@ void native(const void* from_a, const void* from_b, void* to, size_t n) {
         hn::StoreU(hn::Mul(x, y), d, out + i);
       else
         hn::StoreU(op == ElementOp::add ? hn::Add(x, y) : op == ElementOp::subtract ? hn::Sub(x, y) : hn::Abs(hn::Sub(x, y)), d, out + i);
+    } else if constexpr (std::is_same_v<T, int32_t>) {  // beyond 32 bits numbers wrap, as OpenCV's do
+      hn::StoreU(op == ElementOp::add        ? hn::Add(x, y)
+                 : op == ElementOp::subtract ? hn::Sub(x, y)
+                                             : hn::Sub(hn::Max(x, y), hn::Min(x, y)),
+                 d, out + i);
     } else if constexpr (op == ElementOp::absdiff) {
       hn::StoreU(hn::SaturatedSub(hn::Max(x, y), hn::Min(x, y)), d, out + i);
     } else {
@@ -875,7 +880,7 @@ const ArithmeticLoops kArithmeticLoops{
      {nullptr, nullptr, nullptr, nullptr, nullptr, native<int8_t, ElementOp::minimum>, native<int8_t, ElementOp::maximum>},
      MINNOW_NATIVE(uint16_t, nullptr),
      MINNOW_NATIVE(int16_t, nullptr),
-     {nullptr, nullptr, nullptr, nullptr, nullptr, native<int32_t, ElementOp::minimum>, native<int32_t, ElementOp::maximum>},
+     MINNOW_NATIVE(int32_t, nullptr),
      MINNOW_NATIVE(float, (native<float, ElementOp::multiply>)),
      {}},
     weighted_u8,
