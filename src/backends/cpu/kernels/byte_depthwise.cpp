@@ -27,67 +27,22 @@ constexpr size_t kBlock = 4 * kLanes;  // bytes
 
 #include "backends/cpu/kernels/requantize.inc"
 
+// Four bytes of u8 and i8, where the machine multiplies and adds these. Beside pairs, 3x3 filters of 128 channels of 56 x 56 took 195 ->
+// 111 us, 512 of 14 x 14 82 -> 55 us (AVX-VNNI, Xeon, 2026-11-30).
+namespace fours {
+constexpr int kColumns = 4;
 #if HWY_TARGET == HWY_AVX3
-constexpr int kColumns = 4, kMost = 14, kFewer = 8;
+constexpr int kMost = 14, kFewer = 8;
 #define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 MINNOW_DOT HWY_INLINE V dot(V sum, V x, V w) { return V{_mm512_dpbusd_epi32(sum.raw, x.raw, w.raw)}; }
 #else
-// As many outputs as registers hold. Beside f32 sums, 8 channels of 112 x 112, 3x3: 118 -> 46 us (Zen 3, 2026-11-28). Tiles of seven, which
-// widths of 7 and 14 would fill, add 10 KB.
-constexpr int kColumns = 2, kMost = 8, kFewer = 8;
-#define MINNOW_DOT
-HWY_INLINE V dot(V sum, V x, V w) { return hn::Add(sum, V{_mm256_madd_epi16(x.raw, w.raw)}); }
+constexpr int kMost = 8, kFewer = 8;
+#define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avxvnni")))
+MINNOW_DOT HWY_INLINE V dot(V sum, V x, V w) { return V{_mm256_dpbusd_avx_epi32(sum.raw, x.raw, w.raw)}; }
 #endif
-constexpr int kStep = kColumns / 2;
+#include "backends/cpu/kernels/byte_depthwise_form.inc"
+#undef MINNOW_DOT
 
-// N outputs from the first one on. With stride 1, a block of four columns has two of them, whose filters begin at its first and at its
-// second column.
-template <int kPieces, int kStride, int N>
-MINNOW_DOT HWY_INLINE void tile(const ByteDepthwiseRow& r, V bias, size_t first, uint8_t* y) {
-  constexpr int kShifts = kStep > kStride ? kStep / kStride : 1, kBlocks = kStride > kStep ? kStride / kStep : 1;  // for kShifts outputs
-  const D d;
-  V sum[N];
-  MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = bias;
-  const int32_t* from = reinterpret_cast<const int32_t*>(r.w);
-  for (size_t ky = 0; ky < r.kernel_h; ++ky, from += kPieces * kShifts * kLanes) {
-    V w[kPieces][kShifts];
-    MINNOW_UNROLL for (int j = 0; j < kPieces; ++j) MINNOW_UNROLL for (int s = 0; s < kShifts; ++s) w[j][s] =
-        hn::LoadU(d, from + (j * kShifts + s) * kLanes);
-    const uint8_t* x = r.rows[ky] + first / kShifts * kBlocks * kBlock;
-    MINNOW_UNROLL for (int n = 0; n < N; n += kShifts) MINNOW_UNROLL for (int j = 0; j < kPieces; ++j) {
-      const V block = hn::LoadU(d, reinterpret_cast<const int32_t*>(x + (n / kShifts * kBlocks + 2 * j) * kBlock));
-      MINNOW_UNROLL for (int s = 0; s < kShifts; ++s) sum[n + s] = dot(sum[n + s], block, w[j][s]);
-    }
-  }
-  if (r.to->activate) {
-    alignas(64) int32_t sums[N * kLanes];
-    MINNOW_UNROLL for (int n = 0; n < N; ++n) hn::StoreU(sum[n], d, sums + n * kLanes);
-    return r.to->activate(sums, N, *r.to, 0, nullptr, y, kLanes);
-  }
-  MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = requantized(sum[n], *r.to, 0);
-  store_rows<N>(sum, Result(*r.to), y, kLanes);
-}
-
-template <int kPieces, int kStride, int N>
-MINNOW_DOT HWY_NOINLINE void tiles(const ByteDepthwiseRow& r) {
-  const V bias = hn::LoadU(D(), r.to->bias);
-  uint8_t* y = r.to->y[0];
-  uint8_t last[N * kLanes];
-  for (size_t x = 0; x < r.out_w; x += N) {
-    const bool whole = x + N <= r.out_w;
-    tile<kPieces, kStride, N>(r, bias, x, whole ? y + x * kLanes : last);
-    if (!whole) std::memcpy(y + x * kLanes, last, (r.out_w - x) * kLanes);
-  }
-}
-
-template <int kPieces, int kStride>
-MINNOW_DOT void row(const ByteDepthwiseRow& r) {
-  static_assert(kMost <= kByteDepthwiseMost);
-  const auto computed = [&](size_t width) { return (r.out_w + width - 1) / width * width; };
-  computed(kMost) <= computed(kFewer) ? tiles<kPieces, kStride, kMost>(r) : tiles<kPieces, kStride, kFewer>(r);
-}
-
-#if HWY_TARGET == HWY_AVX3
 void arrange(const uint8_t* columns, size_t count, bool is_signed, uint8_t* blocks) {
   const Bytes d;
   const D words;
@@ -103,7 +58,19 @@ void arrange(const uint8_t* columns, size_t count, bool is_signed, uint8_t* bloc
     hn::StoreU(hn::Xor(hn::TableLookupBytes(hn::BitCast(d, sorted), bytes), flip), d, blocks);
   }
 }
-#else
+}  // namespace fours
+
+#if HWY_TARGET == HWY_AVX2
+// Pairs of 16-bit numbers.
+namespace pairs {
+// As many outputs as registers hold. Beside f32 sums, 8 channels of 112 x 112, 3x3: 118 -> 46 us (Zen 3, 2026-11-28). Tiles of seven, which
+// widths of 7 and 14 would fill, add 10 KB.
+constexpr int kColumns = 2, kMost = 8, kFewer = 8;
+#define MINNOW_DOT
+HWY_INLINE V dot(V sum, V x, V w) { return hn::Add(sum, V{_mm256_madd_epi16(x.raw, w.raw)}); }
+#include "backends/cpu/kernels/byte_depthwise_form.inc"
+#undef MINNOW_DOT
+
 void arrange(const uint8_t* columns, size_t count, bool is_signed, uint8_t* blocks) {
   const hn::Repartition<int16_t, D> words;
   const hn::Rebind<uint8_t, decltype(words)> d;
@@ -116,16 +83,22 @@ void arrange(const uint8_t* columns, size_t count, bool is_signed, uint8_t* bloc
     hn::StoreU(wide, words, reinterpret_cast<int16_t*>(blocks));
   }
 }
+}  // namespace pairs
 #endif
-#undef MINNOW_DOT
 #endif
 }  // namespace
 
 extern const ByteDepthwiseKernels kByteDepthwiseKernels;
-#if HWY_TARGET == HWY_AVX3
-const ByteDepthwiseKernels kByteDepthwiseKernels{4, 128, true, {{row<1, 1>, row<1, 2>}, {row<2, 1>, row<2, 2>}, {}}, arrange};
-#elif HWY_TARGET == HWY_AVX2
-const ByteDepthwiseKernels kByteDepthwiseKernels{2, 0, false, {{}, {row<2, 1>, row<2, 2>}, {row<3, 1>, row<3, 2>}}, arrange};
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+constexpr ByteDepthwiseForm kFours{
+    4, 128, true, {{fours::row<1, 1>, fours::row<1, 2>}, {fours::row<2, 1>, fours::row<2, 2>}, {}}, fours::arrange};
+#if HWY_TARGET == HWY_AVX2
+constexpr ByteDepthwiseForm kPairs{
+    2, 0, false, {{}, {pairs::row<2, 1>, pairs::row<2, 2>}, {pairs::row<3, 1>, pairs::row<3, 2>}}, pairs::arrange};
+#else
+constexpr ByteDepthwiseForm kPairs{};
+#endif
+const ByteDepthwiseKernels kByteDepthwiseKernels{{kFours, kPairs}};
 #else
 const ByteDepthwiseKernels kByteDepthwiseKernels{};
 #endif

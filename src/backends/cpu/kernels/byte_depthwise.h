@@ -17,14 +17,18 @@ struct ByteDepthwiseRow {
 inline constexpr size_t kByteDepthwiseMost = 14;   // outputs that are computed at once: rows have blocks for whole multiples of it
 inline constexpr size_t kByteDepthwisePieces = 3;  // of a row of the filter, at most
 
-struct ByteDepthwiseKernels {
-  size_t columns;         // of a block: 4 bytes or 2 16-bit numbers; blocks begin at every columns / 2; 0: this target has no kernels
+struct ByteDepthwiseForm {
+  size_t columns;         // of a block: 4 bytes or 2 16-bit numbers; blocks begin at every columns / 2; 0: this target has no such form
   int32_t signed_offset;  // is added to signed bytes
   bool needs_bytes;       // the machine has to run IntegerForm::bytes, and weights less their zero points are i8
   /// [pieces that a row of the filter touches - 1][stride - 1]; null: there is none.
   void (*rows[kByteDepthwisePieces][2])(const ByteDepthwiseRow&);
   /// `count` blocks of columns that lie one after another, `lanes` bytes each.
   void (*arrange)(const uint8_t* columns, size_t count, bool is_signed, uint8_t* blocks);
+};
+
+struct ByteDepthwiseKernels {
+  ByteDepthwiseForm forms[2];  // the faster one first
 };
 
 }  // namespace minnow::cpu

@@ -133,8 +133,8 @@ constexpr size_t kMostRows = 16;  // of a filter
 
 /// Where blocks of columns begin, and which of them an output reads.
 struct Blocks {
-  Blocks(const ByteDepthwiseKernels& kernels, const ConvShape& s)
-      : columns(kernels.columns),
+  Blocks(const ByteDepthwiseForm& form, const ConvShape& s)
+      : columns(form.columns),
         step(columns / 2),
         shifts(std::max<size_t>(1, step / s.stride_w)),
         pieces(ceil_div(s.kernel_w + shifts - 1, columns)) {}
@@ -143,26 +143,37 @@ struct Blocks {
 
 constexpr double kFree = 1e9;  // the speed of multiply-adds that other costs contain
 
+bool runs(const Kernels& kernels, const ByteDepthwiseForm& form) {
+  return form.columns != 0 && (!form.needs_bytes || runs(*kernels.integer, IntegerForm::bytes));
+}
+
+/// The first form that the machine runs and the weights fit; null: there is none.
+const ByteDepthwiseForm* form_of(const NodeView& node, const ConvShape& s, const Kernels& kernels) {
+  const auto are_bytes = [&] {
+    const std::vector<int32_t> weights = weights_of(node, s);
+    return std::all_of(weights.begin(), weights.end(), [](int32_t w) { return w >= -128 && w <= 127; });
+  };
+  for (const ByteDepthwiseForm& form : kernels.byte_depthwise->forms) {
+    if (!runs(kernels, form)) continue;
+    const size_t pieces = Blocks(form, s).pieces;
+    if (pieces <= kByteDepthwisePieces && form.rows[pieces - 1][s.stride_w - 1] && (!form.needs_bytes || are_bytes())) return &form;
+  }
+  return nullptr;
+}
+
 Estimate estimate_bytes(const NodeView& node, const Device& device) {
   const Kernels& kernels = *cpu_device(device).kernels;
-  const ByteDepthwiseKernels& rows = *kernels.byte_depthwise;
-  if (!rows.columns || (rows.needs_bytes && !runs(*kernels.integer, IntegerForm::bytes)))
+  const auto& forms = kernels.byte_depthwise->forms;
+  if (std::none_of(std::begin(forms), std::end(forms), [&](const ByteDepthwiseForm& form) { return runs(kernels, form); }))
     return unavailable("the machine does not multiply bytes");
   if (const std::string refusal = refusal_of(node, device); !refusal.empty()) return declined("{}", refusal);
   if (node.output(0).dtype == DType::f32) return declined("the result is f32");
   const ConvShape s = conv_shape(node);
-  const auto has_rows = [&] {
-    const size_t pieces = Blocks(rows, s).pieces;
-    return pieces <= kByteDepthwisePieces && rows.rows[pieces - 1][s.stride_w - 1];
-  };
-  if (s.stride_w > 2 || s.dilation_w != 1 || s.kernel_h > kMostRows || !has_rows())
-    return declined("there are no kernels for filters of this width, or its columns are too far apart");
-  if (rows.needs_bytes) {
-    const std::vector<int32_t> weights = weights_of(node, s);
-    if (std::any_of(weights.begin(), weights.end(), [](int32_t w) { return w < -128 || w > 127; }))
-      return declined("weights less their zero points are no bytes");
-  }
-  if (rows.needs_bytes) return quantized_conv_estimate(node, device, 1.0);
+  if (s.stride_w > 2 || s.dilation_w != 1 || s.kernel_h > kMostRows)
+    return declined("the filter's columns are too far apart, or it has too many rows");
+  const ByteDepthwiseForm* const form = form_of(node, s, kernels);
+  if (!form) return declined("there are no kernels for filters of this width and weights less their zero points");
+  if (form->needs_bytes) return quantized_conv_estimate(node, device, 1.0);
   // Words: 0.17 ns for each element of the image, 0.12 ns for each output and row of the filter, 30 ns for each row of a vector
   // (mp_face_landmark and mobilenet_v3_small, AVX2, Zen 3 of 126 GFLOP/s, 2026-11-29).
   Estimate result = quantized_conv_estimate(node, device, kFree, 14, 13 * static_cast<double>(s.kernel_h));
@@ -177,17 +188,17 @@ class ByteDepthwiseKernel final : public Kernel {
       : s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         lanes_(kernels_.lanes),
-        block_(*kernels_.byte_depthwise, s_),
+        form_(*form_of(context.node(), s_, kernels_)),
+        block_(form_, s_),
         source_(source_of(context.node())),
         vectors_(ceil_div(s_.out_channels, lanes_)),
         requantization_(context.node(), s_.out_channels, 1, kernels_) {
-    const ByteDepthwiseKernels& rows = *kernels_.byte_depthwise;
     const size_t pieces = block_.pieces, shifts = block_.shifts, taps = s_.taps();
-    row_function_ = rows.rows[pieces - 1][s_.stride_w - 1];
+    row_function_ = form_.rows[pieces - 1][s_.stride_w - 1];
     const std::vector<int32_t> w = weights_of(context.node(), s_);
     panel_ = s_.kernel_h * pieces * shifts * lanes_ * kBlockBytes;
     weights_.resize(vectors_ * panel_);
-    const int32_t offset = source_.is_signed ? rows.signed_offset : 0;
+    const int32_t offset = source_.is_signed ? form_.signed_offset : 0;
     uint8_t* to = weights_.data();
     for (size_t v = 0; v < vectors_; ++v)
       for (size_t ky = 0; ky < s_.kernel_h; ++ky)
@@ -258,13 +269,14 @@ class ByteDepthwiseKernel final : public Kernel {
       std::memset(inside, source_.zero_point, copied_ * lanes_);
     else
       std::memmove(inside, x + (place - s_.pad_top) * s_.in_w * lanes_, copied_ * lanes_);  // memcpy becomes rep movsb with -Os: slower
-    kernels_.byte_depthwise->arrange(padded, read_, source_.is_signed, blocks);
+    form_.arrange(padded, read_, source_.is_signed, blocks);
   }
 
   static constexpr size_t kBlockBytes = 4;  // of a lane
   ConvShape s_;
   const Kernels& kernels_;
   size_t lanes_;
+  const ByteDepthwiseForm& form_;
   Blocks block_;
   ByteSource source_;
   size_t vectors_;
