@@ -53,25 +53,31 @@ struct DigitRow {
 
 class NBitsTest : public EveryIsa {
  protected:
-  const NBitsKernels& nbits() const { return *kernels_for(GetParam()).nbits; }
+  /// Calls test(digits, bits) for each form that the machine runs and each number of bits that it has.
+  template <class F>
+  void for_each_form(F test) const {
+    const Kernels& kernels = kernels_for(GetParam());
+    for (const NBitsDigitKernels& digits : kernels.nbits->digits)
+      for (const int bits : {2, 4, 8})
+        if (digits.split[bits - kLeastBits] && (!digits.needs_bytes || runs(*kernels.integer, IntegerForm::bytes))) test(digits, bits);
+  }
   size_t lanes() const { return kernels_for(GetParam()).lanes; }
 };
 
 TEST_P(NBitsTest, whole_numbers_of_three_bytes_are_as_near_as_f32) {
-  for (const int bits : {2, 4})
+  for_each_form([&](const NBitsDigitKernels& digits, int bits) {
     for (const size_t block : {16, 32, 64})
       for (const bool has_zeros : {false, true})
         for (const float outlier : {1.0F, 1e4F}) {
           const size_t form = size_t(bits - kLeastBits);
-          if (!nbits().split[form]) continue;
           const Columns columns(bits, block, lanes(), has_zeros);
           std::vector<float> a = random_floats(kDepth, 7);
           a[37] *= outlier;
           std::fill_n(a.begin() + 64, 32, 0.0F);
           DigitRow row(std::min(block, kNBitsGroup));
-          ASSERT_TRUE(nbits().split[form](a.data(), kGroups, row.unit, false, row.view()));
+          ASSERT_TRUE(digits.split[form](a.data(), kGroups, row.unit, false, row.view()));
           std::vector<float> y(lanes());
-          nbits().multiply_digits[form](columns.panel, row.view(), kGroups, y.data());
+          digits.multiply_digits[form](columns.panel, row.view(), kGroups, y.data());
           for (size_t c = 0; c < lanes(); ++c) {
             double sum = 0, bound = 0;
             for (size_t k = 0; k < kDepth; ++k) {
@@ -84,17 +90,17 @@ TEST_P(NBitsTest, whole_numbers_of_three_bytes_are_as_near_as_f32) {
             EXPECT_NEAR(y[c], sum, bound * std::ldexp(1.0, -24)) << bits << " bits in blocks of " << block << ", outlier " << outlier;
           }
         }
+  });
 }
 
 TEST_P(NBitsTest, whole_numbers_of_one_byte_have_steps_of_a_127th_of_the_largest) {
-  for (const int bits : {2, 4})
+  for_each_form([&](const NBitsDigitKernels& digits, int bits) {
     for (const size_t block : {16, 32, 128}) {
       const size_t form = size_t(bits - kLeastBits);
-      if (!nbits().split[form]) continue;
       const Columns columns(bits, block, lanes(), false);
       const std::vector<float> a = random_floats(kDepth, 8);
       DigitRow row(std::min(block, kNBitsGroup));
-      ASSERT_TRUE(nbits().split[form](a.data(), kGroups, row.unit, true, row.view()));
+      ASSERT_TRUE(digits.split[form](a.data(), kGroups, row.unit, true, row.view()));
       std::vector<double> rounded(kDepth);
       for (size_t k = 0; k < kDepth; ++k) {
         const auto unit = a.begin() + std::ptrdiff_t(k / row.unit * row.unit);
@@ -104,28 +110,29 @@ TEST_P(NBitsTest, whole_numbers_of_one_byte_have_steps_of_a_127th_of_the_largest
         rounded[k] = std::nearbyint(double(a[k]) / largest * 127) * largest / 127;
       }
       std::vector<float> y(lanes());
-      nbits().multiply_bytes[form](columns.panel, row.view(), kGroups, y.data());
+      digits.multiply_bytes[form](columns.panel, row.view(), kGroups, y.data());
       for (size_t c = 0; c < lanes(); ++c) {
         double sum = 0;
         for (size_t k = 0; k < kDepth; ++k) sum += rounded[k] * columns.weight(k, c);
         EXPECT_NEAR(y[c], sum, 1e-4 * (1 << bits)) << bits << " bits in blocks of " << block;
       }
     }
+  });
 }
 
 TEST_P(NBitsTest, numbers_that_steps_cannot_hold_are_refused) {
-  for (const int bits : {2, 4})
+  for_each_form([&](const NBitsDigitKernels& digits, int bits) {
     for (const float value : {INFINITY, -INFINITY, NAN, 1e-35F, -1e-40F}) {
       const size_t form = size_t(bits - kLeastBits);
-      if (!nbits().split[form]) continue;
       std::vector<float> a(kDepth, 0.0F);
       DigitRow row(kNBitsGroup);
-      EXPECT_TRUE(nbits().split[form](a.data(), kGroups, row.unit, false, row.view()));
+      EXPECT_TRUE(digits.split[form](a.data(), kGroups, row.unit, false, row.view()));
       a[45] = value;
-      EXPECT_FALSE(nbits().split[form](a.data(), kGroups, row.unit, false, row.view())) << value;
+      EXPECT_FALSE(digits.split[form](a.data(), kGroups, row.unit, false, row.view())) << value;
       std::fill(a.begin() + 32, a.begin() + 64, 3e38F), a[2] = value == 1e-35F ? 0.0F : value;
-      EXPECT_EQ(nbits().split[form](a.data(), kGroups, row.unit, false, row.view()), value == 1e-35F) << value;
+      EXPECT_EQ(digits.split[form](a.data(), kGroups, row.unit, false, row.view()), value == 1e-35F) << value;
     }
+  });
 }
 
 MINNOW_EVERY_ISA(NBitsTest);

@@ -219,8 +219,8 @@ void multiply_two(const NBitsPanel& first, const NBitsPanel& second, const float
 // Products in whole numbers. A number of the left factor is rounded to steps of its unit, 256^2 d2 + 256 d1 + d0 of them, where each digit
 // is a signed byte: that loses at most half of the last place that f32 has for the unit's largest number. Sums of digits times numbers of 2
 // or 4 bits are exact: 16 bits of a lane take 16 products, each at most 15 * 128. With 4 bits, three digits read 1.5 times as many weights
-// a second from L2 as multiply_two did, one digit reads 3.5 times as many (Zen 3, 2026-11-28). AVX-512 adds them in 32 bits, where the
-// machine multiplies and adds bytes (VNNI).
+// a second from L2 as multiply_two did, one digit reads 3.5 times as many (Zen 3, 2026-11-28). VNNI adds them in 32 bits, which take
+// numbers of 8 bits, too.
 constexpr float kMostSteps = 127 * 65536 + 127 * 256 + 126;  // rounding may add one
 constexpr size_t kPlaces = 4;                                // of the digits of four numbers; there are no fourth digits
 constexpr size_t kAhead = 512;                               // words that are fetched early
@@ -231,7 +231,7 @@ constexpr size_t kFields = 8 / kBits;
 
 template <int kBits>
 bool split(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to) {
-  static_assert(kBits == 2 || kBits == 4);
+  static_assert(kBits == 2 || kBits == 4 || kBits == 8);
   constexpr size_t kLanes = 8;
   const hn::FixedTag<float, kLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -260,10 +260,12 @@ bool split(const float* a, size_t groups, size_t unit, bool one_byte, const NBit
     const V inverse = hn::Set(d, largest > 0 ? most_steps / largest : 0);
     auto sum = hn::Zero(di);
     constexpr size_t kOfWord = 4 * kFields<kBits>;
-    for (size_t word = 0; word < unit; word += kOfWord)
+    for (size_t word = 0; word < unit; word += HWY_MAX(kOfWord, kLanes))
       for (size_t field = 0; field < kFields<kBits>; field += 2, digits += kLanes) {
         V x;
-        if constexpr (kOfWord == kLanes)
+        if constexpr (kOfWord < kLanes)  // the bytes of two words are the fields
+          x = hn::LoadU(d, a + word);
+        else if constexpr (kOfWord == kLanes)
           x = hn::TableLookupLanes(hn::LoadU(d, a + word), hn::SetTableIndices(d, order));
         else
           x = hn::GatherIndex(d, a + word + field, hn::Load(di, order));
@@ -278,109 +280,41 @@ bool split(const float* a, size_t groups, size_t unit, bool one_byte, const NBit
   return representable && hn::AllTrue(d, hn::Eq(finite, hn::Zero(d)));
 }
 
+// With sums of 32 bits, where the machine multiplies and adds bytes (VNNI). A token of a decoder of 57 million weights (bench/decoder.py)
+// took 2.5 -> 2.3 ms with 4 bits beside sums of 16 bits and 6.2 -> 3.7 ms with 8 bits beside f32 (AVX-VNNI), 5.1 -> 3.5 ms with 8 bits
+// (AVX-512; Xeon, one thread, 2026-11-30).
+namespace vnni {
 #if HWY_TARGET == HWY_AVX3
 #define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
-constexpr bool kNeedsBytes = true;
+#else
+#define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avxvnni")))
+#endif
 /// Sums of four products of bytes.
 MINNOW_DOT HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> numbers, int32_t digits) {
+#if HWY_TARGET == HWY_AVX3
   return hn::Vec<DI>{_mm512_dpbusd_epi32(sums.raw, numbers.raw, _mm512_set1_epi32(digits))};
+#else
+  return hn::Vec<DI>{_mm256_dpbusd_avx_epi32(sums.raw, numbers.raw, _mm256_set1_epi32(digits))};
+#endif
 }
 HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) { return sums; }
-#else
+#include "backends/cpu/kernels/nbits_form.inc"
+#undef MINNOW_DOT
+}  // namespace vnni
+
+#if HWY_TARGET == HWY_AVX2
+// In sums of 16 bits, which numbers of 4 bits do not overflow.
+namespace words {
 #define MINNOW_DOT
-constexpr bool kNeedsBytes = false;
 /// Sums of two products of bytes, in 16 bits.
 HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> numbers, int32_t digits) {
   return hn::Vec<DI>{_mm256_add_epi16(sums.raw, _mm256_maddubs_epi16(numbers.raw, _mm256_set1_epi32(digits)))};
 }
 HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) { return hn::Vec<DI>{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))}; }
+#include "backends/cpu/kernels/nbits_form.inc"
+#undef MINNOW_DOT
+}  // namespace words
 #endif
-
-/// kUnit: 16 or kNBitsGroup.
-template <int kBits, size_t kDigits, size_t kUnit>
-MINNOW_DOT void multiply_units(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) {
-  const D d;
-  const DI di;
-  const DU du;
-  const bool has_zeros = panel.zeros || panel.bytes;
-  const V middle = hn::Set(d, static_cast<float>(1 << (kBits - 1)));
-  const auto mask = hn::Set(du, ((1U << kBits) - 1) * 0x01010101U), turned = hn::Set(du, highest_bits<kBits>(0));
-  constexpr size_t kWords = kUnit * kBits / 32, kLine = 64 / sizeof(uint32_t);
-  const size_t units = groups * (kNBitsGroup / kUnit), each = panel.block / kUnit;
-  const uint32_t* words = panel.words;
-  const int32_t* digits = a.digits;
-  V total = hn::Zero(d);
-  size_t block = 0, left = each;
-  for (size_t unit = 0; unit < units; ++unit, words += kWords * kLanes) {
-    MINNOW_UNROLL for (size_t i = 0; i < kWords * kLanes; i += kLine) __builtin_prefetch(words + kAhead + i);
-    hn::Vec<DI> sums[kDigits];
-    MINNOW_UNROLL for (size_t i = 0; i < kDigits; ++i) sums[i] = hn::Zero(di);
-    MINNOW_UNROLL for (size_t word = 0; word < kWords; ++word) {
-      auto stored = hn::Xor(hn::LoadU(du, words + word * kLanes), turned);
-      MINNOW_UNROLL for (size_t field = 0; field < kFields<kBits>; ++field, digits += kPlaces) {
-        const auto numbers = hn::And(stored, mask);
-        MINNOW_UNROLL for (size_t i = 0; i < kDigits; ++i) sums[i] = add_products(sums[i], numbers, digits[i]);
-        stored = hn::ShiftRight<kBits>(stored);
-      }
-    }
-    auto low = whole(sums[0]);
-    if constexpr (kDigits == 3) low = hn::Add(low, hn::ShiftLeft<8>(whole(sums[1])));
-    V value = hn::ConvertTo(d, low);
-    if constexpr (kDigits == 3) value = hn::MulAdd(hn::ConvertTo(d, whole(sums[2])), hn::Set(d, 65536.0F), value);
-    const V step = hn::Set(d, a.steps[unit]), sum_of_a = hn::Set(d, a.sums[unit]);
-    const V from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
-    total = hn::MulAdd(hn::NegMulAdd(from, sum_of_a, value), hn::Mul(scale_of(panel, block), step), total);
-    if (--left == 0) ++block, left = each;
-  }
-  hn::StoreU(total, d, y);
-}
-
-// Several rows share the numbers that are taken out of their words.
-template <int kBits>
-MINNOW_DOT void multiply_rows(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) {
-  const D d;
-  const DI di;
-  const DU du;
-  constexpr size_t kRows = HWY_TARGET == HWY_AVX3 ? kMostNBitsRows : kMostNBitsRows / 2;  // as registers allow
-  const bool has_zeros = panel.zeros || panel.bytes;
-  const V middle = hn::Set(d, static_cast<float>(1 << (kBits - 1)));
-  const auto mask = hn::Set(du, ((1U << kBits) - 1) * 0x01010101U), turned = hn::Set(du, highest_bits<kBits>(0));
-  constexpr size_t kWords = kNBitsGroup / 4;
-  for (size_t first = 0; first < rows.count; first += kRows) {
-    V total[kRows];
-    MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) total[r] = hn::Zero(d);
-    const uint32_t* words = panel.words;
-    const int32_t* digits = rows.digits + first * kWords;
-    const float *steps = rows.steps + first, *sums_of_a = rows.sums + first;
-    size_t block = 0, left = panel.block;
-    for (size_t group = 0; group < groups; ++group, words += kBits * kLanes, digits += kMostNBitsRows * kWords) {
-      hn::Vec<DI> sums[kRows];
-      MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(di);
-      _Pragma("GCC unroll 1") for (size_t word = 0; word < kBits; ++word) {
-        auto stored = hn::Xor(hn::LoadU(du, words + word * kLanes), turned);
-        MINNOW_UNROLL for (size_t field = 0; field < kFields<kBits>; ++field) {
-          const auto numbers = hn::And(stored, mask);
-          MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) sums[r] =
-              add_products(sums[r], numbers, digits[r * kWords + word * kFields<kBits> + field]);
-          stored = hn::ShiftRight<kBits>(stored);
-        }
-      }
-      const V scale = scale_of(panel, block), from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
-      MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) {
-        const V value = hn::NegMulAdd(from, hn::Set(d, sums_of_a[group * kMostNBitsRows + r]), hn::ConvertTo(d, whole(sums[r])));
-        total[r] = hn::MulAdd(value, hn::Mul(scale, hn::Set(d, steps[group * kMostNBitsRows + r])), total[r]);
-      }
-      if ((left -= kNBitsGroup) == 0) ++block, left = panel.block;
-    }
-    MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) if (first + r < rows.count)
-        hn::StoreU(total[r], d, rows.y + (first + r) * rows.stride);
-  }
-}
-
-template <int kBits, size_t kDigits>
-void multiply_digits(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) {
-  (panel.block < kNBitsGroup ? multiply_units<kBits, kDigits, 16> : multiply_units<kBits, kDigits, kNBitsGroup>)(panel, a, groups, y);
-}
 #endif
 
 template <int kBits>
@@ -409,16 +343,29 @@ extern const NBitsKernels kNBitsKernels;
 #if HWY_TARGET == HWY_SSE4
 const NBitsKernels kNBitsKernels{};
 #elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+constexpr NBitsDigitKernels kVnni{
+    .needs_bytes = true,
+    .split = {split<2>, nullptr, split<4>, nullptr, nullptr, nullptr, split<8>},
+    .multiply_digits = {vnni::multiply_digits<2, 3>, nullptr, vnni::multiply_digits<4, 3>, nullptr, nullptr, nullptr,
+                        vnni::multiply_digits<8, 3>},
+    .multiply_bytes = {vnni::multiply_digits<2, 1>, nullptr, vnni::multiply_digits<4, 1>, nullptr, nullptr, nullptr,
+                       vnni::multiply_digits<8, 1>},
+    .multiply_rows = {nullptr, nullptr, vnni::multiply_rows<4>, nullptr, nullptr, nullptr, vnni::multiply_rows<8>}};
+#if HWY_TARGET == HWY_AVX2
+constexpr NBitsDigitKernels kWords{.split = {split<2>, nullptr, split<4>},
+                                   .multiply_digits = {words::multiply_digits<2, 3>, nullptr, words::multiply_digits<4, 3>},
+                                   .multiply_bytes = {words::multiply_digits<2, 1>, nullptr, words::multiply_digits<4, 1>},
+                                   .multiply_rows = {nullptr, nullptr, words::multiply_rows<4>}};
+#else
+constexpr NBitsDigitKernels kWords{};
+#endif
 const NBitsKernels kNBitsKernels {
   .multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
 #if HWY_TARGET == HWY_AVX2
   .multiply_two = {nullptr, multiply_two<3>, nullptr, multiply_two<5>},
   .factors = {nullptr, kFactors<3>.values, nullptr, kFactors<5>.values},
 #endif
-  .needs_bytes = kNeedsBytes, .split = {split<2>, nullptr, split<4>},
-  .multiply_digits = {multiply_digits<2, 3>, nullptr, multiply_digits<4, 3>},
-  .multiply_bytes = {multiply_digits<2, 1>, nullptr, multiply_digits<4, 1>}, .multiply_rows = {nullptr, nullptr, multiply_rows<4>},
-  .unpack = {
+  .digits = {kVnni, kWords}, .unpack = {
     unpack<2>,
     unpack<3>,
     unpack<4>,
@@ -428,7 +375,6 @@ const NBitsKernels kNBitsKernels {
     unpack<8>
   }
 };
-#undef MINNOW_DOT
 #else
 const NBitsKernels kNBitsKernels{.multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
                                  .unpack = {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};

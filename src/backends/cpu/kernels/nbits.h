@@ -40,6 +40,19 @@ struct NBitsRows {
   size_t stride;  // of y
 };
 
+/// Products in whole numbers. Null where there are none.
+struct NBitsDigitKernels {
+  bool needs_bytes = false;  // the machine has to run IntegerForm::bytes
+  /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too
+  /// small.
+  bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to) = {};
+  /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
+  void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
+  void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
+  /// multiply_bytes for several rows at once, in units of kNBitsGroup; for 4 and 8 bits alone.
+  void (*multiply_rows[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) = {};
+};
+
 struct NBitsKernels {
   // Null where there are none: for 7 bits, and for SSE4.
   /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
@@ -50,15 +63,7 @@ struct NBitsKernels {
   void (*multiply_two[kMostBits - kLeastBits + 1])(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums,
                                                    size_t groups, float* y) = {};
   const float* factors[kMostBits - kLeastBits + 1] = {};
-  bool needs_bytes = false;  // for the four below the machine has to run IntegerForm::bytes
-  /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too
-  /// small.
-  bool (*split[kMostBits - kLeastBits + 1])(const float* a, size_t groups, size_t unit, bool one_byte, const NBitsDigits& to) = {};
-  /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
-  void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
-  void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
-  /// multiply_bytes for several rows at once, in units of kNBitsGroup; for the usual 4 bits alone.
-  void (*multiply_rows[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) = {};
+  NBitsDigitKernels digits[2] = {};  // the faster ones first
   /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
   void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) = {};
 };

@@ -57,11 +57,18 @@ bool fit_f16(const TensorView& scales) {
   return std::all_of(data, data + scales.elements(), [](float x) { return f32_from_f16(f16_from_f32(x)) == x; });
 }
 
+/// Those that the machine runs, or empty ones.
+const NBitsDigitKernels& digits_for(const Kernels& kernels) {
+  const auto& digits = kernels.nbits->digits;
+  return digits[0].needs_bytes && !runs(*kernels.integer, IntegerForm::bytes) ? digits[1] : digits[0];
+}
+
 class NBitsKernel final : public Kernel {
  public:
   explicit NBitsKernel(PrepareContext& context)
       : form_(NBits::of(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
+        digits_(digits_for(kernels_)),
         k_(static_cast<size_t>(form_.depth)),
         n_(static_cast<size_t>(context.node().require<int64_t>("N"))),
         m_(static_cast<size_t>(context.node().input_shape(kA).elements()) / k_),
@@ -88,7 +95,7 @@ class NBitsKernel final : public Kernel {
     }
     const int64_t* level = node.find<int64_t>("accuracy_level");
     one_byte_ = splits() && level && *level == kBytes;
-    many_ = m_ > kFewRows && one_byte_ && panel_.block >= kNBitsGroup && kernels_.nbits->multiply_rows[form_index()];
+    many_ = m_ > kFewRows && one_byte_ && panel_.block >= kNBitsGroup && digits_.multiply_rows[form_index()];
     if (m_ > kFewRows && !many_) {
       units_.reserve(context, matmul_.units(), matmul_.scratch_floats());
       if (node.has_input(kBias)) bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));
@@ -129,9 +136,7 @@ class NBitsKernel final : public Kernel {
   size_t form_index() const noexcept { return static_cast<size_t>(form_.bits - kLeastBits); }
   size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
   bool copies() const noexcept { return factors_ || k_ % kNBitsGroup != 0; }
-  bool splits() const noexcept {
-    return kernels_.nbits->split[form_index()] && (!kernels_.nbits->needs_bytes || runs(*kernels_.integer, IntegerForm::bytes));
-  }
+  bool splits() const noexcept { return digits_.split[form_index()]; }
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
   size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
@@ -233,7 +238,7 @@ class NBitsKernel final : public Kernel {
     if (!splits() || many_) return nullptr;
     float* rows = context.scratch_at<float>(digits_offset_);
     for (size_t row = 0; row < m_; ++row)
-      if (!kernels_.nbits->split[form_index()](a + row * stride, groups_, unit(), one_byte_, digits_of(rows, row))) return nullptr;
+      if (!digits_.split[form_index()](a + row * stride, groups_, unit(), one_byte_, digits_of(rows, row))) return nullptr;
     return rows;
   }
 
@@ -247,7 +252,7 @@ class NBitsKernel final : public Kernel {
       const NBitsDigits made = digits_of(digits, task);
       for (size_t row = share(m_, tasks_, task), last = share(m_, tasks_, task + 1); row < last; ++row) {
         const float* const from = padded ? pad_row(a, row, padded) : a + row * k_;
-        if (!kernels_.nbits->split[form_index()](from, groups_, kNBitsGroup, true, made)) whole.store(false, std::memory_order_relaxed);
+        if (!digits_.split[form_index()](from, groups_, kNBitsGroup, true, made)) whole.store(false, std::memory_order_relaxed);
         const size_t place = row % kMostNBitsRows;
         float* const to = rows + row / kMostNBitsRows * rows_of_bytes();
         float* const steps = to + groups_ * kMostNBitsRows * kWords;
@@ -272,7 +277,7 @@ class NBitsKernel final : public Kernel {
           NBitsRows each = bytes_of(rows, row);
           float* const to = y + row * n_ + first;
           each.y = count == lanes ? to : some, each.stride = count == lanes ? n_ : lanes;
-          kernels_.nbits->multiply_rows[form_index()](columns, each, groups_);
+          digits_.multiply_rows[form_index()](columns, each, groups_);
           for (size_t r = 0; r < each.count; ++r) {
             if (count != lanes) std::copy_n(some + r * lanes, count, to + r * n_);
             if (bias)
@@ -310,7 +315,7 @@ class NBitsKernel final : public Kernel {
       for (size_t i = 0; i < m_ * stride; ++i) padded[i] *= factors[i % kNBitsGroup];
     float* y = context.out<float>(0);
     const size_t each = factors ? 2 : 1, steps = ceil_div(panels_, each);
-    const auto multiply = (one_byte_ ? kernels_.nbits->multiply_bytes : kernels_.nbits->multiply_digits)[form_index()];
+    const auto multiply = (one_byte_ ? digits_.multiply_bytes : digits_.multiply_digits)[form_index()];
     context.parallel_for(tasks_, [&](size_t task) {
       Stop stop;
       const size_t last = share(steps, tasks_, task + 1);
@@ -338,6 +343,7 @@ class NBitsKernel final : public Kernel {
 
   const NBits form_;
   const Kernels& kernels_;
+  const NBitsDigitKernels& digits_;
   const size_t k_, n_, m_, groups_, panels_, blocks_;  // blocks of whole groups: the last one may be empty
   const MatMul matmul_;                                // of more rows than a few
   NBitsPanel panel_{};                                 // less the places
