@@ -121,6 +121,9 @@ class Rules(unittest.TestCase):
         self.assertEqual(list(lists_of_operators('f({"Relu", "Sigmoid",\n "Tanh", "Abs"})')), ["Relu Sigmoid Tanh Abs"])
         self.assertEqual(list(lists_of_operators('f({"Relu", "Sigmoid"}); g({"x", "y", "axis", "Relu"})')), [])
 
+    def test_small_builds_have_every_operator(self):
+        self.assertNotIn("MINNOW_SMALL", (ROOT / "src/ops/all.cpp").read_text(), "a file that a desktop converted should load in a small build")
+
     def test_rooms(self):
         for path, included in [("graph/graph.h", "base/shape.h"), ("ops/relu.cpp", "graph/expr.h"), ("planner/plan.h", "backends/backend.h"),
                                ("runtime/backends.cpp", "backends/cpu/cpu.h"), ("backends/reference/reference.cpp", "ops/operator.h"),

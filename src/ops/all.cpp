@@ -16,13 +16,6 @@ namespace minnow {
 #define MINNOW_GRADIENT_FAMILIES(X)
 #endif
 
-// Operators that small builds leave out.
-#if MINNOW_SMALL
-#define MINNOW_LARGE_FAMILIES(X)
-#else
-#define MINNOW_LARGE_FAMILIES(X) X(fixed_point_lstm) X(look_up) X(nbits)
-#endif
-
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(activation)                     \
@@ -46,6 +39,7 @@ namespace minnow {
   X(einsum)                         \
   X(expand)                         \
   X(fill)                           \
+  X(fixed_point_lstm)               \
   X(fourier)                        \
   X(fused)                          \
   X(fused_elementwise)              \
@@ -54,9 +48,11 @@ namespace minnow {
   X(identity)                       \
   X(linear_attention)               \
   X(logic)                          \
+  X(look_up)                        \
   X(loss)                           \
   X(machine_learning)               \
   X(matmul)                         \
+  X(nbits)                          \
   X(non_max_suppression)            \
   X(normalization)                  \
   X(norms)                          \
@@ -89,7 +85,6 @@ namespace minnow {
   X(unique)                         \
   X(unpool)                         \
   X(variadic)                       \
-  MINNOW_LARGE_FAMILIES(X)          \
   MINNOW_GRADIENT_FAMILIES(X)
 
 #define MINNOW_DECLARE(family) std::span<const Operator> family##_operators();

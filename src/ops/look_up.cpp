@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that a file keeps as indices into a palette of numbers.
-#if !MINNOW_SMALL
 #include "ops/operator_table.h"
 
 namespace minnow {
@@ -50,4 +49,3 @@ constexpr List<Operator> definitions() {
 std::span<const Operator> look_up_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of 2 to 8 bits in blocks that share a scale, stored as one stream of bits for each block, the lowest bits first.
 #include "graph/nbits.h"
-#if !MINNOW_SMALL
 #include "base/numeric.h"
 #include "ops/operator_table.h"
 
@@ -224,4 +223,3 @@ constexpr List<Operator> definitions() {
 std::span<const Operator> nbits_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow
-#endif

@@ -3,7 +3,7 @@
 // Its logistic function and tanh are those of gemmlowp on 16-bit fixed-point numbers (github.com/google/gemmlowp, fixedpoint): exp is a
 // polynomial times tabulated powers of e, and quotients are found by three steps of Newton's method.
 #include "ops/fixed_point.h"
-#if !MINNOW_SMALL
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -368,4 +368,3 @@ constexpr List<Operator> definitions() {
 std::span<const Operator> fixed_point_lstm_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow
-#endif
