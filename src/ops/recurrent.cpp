@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM: the cells, over the loops of loops/recurrent.cpp.
 #include "ops/recurrent.h"
+
+#include <algorithm>
+
 #include "ops/gradient.h"
 #include "ops/operator_table.h"
 
@@ -8,6 +11,15 @@ namespace minnow {
 namespace {
 
 constexpr int64_t kRnnGates = 1, kGruGates = 3, kLstmGates = 4, kLstmPeepholes = 3;
+
+/// The input with the scales of W, which those of R follow; 0 where weights are real numbers.
+size_t scales_of(const NodeView& node) { return node.op() == kQuantizedLstm ? 7 : node.op() == kQuantizedGru ? 6 : 0; }
+void check_scales(const NodeView& node, const SymbolicRecurrentSizes& sizes, int64_t gates) {
+  const size_t first = scales_of(node);
+  for (size_t i = first; first && i < first + 2; ++i)
+    if (const Sizes expected{sizes.directions, sizes.hidden * gates, 1}; differ(node.input_sizes(i), expected))
+      node.fail("input {} (\"{}\") should have shape {}, it has {}", i, node.input_name(i), expected, node.input_sizes(i));
+}
 
 void add(std::span<const double> a, std::span<double> out) {
   for (size_t i = 0; i < a.size(); ++i) out[i] += a[i];
@@ -23,10 +35,12 @@ Sizes kept_sizes(const SymbolicRecurrentSizes& sizes, int64_t each) {
 }
 Shapes gru_shapes(const NodeView& node) {
   const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kGruGates, 1, 0);
+  check_scales(node, sizes, kGruGates);
   return {sizes.sequence(), sizes.state(), kept_sizes(sizes, 4)};
 }
 Shapes lstm_shapes(const NodeView& node) {
-  const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kLstmGates, 2, kLstmPeepholes);
+  const SymbolicRecurrentSizes sizes = recurrent_sizes(node, kLstmGates, 2, scales_of(node) ? 0 : kLstmPeepholes);
+  check_scales(node, sizes, kLstmGates);
   return {sizes.sequence(), sizes.state(), sizes.state(), kept_sizes(sizes, 4), kept_sizes(sizes, 1)};
 }
 
@@ -35,7 +49,7 @@ void rnn(const NodeView& node, KernelArgs& args) {
   const auto activations = recurrent_activations(node, sizes, {"Tanh"});
   const auto cell = [](const RecurrentWeights& weights, std::span<double> x, std::span<double> h, std::span<double>) {
     add(weights.rb, x);
-    add_product(h, weights.r, x.first(h.size()));
+    weights.add_state(h, x.first(h.size()));
     for (size_t j = 0; j < h.size(); ++j) h[j] = weights.activations[0](x[j]);
   };
   run_recurrent(node, args, sizes, kRnnGates, false, activations, cell);
@@ -52,7 +66,7 @@ void gru(const NodeView& node, KernelArgs& args) {
     const RecurrentActivation &f = weights.activations[0], &g = weights.activations[1];
     std::fill(recurrent.begin(), recurrent.end(), 0.0);
     add(weights.rb, recurrent);
-    add_product(h, weights.r, recurrent);
+    weights.add_state(h, recurrent);
     for (size_t j = 0; j < n; ++j) {
       x[j] = f(x[j] + recurrent[j]);
       x[n + j] = reset[j] = f(x[n + j] + recurrent[n + j]);
@@ -62,27 +76,29 @@ void gru(const NodeView& node, KernelArgs& args) {
       for (size_t j = 0; j < n; ++j) x[2 * n + j] += reset[j] * (x[3 * n + j] = recurrent[2 * n + j]);
     } else {
       if (!weights.rb.empty()) add(weights.rb.subspan(2 * n), x.subspan(2 * n));
-      for (size_t k = 0; k < n; ++k)
-        for (size_t j = 0; j < n; ++j) x[2 * n + j] += reset[k] * h[k] * weights.r[k * 3 * n + 2 * n + j];
+      for (size_t j = 0; j < n; ++j) reset[j] *= h[j];
+      std::fill(recurrent.begin(), recurrent.end(), 0.0);
+      weights.add_state(reset, recurrent);
+      for (size_t j = 0; j < n; ++j) x[2 * n + j] += recurrent[2 * n + j];
     }
     for (size_t j = 0; j < n; ++j) {
       x[2 * n + j] = g(x[2 * n + j]);
       h[j] = (1 - x[j]) * x[2 * n + j] + x[j] * h[j];
     }
   };
-  run_recurrent(node, args, sizes, kGruGates, false, activations, cell);
+  run_recurrent(node, args, sizes, kGruGates, false, activations, cell, scales_of(node));
 }
 
 // Gates in the order of the weights: input i, output o, forget f, new cell state c; peepholes i, o, f.
 void lstm(const NodeView& node, KernelArgs& args) {
-  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, kLstmPeepholes);
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, scales_of(node) ? 0 : kLstmPeepholes);
   const auto activations = recurrent_activations(node, sizes, {"Sigmoid", "Tanh", "Tanh"});
   const bool input_forget = node.attribute(kInputForget);
   const auto cell = [=](const RecurrentWeights& weights, std::span<double> x, std::span<double> h, std::span<double> c) {
     const RecurrentActivation &f = weights.activations[0], &g = weights.activations[1], &last = weights.activations[2];
     const size_t n = h.size();
     add(weights.rb, x);
-    add_product(h, weights.r, x);
+    weights.add_state(h, x);
     const auto peephole = [&](size_t gate, size_t j) { return weights.p.empty() ? 0 : weights.p[gate * n + j] * c[j]; };
     for (size_t j = 0; j < n; ++j) {
       x[j] = f(x[j] + peephole(0, j));
@@ -93,10 +109,22 @@ void lstm(const NodeView& node, KernelArgs& args) {
       h[j] = x[n + j] * last.without_clip(c[j]);  // ONNX Runtime clips the gates alone; the standard leaves it open
     }
   };
-  run_recurrent(node, args, sizes, kLstmGates, true, activations, cell);
+  run_recurrent(node, args, sizes, kLstmGates, true, activations, cell, scales_of(node));
 }
 
 constexpr DTypes kLengths = one_of({DType::i32});
+
+/// LSTM or GRU behind DequantizeLinear, without the rounding of X and h.
+Exprs dequantized_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const size_t scales = scales_of(node);
+  Exprs inputs(in.begin(), in.begin() + static_cast<ptrdiff_t>(scales));
+  for (const size_t i : {size_t{1}, size_t{2}}) {
+    inputs[i] = b.op("DequantizeLinear", {in[i], in[scales + i - 1]},
+                     {{"axis", int64_t{2}}, {"block_size", std::max<int64_t>(node.input_shape(i)[2], 1)}});
+    inputs[i].value()->type.dtype = DType::f32;
+  }
+  return b.ops(scales == 7 ? "LSTM" : "GRU", inputs, scales == 7 ? 3 : 2, node.node().attributes);
+}
 
 #if MINNOW_GRADIENTS
 Exprs gates_of(const Expr& x, int64_t gates) {
@@ -174,6 +202,8 @@ constexpr OutputSpec kept(std::string_view name) { return {name, same_as("X"), A
 #define MINNOW_KEPT(...)
 #endif
 
+constexpr DTypes kReal = one_of({DType::f32}), kIntegers = one_of({DType::i8});
+
 constexpr List<Operator> definitions() {
   return {
       {.name = "RNN",
@@ -227,6 +257,46 @@ constexpr List<Operator> definitions() {
        .infer_shapes = lstm_shapes,
        .reference = lstm,
        .gradient = MINNOW_GRADIENT(recurrent_gradient),
+       .operations = recurrent_operations,
+       .wants_constants = true},
+      {.name = kQuantizedLstm,
+       .doc =
+           MINNOW_DOC("LSTM whose W and R are integers in steps of w_scale and r_scale, [directions, 4 * hidden size, 1]. X and the state "
+                      "of each step and sequence are rounded to integers from -127 to 127, in steps of their largest magnitude / 127, "
+                      "and sums of products are exact. Where that takes more time than f32, runs do not round them."),
+       .inputs = {{"X", kReal},
+                  {"W", kIntegers},
+                  {"R", kIntegers},
+                  {"B", kReal, kOptional},
+                  {"sequence_lens", kLengths, kOptional},
+                  {"initial_h", kReal, kOptional},
+                  {"initial_c", kReal, kOptional},
+                  {"w_scale", kReal},
+                  {"r_scale", kReal}},
+       .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}, {"Y_c", same_as("X"), kOptional}},
+       .attributes = recurrent_attributes({kInputForget}),
+       .infer_shapes = lstm_shapes,
+       .reference = lstm,
+       .decompose = dequantized_parts,
+       .operations = recurrent_operations,
+       .wants_constants = true},
+      {.name = kQuantizedGru,
+       .doc =
+           MINNOW_DOC("GRU whose W and R are integers, as in minnow.QuantizedLSTM, with scales [directions, 3 * hidden size, 1]. A state "
+                      "that the reset gate scales is rounded again."),
+       .inputs = {{"X", kReal},
+                  {"W", kIntegers},
+                  {"R", kIntegers},
+                  {"B", kReal, kOptional},
+                  {"sequence_lens", kLengths, kOptional},
+                  {"initial_h", kReal, kOptional},
+                  {"w_scale", kReal},
+                  {"r_scale", kReal}},
+       .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
+       .attributes = recurrent_attributes({kLinearBeforeReset}),
+       .infer_shapes = gru_shapes,
+       .reference = gru,
+       .decompose = dequantized_parts,
        .operations = recurrent_operations,
        .wants_constants = true},
   };

@@ -24,6 +24,9 @@ constexpr List<AttributeSpec> recurrent_attributes(std::initializer_list<Attribu
   return list;
 }
 
+/// LSTM and GRU with weights of 8 bits.
+inline constexpr std::string_view kQuantizedLstm = "minnow.QuantizedLSTM", kQuantizedGru = "minnow.QuantizedGRU";
+
 /// Arithmetic operations of one run: every step of every sequence multiplies by all of W and R.
 double recurrent_operations(const NodeView& node);
 
@@ -63,10 +66,13 @@ std::vector<RecurrentActivation> recurrent_activations(const NodeView& node, con
 
 /// The weights of one direction in the form that the loops want: one row per input element.
 struct RecurrentWeights {
-  Numbers<double> w, r;            // [input, gates * hidden], [hidden, gates * hidden]
-  std::span<const double> wb, rb;  // biases, gates * hidden each; empty: 0
-  std::span<const double> p;       // peepholes; empty: 0
+  Numbers<double> w, r;                      // [input, gates * hidden], [hidden, gates * hidden]
+  std::span<const double> wb, rb;            // biases, gates * hidden each; empty: 0
+  std::span<const double> p;                 // peepholes; empty: 0
+  std::span<const double> w_scale, r_scale;  // of integers, gates * hidden each; empty: w and r are the weights themselves
   const RecurrentActivation* activations;
+  /// out += h R^T, with h rounded to bytes where R holds integers.
+  void add_state(std::span<const double> h, std::span<double> out) const;
 };
 
 /// One step of one sequence: `x`, of 4 hidden numbers, begins with X W^T + wb for all gates, and becomes what a gradient needs: the gates
@@ -74,8 +80,9 @@ struct RecurrentWeights {
 using RecurrentCell = FunctionRef<void(const RecurrentWeights&, std::span<double> x, std::span<double> h, std::span<double> c)>;
 
 /// Runs the cell over all directions, sequences and steps and writes Y, Y_h and, where `has_cell_state`, Y_c, then gates and cell states.
+/// `scales`: the input with the scales of W, which those of R follow; 0: the weights are real numbers.
 void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes& sizes, int64_t gates, bool has_cell_state,
-                   std::span<const RecurrentActivation> activations, RecurrentCell cell);
+                   std::span<const RecurrentActivation> activations, RecurrentCell cell, size_t scales = 0);
 
 // The same as nodes, for gradients: all steps, one after the other.
 
@@ -98,5 +105,8 @@ Exprs recurrent_gradient(const GradientContext& context);
 
 /// out[columns] += x[rows] * matrix[rows, columns]
 void add_product(std::span<const double> x, std::span<const double> matrix, std::span<double> out);
+/// The same for a matrix of integers with a scale for each column. x is rounded to integers from -127 to 127, in steps of its largest
+/// magnitude / 127 in f32, so that the sums of products are integers.
+void add_rounded_product(std::span<const double> x, std::span<const double> matrix, std::span<const double> scales, std::span<double> out);
 
 }  // namespace minnow

@@ -172,6 +172,10 @@ constexpr std::string_view kNodes[] = {
     "block_size = 16}",
     "input x: u8[2, 3]; input p: f32[256]; y = minnow.LookUp(x, p)",
     "input x: u8[2, 3]; input p: i8[256]; y = minnow.LookUp(x, p)",
+    "input x: f32[5, 2, 3]; input w: i8[1, 12, 3]; input r: i8[1, 12, 4]; input u: f32[1, 12, 1]; input v: f32[1, 12, 1]; "
+    "y, h = minnow.QuantizedGRU(x, w, r, _, _, _, u, v) {hidden_size = 4}",
+    "input x: f32[5, 2, 3]; input w: i8[1, 16, 3]; input r: i8[1, 16, 4]; input u: f32[1, 16, 1]; input v: f32[1, 16, 1]; "
+    "y, h, c = minnow.QuantizedLSTM(x, w, r, _, _, _, _, u, v) {hidden_size = 4}",
     "input x: f32[6, 5]; const s = i64[2] [1, 0]; y = minnow.Region(x, s) {sizes = [2, 3], steps = [2, 1]}",
     "input x: f32[2, 4, 3]; y, u, v = minnow.Svd(x)",
     "input x: f32[2, 4, 3]; y = minnow.StopGradient(x)",

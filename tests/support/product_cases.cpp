@@ -175,6 +175,52 @@ std::vector<SchemeCase> recurrent_cases() {
           if (lstm || gru) cases.push_back({op, inputs, attributes, {}, lstm ? size_t{5} : size_t{3}});
 #endif
         }
+  // Weights of 8 bits. A state that lies on the border between two integers may be rounded either way, so that later steps differ a little.
+  for (const char* op : {"minnow.QuantizedLSTM", "minnow.QuantizedGRU"})
+    for (const auto& [steps, batch, input, hidden] : {std::array<int64_t, 4>{1, 1, 1, 1},
+                                                      {1, 3, 40, 33},
+                                                      {1, 1, 70, 96},
+                                                      {3, 2, 5, 17},
+                                                      {4, 35, 3, 20},
+                                                      {5, 1, 40, 33},
+                                                      {2, 3, 16, 16},
+                                                      {3, 1, 30, 400}})
+      for (const char* direction : {"forward", "reverse", "bidirectional"})
+        for (int64_t option : {0, 1, 2, 3}) {  // batch first; linear before reset (GRU), no biases and states (LSTM)
+          const bool lstm = op[16] == 'L', batch_first = option & 1;
+          const int64_t d = direction[0] == 'b' ? 2 : 1, rows = (lstm ? 4 : 3) * hidden;
+          const Shape state = batch_first ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
+          const auto integers = [d = d, rows = rows](int64_t depth) {
+            Tensor made(DType::i8, {d, rows, depth});
+            for (int64_t i = 0; i < made.elements(); ++i) made.writable().data<int8_t>()[i] = static_cast<int8_t>(i * i * 37 % 255 - 127);
+            return made;
+          };
+          const auto steps_of = [d = d, rows = rows](int64_t depth, unsigned seed) {
+            Tensor made = normal({d, rows, 1}, seed, 0.2 / 70 / std::sqrt(double(depth)));
+            for (float& step : std::span(made.writable().data<float>(), size_t(d * rows))) step = std::fabs(step) + 1e-5F;
+            return made;
+          };
+          std::vector<Tensor> inputs = {normal(batch_first ? Shape{batch, steps, input} : Shape{steps, batch, input}), integers(input),
+                                        integers(hidden)};
+          inputs.resize(lstm ? 7 : 6);
+          std::vector<size_t> constants = {1, 2, lstm ? size_t{7} : size_t{6}, lstm ? size_t{8} : size_t{7}};
+          if (!lstm || option < 2) {
+            inputs[3] = normal({d, 2 * rows}, 4), inputs[5] = normal(state, 5);
+            if (lstm) inputs[6] = normal(state, 6);
+            constants.push_back(3);
+          }
+          inputs.insert(inputs.end(), {steps_of(input, 7), steps_of(hidden, 8)});
+          const Attributes attributes = {{"direction", std::string(direction)}, {"layout", int64_t{batch_first}}, {"hidden_size", hidden}};
+          const size_t outputs = lstm ? 3 : 2;
+          const double tolerance = steps == 1 ? 2e-5 : 2e-3;
+          cases.push_back(
+              {op, inputs, lstm ? attributes : with(attributes, {{"linear_before_reset", option >> 1}}), constants, outputs, tolerance});
+          if (option >= 2 || batch == 1) continue;
+          Tensor lengths(DType::i32, {batch});  // empty ones too
+          for (int64_t b = 0; b < batch; ++b) lengths.writable().data<int32_t>()[b] = static_cast<int32_t>(b % (steps + 1));
+          inputs[4] = lengths;
+          cases.push_back({op, inputs, attributes, constants, outputs, tolerance});
+        }
   for (const char* op : {"LSTM", "GRU", "RNN"}) {  // inputs so long that other products would be cut along them
     const int64_t rows = op[0] == 'L' ? 20 : op[0] == 'G' ? 15 : 5;
     cases.push_back({op,

@@ -3,6 +3,7 @@
 #include "ops/recurrent.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace minnow {
 namespace {
@@ -25,14 +26,38 @@ void add_product(std::span<const double> x, std::span<const double> matrix, std:
   }
 }
 
+void add_rounded_product(std::span<const double> x, std::span<const double> matrix, std::span<const double> scales, std::span<double> out) {
+  float most = 0;
+  for (const double number : x)
+    if (const float size = std::fabs(static_cast<float>(number)); !(size <= most)) most = size;  // NaN stays
+  const float scale = most == 0 ? 1 : most / 127;
+  Numbers<double> rounded(x.size()), sums(out.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float steps = std::nearbyint(static_cast<float>(x[i]) / scale);
+    rounded[i] = std::isnan(steps) ? 0 : static_cast<double>(steps);
+  }
+  add_product(rounded, matrix, sums);
+  for (size_t j = 0; j < out.size(); ++j)
+    out[j] += static_cast<double>(static_cast<float>(sums[j]) * static_cast<float>(scales[j])) * static_cast<double>(scale);
+}
+
+void RecurrentWeights::add_state(std::span<const double> h, std::span<double> out) const {
+  if (r_scale.empty())
+    add_product(h, r, out);
+  else
+    add_rounded_product(h, r, r_scale, out);
+}
+
 void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes& sizes, int64_t gates, bool has_cell_state,
-                   std::span<const RecurrentActivation> activations, RecurrentCell cell) {
+                   std::span<const RecurrentActivation> activations, RecurrentCell cell, size_t scales) {
   const size_t length = static_cast<size_t>(sizes.length), batch = static_cast<size_t>(sizes.batch),
                hidden = static_cast<size_t>(sizes.hidden), input = static_cast<size_t>(sizes.input),
                directions = static_cast<size_t>(sizes.directions), width = static_cast<size_t>(gates) * hidden;
   const Numbers<double> x = args.reals(0), w = args.reals(1), r = args.reals(2);
   const auto optional = [&](size_t i) { return node.has_input(i) ? args.reals(i) : Numbers<double>(); };
-  const Numbers<double> biases = optional(3), initial_h = optional(5), initial_c = optional(6), peepholes = optional(7);
+  const Numbers<double> biases = optional(3), initial_h = optional(5), initial_c = has_cell_state ? optional(6) : Numbers<double>(),
+                        peepholes = scales ? Numbers<double>() : optional(7), w_scale = scales ? args.reals(scales) : Numbers<double>(),
+                        r_scale = scales ? args.reals(scales + 1) : Numbers<double>();
   Numbers<int64_t> lengths(batch, sizes.length);
   if (node.has_input(4)) lengths = args.ints(4);
   for (int64_t steps : lengths)
@@ -52,6 +77,7 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
     weights.r = transposed(part(r), width, hidden);
     if (!biases.empty()) weights.wb = part(biases).first(width), weights.rb = part(biases).last(width);
     if (!peepholes.empty()) weights.p = part(peepholes);
+    if (scales) weights.w_scale = part(w_scale), weights.r_scale = part(r_scale);
     weights.activations = activations.data() + d * activations.size() / directions;
     const bool reversed = d == 1 || sizes.first_reversed;
     for (size_t b = 0; b < batch; ++b) {
@@ -67,7 +93,11 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
         const size_t t = reversed ? steps - 1 - step : step;
         const size_t row = sizes.batch_first ? b * length + t : t * batch + b;
         for (size_t j = 0; j < width; ++j) projected[j] = weights.wb.empty() ? 0 : weights.wb[j];
-        add_product(std::span<const double>(x).subspan(row * input, input), weights.w, std::span(projected).first(width));
+        const std::span<const double> at = std::span<const double>(x).subspan(row * input, input);
+        if (scales)
+          add_rounded_product(at, weights.w, weights.w_scale, std::span(projected).first(width));
+        else
+          add_product(at, weights.w, std::span(projected).first(width));
         cell(weights, projected, h, c);
         const size_t place = ((d * length + t) * batch + b) * hidden;
         if (!kept_gates.empty()) std::copy(projected.begin(), projected.end(), kept_gates.begin() + static_cast<ptrdiff_t>(4 * place));

@@ -153,24 +153,39 @@ MINNOW_VNNI HWY_INLINE V add_fours(V sum, V a, V b) { return V{_mm256_dpbusd_avx
 template <int R>
 MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
   const D d;
-  V sum[R][kColumns];
-  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::LoadU(d, t.bias + n * kLanes);
+  // A single row would wait for each of its sums.
+  constexpr int kParts = R == 1 ? 4 : 1;
+  V sum[kParts][R][kColumns];
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+    sum[0][r][n] = hn::LoadU(d, t.bias + n * kLanes);
+    MINNOW_UNROLL for (int p = 1; p < kParts; ++p) sum[p][r][n] = hn::Zero(d);
+  }
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
     const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups) * kGroupBytes;
-    for (ptrdiff_t at = 0; at < bytes; at += kGroupBytes, w += kColumns * kVector) {
+    ptrdiff_t at = 0;
+    if constexpr (kParts > 1)
+      for (; at + kParts * kGroupBytes <= bytes; at += kParts * kGroupBytes)
+        MINNOW_UNROLL for (int p = 0; p < kParts; ++p, w += kColumns * kVector) {
+          const V a = broadcast(rows.at(0, stride) + at + p * kGroupBytes);
+          MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[p][0][n] =
+              add_fours(sum[p][0][n], a, hn::LoadU(d, reinterpret_cast<const int32_t*>(w + n * kVector)));
+        }
+    for (; at < bytes; at += kGroupBytes, w += kColumns * kVector) {
       V b[kColumns];
       MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = hn::LoadU(d, reinterpret_cast<const int32_t*>(w + n * kVector));
       MINNOW_UNROLL for (int r = 0; r < R; ++r) {
         const V a = broadcast(rows.at(r, stride) + at);
-        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[r][n] = add_fours(sum[r][n], a, b[n]);
+        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[0][r][n] = add_fours(sum[0][r][n], a, b[n]);
       }
     }
   }
+  MINNOW_UNROLL for (int p = 1; p < kParts; ++p) MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[0][0][n] =
+      hn::Add(sum[0][0][n], sum[p][0][n]);
   for (size_t n = 0; n < t.vectors; ++n) {
     V made[R];
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = n == 0 ? sum[r][0] : sum[r][1];
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) made[r] = n == 0 ? sum[0][r][0] : sum[0][r][1];
     finish(made, t, n);
   }
 }

@@ -74,6 +74,34 @@ void reset(const CellRows& cell, const float* h, float* scaled) {
   }
 }
 
+#if !MINNOW_SMALL
+float largest(const float* x, size_t count) {
+  // As whole numbers, whose order is that of numbers without a sign, with NaN above infinity.
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::Set(di, 0x7fffffff);
+  auto most = hn::Zero(di);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) most = hn::Max(most, hn::And(bits, hn::BitCast(di, hn::LoadU(D(), x + i))));
+  int32_t result = hn::GetLane(hn::MaxOfLanes(di, most));
+  for (; i < count; ++i) {
+    int32_t number;
+    std::memcpy(&number, x + i, sizeof number);
+    result = HWY_MAX(result, number & 0x7fffffff);
+  }
+  float number;
+  std::memcpy(&number, &result, sizeof number);
+  return number;
+}
+void add_scaled(const float* x, float factor, const float* base, size_t count, float* y) {
+  const D d;
+  const V by = hn::Set(d, factor);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(hn::MulAdd(by, hn::LoadU(d, x + i), base ? hn::LoadU(d, base + i) : hn::Zero(d)), d, y + i);
+  for (; i < count; ++i) y[i] = factor * x[i] + (base ? base[i] : 0);
+}
+#endif
+
 #if MINNOW_GRADIENTS
 /// One vector of a sequence: the gradients of its sums from its gates, and the states' gradients in place.
 struct LstmCell {
@@ -154,11 +182,15 @@ void back(const CellBack& s) {
 }  // namespace
 
 extern const RecurrentKernels kRecurrentKernels;
-#if MINNOW_GRADIENTS
-const RecurrentKernels kRecurrentKernels{lstm, gru, reset, back<LstmCell>, back<GruCell>, back<RnnCell<false>>, back<RnnCell<true>>};
-#else
-const RecurrentKernels kRecurrentKernels{lstm, gru, reset};
+const RecurrentKernels kRecurrentKernels {
+  .lstm = lstm, .gru = gru, .reset = reset,
+#if !MINNOW_SMALL
+  .largest = largest, .add_scaled = add_scaled,
 #endif
+#if MINNOW_GRADIENTS
+  .lstm_back = back<LstmCell>, .gru_back = back<GruCell>, .tanh_back = back<RnnCell<false>>, .relu_back = back<RnnCell<true>>,
+#endif
+};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

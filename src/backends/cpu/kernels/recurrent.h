@@ -51,6 +51,12 @@ struct RecurrentKernels {
   void (*gru)(const CellRows& cell, const float* h, float* next);
   /// scaled = sigmoid(reset) h, where the state is scaled before it is multiplied; the fourth vector becomes 0.
   void (*reset)(const CellRows& cell, const float* h, float* scaled);
+#if !MINNOW_SMALL
+  // Around products of bytes.
+  float (*largest)(const float* x, size_t count);  // |x|; NaN if a number is
+  /// y = base + factor x; base may be y, or null: 0.
+  void (*add_scaled)(const float* x, float factor, const float* base, size_t count, float* y);
+#endif
 #if MINNOW_GRADIENTS
   // The gradients of the sums of a step.
   void (*lstm_back)(const CellBack& cell);

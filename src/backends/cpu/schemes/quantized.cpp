@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "backends/cpu/schemes/functions.h"
@@ -17,7 +18,6 @@ constexpr bool kJoinsColumns = false;
 #else
 constexpr bool kJoinsColumns = true;
 #endif
-constexpr size_t kMostDepth = 16384;  // sums of so many products of 9-bit numbers and a bias below 2^30 fit 32 bits
 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
@@ -55,7 +55,7 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
     return elements == 1 || elements == static_cast<int64_t>(outputs);
   };
   if (node.has_input(inputs.w_zero) && !is_per_channel(inputs.w_zero)) return "the zero points of w are not one for each channel";
-  if (depth > kMostDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
+  if (depth > kMostIntegerDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
   if (inputs.raw) return {};
   if (!is_byte(node.output(0).dtype) && !has_real_result(node)) return format("the dtype of the result is {}", node.output(0).dtype);
   for (size_t i : {kXScale, kWScale, kYScale})
@@ -83,6 +83,26 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
 double integer_speed(const Kernels& kernels, size_t channels) {
   constexpr double kSpeeds[kIntegerForms] = {1.2, 3.5, 6.5, 10};
   return kSpeeds[static_cast<size_t>(best_form(*kernels.integer, true, channels))];
+}
+
+void arrange_rows(const Kernels& kernels, IntegerForm form, const ByteSource& x, size_t depth, size_t count, size_t row, size_t group,
+                  uint8_t* rows) noexcept {
+  // Vectors of a row that are `stride` bytes apart, `pieces` of them adjacent: in the form matrices, those of a group of channels.
+  constexpr size_t kMostLanes = 16;
+  const bool matrices = form == IntegerForm::matrices;
+  const size_t lanes = kernels.lanes, piece = lanes * element_bytes(form), whole = depth / lanes, rest = depth % lanes;
+  const size_t pieces = matrices ? group_bytes(form) / piece : 1, stride = matrices ? group : piece;
+  for (size_t r = 0; r < count; ++r) {
+    ByteSource source{x.from + r * depth, x.is_signed, x.zero_point};
+    uint8_t* to = rows + r * row;
+    for (size_t i = 0; i < pieces; ++i, source.from += lanes)
+      kernels.integer->arrange(form, source, pieces * lanes, (whole + pieces - 1 - i) / pieces, to + i * piece, stride);
+    if (!rest) continue;
+    uint8_t last[kMostLanes] = {};
+    std::memcpy(last, x.from + r * depth + whole * lanes, rest);
+    source.from = last;
+    kernels.integer->arrange(form, source, lanes, 1, to + whole / pieces * stride + whole % pieces * piece, stride);
+  }
 }
 
 Requantization::Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels)

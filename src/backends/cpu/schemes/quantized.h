@@ -86,6 +86,13 @@ class IntegerWeights {
   std::vector<uint8_t> own_;
 };
 
+/// `count` rows of `depth` bytes as tiles of a form read them. In the form matrices `row` are the bytes of a group of channels of one row,
+/// and groups are `group` bytes apart; in other forms a row takes `row` bytes.
+void arrange_rows(const Kernels& kernels, IntegerForm form, const ByteSource& x, size_t depth, size_t count, size_t row, size_t group,
+                  uint8_t* rows) noexcept;
+
+/// Sums of so many products of 9-bit numbers and a bias below 2^30 fit 32 bits.
+inline constexpr size_t kMostIntegerDepth = 16384;
 /// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty if they can.
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
 /// Why no scheme can serve a convolution; empty if one can.

@@ -69,22 +69,8 @@ class QuantizedMatMulKernel final : public Kernel {
   void run_block(const ByteSource& x, const int32_t* biases, uint8_t* y, size_t block, size_t chunk, uint8_t* rows) const noexcept {
     const size_t first = share(m_, blocks_, block), count = share(m_, blocks_, block + 1) - first, lanes = kernels_.lanes;
     const IntegerForm form = weights_.form();
-    // Vectors of a row that are `stride` bytes apart, `pieces` of them adjacent: in the form matrices, those of a group of channels.
-    const bool matrices = form == IntegerForm::matrices;
-    const size_t piece = lanes * element_bytes(form), whole = k_ / lanes, rest = k_ % lanes;
-    const size_t pieces = matrices ? group_bytes(form) / piece : 1, row = matrices ? group_bytes(form) : row_, group = count * row;
-    const size_t stride = matrices ? group : piece;
-    for (size_t r = 0; r < count; ++r) {
-      ByteSource source{x.from + (first + r) * k_, x.is_signed, x.zero_point};
-      uint8_t* to = rows + r * row;
-      for (size_t i = 0; i < pieces; ++i, source.from += lanes)
-        kernels_.integer->arrange(form, source, pieces * lanes, (whole + pieces - 1 - i) / pieces, to + i * piece, stride);
-      if (!rest) continue;
-      uint8_t last[kMostLanes] = {};
-      std::memcpy(last, x.from + (first + r) * k_ + whole * lanes, rest);
-      source.from = last;
-      kernels_.integer->arrange(form, source, lanes, 1, to + whole / pieces * stride + whole % pieces * piece, stride);
-    }
+    const size_t row = form == IntegerForm::matrices ? group_bytes(form) : row_, group = count * row;
+    arrange_rows(kernels_, form, {x.from + first * k_, x.is_signed, x.zero_point}, k_, count, row, group, rows);
     constexpr ptrdiff_t kNoTaps = 0;
     const IntegerTiles integer_tiles(*kernels_.integer, lanes, form);
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, form)), tiles = ceil_div(count, most);

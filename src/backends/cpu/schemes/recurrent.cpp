@@ -2,7 +2,8 @@
 // LSTM, GRU and RNN: one matrix product computes the products with the inputs of all steps. Then, step by step, the products with the state
 // are added to the sums of the gates. The gates of a vector of hidden units are adjacent ([units / lanes][4 gates][lanes]), so that a cell
 // is finished while its sums are in the first-level cache. Computes in f32 or, with constant weights in 16 bits, rounds inputs and states
-// to bf16 or f16 before they are multiplied; sums, cells and states stay f32.
+// to bf16 or f16 before they are multiplied; sums, cells and states stay f32. With weights of 8 bits, products are those of
+// recurrent_bytes.h.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +11,9 @@
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/low_precision.h"
+#include "backends/cpu/schemes/quantized.h"
 #include "backends/cpu/schemes/recurrent.h"
+#include "backends/cpu/schemes/recurrent_bytes.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 #include "base/saturating.h"
@@ -22,6 +25,13 @@ namespace {
 constexpr double kBytesPerThread = 192 << 10;  // of recurrent weights; less is not worth waking a thread in each step
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
+
+constexpr std::string_view kQuantized = "minnow.Quantized";  // LSTM or GRU
+/// LSTM, GRU or RNN.
+std::string_view cell_of(const NodeView& node) {
+  const std::string_view op = node.op();
+  return op.starts_with(kQuantized) ? op.substr(kQuantized.size()) : op;
+}
 
 }  // namespace
 
@@ -40,12 +50,8 @@ Recurrent::Recurrent(const NodeView& node, std::string_view cell)
                             : 1),
       slots(gates == 1 ? 2 : 4) {}
 
-double Recurrent::weight_bytes(bool low_precision) const noexcept {
-  return (low_precision ? 2.0 : 4.0) * static_cast<double>(gates * hidden * hidden);
-}
-
-size_t Recurrent::parts(int threads, size_t most, bool low_precision) const noexcept {
-  const double bytes = weight_bytes(low_precision);
+size_t Recurrent::parts(int threads, size_t most, double bytes_of_weight) const noexcept {
+  const double bytes = weight_bytes(bytes_of_weight);
   if (size(threads) <= directions || bytes < 2 * kBytesPerThread) return 1;
   return std::min({size(threads) / directions, most, static_cast<size_t>(bytes / kBytesPerThread)});
 }
@@ -64,10 +70,11 @@ std::optional<Unary> activation_of(const NodeView& node, std::string_view cell, 
 }
 
 Estimate cell_refusal(const Recurrent& r, const NodeView& node, std::string_view cell) {
+  const bool quantized = node.op().starts_with(kQuantized);
   for (size_t i : {0, 1, 2, 3, 5, 6})
-    if (node.has_input(i) && node.input_dtype(i) != DType::f32)
+    if (node.has_input(i) && node.input_dtype(i) != DType::f32 && !(quantized && (i == 1 || i == 2)))
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
-  if (node.has_input(7)) return declined("there are peepholes");
+  if (node.has_input(7) && !quantized) return declined("there are peepholes");
   if (node.find<float>("clip")) return declined("the gates are clipped");
   if (node.attribute(Attribute<bool>{"input_forget", false})) return declined("the forget gate is coupled to the input gate");
   const Strings* names = node.find<Strings>("activations");
@@ -79,32 +86,56 @@ Estimate cell_refusal(const Recurrent& r, const NodeView& node, std::string_view
 
 namespace {
 
+/// Seconds of all but the products, and of the products in f32 or 16 bits.
+double cells_time(const Recurrent& r, const Device& device) {
+  return device.flop_time(static_cast<double>(r.length * r.batch * r.directions * r.slots * r.hidden) * 60) + 1e-6;
+}
+double products_time(const Recurrent& r, const Device& device, Factors factors) {
+  const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * r.slots * r.hidden);
+  const double steps = static_cast<double>(r.length * r.directions);
+  const double speed = 0.85 * speed_of(factors, *cpu_device(device).kernels);
+  return device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
+         std::max(steps * device.byte_time(r.weight_bytes(factors == Factors::f32 ? 4 : 2)),
+                  device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed));
+}
+
 Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
   const Recurrent r(node, node.op());
   if (Estimate refusal = cell_refusal(r, node, node.op()); !refusal.declined.empty()) return refusal;
   if (r.lstm && node.has_output(4) && !node.has_output(3)) return declined("cell states are kept without gates");
-  const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * r.slots * r.hidden);
-  const double steps = static_cast<double>(r.length * r.directions);
   const bool low_precision = factors != Factors::f32;
   if (low_precision) {
     if (Estimate refusal = refusal_of(factors, node, device, {1, 2}); !refusal.declined.empty()) return refusal;
     if (!node.is_constant(1) || !node.is_constant(2)) return declined("the weights are not constant");
   }
-  const double speed = 0.85 * speed_of(factors, *cpu_device(device).kernels);
-  return Estimate(device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
-                  std::max(steps * device.byte_time(r.weight_bytes(low_precision)),
-                           device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed)) +
-                  device.flop_time(rows * sums * 60) + 1e-6);
+  return Estimate(products_time(r, device, factors) + cells_time(r, device));
 }
 template <Factors kFactors>
 Estimate estimate(const NodeView& node, const Device& device) {
   return estimate_as(node, device, kFactors);
 }
+#if !MINNOW_SMALL
+Estimate estimate_bytes(const NodeView& node, const Device& device) {
+  const Recurrent r(node, cell_of(node));
+  if (Estimate refusal = cell_refusal(r, node, cell_of(node)); !refusal.declined.empty()) return refusal;
+  const size_t scales = r.lstm ? 7 : 6;
+  for (const size_t i : {size_t{1}, size_t{2}, scales, scales + 1})
+    if (!node.is_constant(i)) return declined("input {} is not constant", i);
+  if (std::max(r.input, r.hidden) > kMostIntegerDepth)
+    return declined("sums of {} products do not fit 32 bits for certain", std::max(r.input, r.hidden));
+  const double seconds = byte_products_time(r, device);
+  if (best_form(*cpu_device(device).kernels->integer, true, r.hidden) == IntegerForm::words && !device.low_memory &&
+      seconds > products_time(r, device, Factors::f32))
+    return unavailable("this machine has no products of bytes, and products in f32 take less time");
+  return Estimate(seconds + cells_time(r, device));
+}
+#endif
 
 class RecurrentKernel final : public Kernel {
  public:
-  RecurrentKernel(PrepareContext& context, Factors factors)
-      : r_(context.node(), context.node().op()),
+  /// `bytes`: of minnow.QuantizedLSTM or minnow.QuantizedGRU.
+  RecurrentKernel(PrepareContext& context, Factors factors, bool bytes = false)
+      : r_(context.node(), cell_of(context.node())),
         title_(context.node().where()),
         kernels_(*cpu_device(context.device()).kernels),
         low_precision_(low_precision_kernels(factors, kernels_)),
@@ -143,20 +174,24 @@ class RecurrentKernel final : public Kernel {
         packed.offset = context.reserve_scratch(bytes);
       }
     };
-    add(1, "recurrent W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
-    add(2, "recurrent R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
+    if (!bytes) {
+      add(1, "recurrent W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
+      add(2, "recurrent R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
+      units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
+    }
+#if !MINNOW_SMALL
+    if (bytes) bytes_.emplace(context, r_, blocks_);
+#endif
     add(3, "recurrent B", width_, bias_, &RecurrentKernel::pack_bias);
-    chunks_ = r_.parts(context.device().threads, blocks_, low_precision_ != nullptr);
+    chunks_ = r_.parts(context.device().threads, blocks_, bytes ? 1 : low_precision_ ? 2 : 4);
     state_floats_ = product_of({blocks_, r_.batch, lanes_});
     sums_offset_ = context.reserve_scratch(product_of({r_.directions, r_.length, r_.batch, width_, sizeof(float)}));
     // Tiles may read a little beyond the last state.
     state_offset_ =
         context.reserve_scratch(product_of({sum_of({product_of({r_.directions, kStates, state_floats_}), lanes_}), sizeof(float)}));
-    units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
   }
 
   void run(RunContext& context) const noexcept override {
-    const float* x = context.in<float>(0);
     const int32_t* steps = steps_of(context);
     for (size_t b = 0; steps && b < r_.batch; ++b)
       if (steps[b] < 0 || size(steps[b]) > r_.length)
@@ -166,15 +201,7 @@ class RecurrentKernel final : public Kernel {
         context.parallel_for(r_.directions * blocks_, [&](size_t block) {
           (this->*packed->pack)(context.in<float>(packed->input), context.scratch_at<float>(packed->offset), block);
         });
-    const float *w = w_.data(context), *bias = bias_.data(context);
-    const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
-    units_.run(context, [&](size_t unit, float* scratch) {
-      const size_t d = unit / each;
-      product_.run(unit % each,
-                   {x, w + d * product_.packed_b_floats(), bias ? bias + d * width_ : nullptr, nullptr,
-                    context.scratch_at<float>(sums_offset_) + d * sums, &context.overflowed},
-                   scratch);
-    });
+    multiply_inputs(context);
     for (size_t d = 0; d < r_.directions; ++d) begin(context, d);
     if (chunks_ == 1) {
       context.parallel_for(r_.directions, [&](size_t d) {
@@ -222,6 +249,23 @@ class RecurrentKernel final : public Kernel {
       return !pack ? nullptr : kept ? static_cast<const float*>(kept.get()) : context.scratch_at<float>(offset);
     }
   };
+
+  void multiply_inputs(RunContext& context) const noexcept {
+    const float *x = context.in<float>(0), *bias = bias_.data(context);
+    float* const all = context.scratch_at<float>(sums_offset_);
+#if !MINNOW_SMALL
+    if (bytes_) return bytes_->multiply_inputs(context, bias, all);
+#endif
+    const float* w = w_.data(context);
+    const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
+    units_.run(context, [&](size_t unit, float* scratch) {
+      const size_t d = unit / each;
+      product_.run(
+          unit % each,
+          {x, w + d * product_.packed_b_floats(), bias ? bias + d * width_ : nullptr, nullptr, all + d * sums, &context.overflowed},
+          scratch);
+    });
+  }
 
   // Packs one vector of units of one direction. Every two slots form a panel [k][lanes of both]; lanes without a row are zero.
   void pack_gates(const float* from, size_t depth, size_t slots, size_t block, float* to) const noexcept {
@@ -299,8 +343,19 @@ class RecurrentKernel final : public Kernel {
     return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * hidden_;
   }
 
+  bool has_bytes() const noexcept {
+#if MINNOW_SMALL
+    return false;
+#else
+    return bytes_.has_value();
+#endif
+  }
+
   // The part of a state that the next products read.
   void round_state(RunContext& context, size_t d, size_t which) const noexcept {
+#if !MINNOW_SMALL
+    if (bytes_) return bytes_->round(context, d, state(context, d, which));
+#endif
     if (!low_precision_) return;
     const size_t plane = r_.batch * lanes_;
     const float* h = state(context, d, which);
@@ -315,15 +370,27 @@ class RecurrentKernel final : public Kernel {
   // GRU whose reset gate scales the state: update and reset of some vectors of units.
   void scale_state(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
     const float* h = state(context, d, step % 2);
+#if !MINNOW_SMALL
+    if (bytes_) bytes_->multiply_states(context, d, ByteProducts::Part::gates, first, last, cell(context, d, step, 0).gates, row_stride());
+#endif
     for (size_t block = first; block < last; ++block) {
       const CellRows rows = cell(context, d, step, block);
-      multiply(context, multiplied(context, d, step % 2), recurrent_weights(context, d, block), 2, rows.gates);
+      if (!has_bytes()) multiply(context, multiplied(context, d, step % 2), recurrent_weights(context, d, block), 2, rows.gates);
       const size_t at = block * r_.batch * lanes_;
       kernels_.recurrent->reset(rows, h + at, state(context, d, 3) + at);
     }
   }
 
   void advance(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
+#if !MINNOW_SMALL
+    if (bytes_) {
+      const auto part = r_.reset_before ? ByteProducts::Part::scaled : ByteProducts::Part::all;
+      bytes_->multiply_states(context, d, part, first, last, cell(context, d, step, 0).gates, row_stride());
+      for (size_t block = first; block < last && r_.batch > 1; ++block) finish(context, d, step, block, 1);
+      if (r_.batch == 1) finish(context, d, step, first, last - first);
+      return;
+    }
+#endif
     for (size_t i = first; i < last; ++i) {
       // Alternate the direction: if the weights are a little larger than L2, most of the weights that a step needs first are those that the
       // step before it used last.
@@ -416,6 +483,9 @@ class RecurrentKernel final : public Kernel {
 
   void begin(RunContext& context, size_t d) const noexcept {
     std::fill_n(state(context, d, 0), kStates * state_floats_, 0.0f);
+#if !MINNOW_SMALL
+    if (bytes_) bytes_->begin(context, d);
+#endif
     for (size_t input : {size_t{5}, size_t{6}}) {
       if (!context.has_input(input)) continue;
       float* to = state(context, d, input == 5 ? 0 : 2);
@@ -445,6 +515,9 @@ class RecurrentKernel final : public Kernel {
   MatMul product_;
   Packed w_, recurrent_, bias_;
   UnaryFunction activations_[2] = {};  // of an RNN, by direction
+#if !MINNOW_SMALL
+  std::optional<ByteProducts> bytes_;
+#endif
   size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
   Units units_;
 };
@@ -453,11 +526,18 @@ template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return std::make_unique<RecurrentKernel>(context, kFactors);
 }
+#if !MINNOW_SMALL
+std::unique_ptr<Kernel> prepare_bytes(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context, Factors::f32, true); }
+#endif
 
 constexpr Scheme kSchemes[] = {
     {"GRU", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"LSTM", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"RNN", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
+#if !MINNOW_SMALL
+    {"minnow.QuantizedGRU", "recurrent.bytes", estimate_bytes, prepare_bytes},
+    {"minnow.QuantizedLSTM", "recurrent.bytes", estimate_bytes, prepare_bytes},
+#endif
     {"GRU", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
     {"LSTM", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
     {"RNN", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
