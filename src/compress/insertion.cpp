@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "compress/palette.h"
+#include "ops/recurrent.h"
 #include "ops/storage_dtype.h"
 
 namespace minnow::compress {
@@ -87,6 +88,25 @@ class Inserter {
     layer.node->set_input(2, from.output(0));
   }
 
+  void quantize_recurrence(Node& node, const RecurrenceNumbers& numbers) {
+    const bool lstm = node.op() == "LSTM";
+    std::vector<Value*> inputs;
+    for (size_t i = 0; i < (lstm ? 7 : 6); ++i) inputs.push_back(node.input(i));
+    const auto take = [&](size_t i, const IntegerRows& rows) {
+      const Shape& shape = node.input(i)->constant()->shape();
+      const std::string stem = node.input(i)->name();
+      inputs[i] = &graph_.add_constant(rows.tensor(shape, 0), graph_.fresh_name(stem + "_quantized"));
+      inputs.push_back(&graph_.add_constant(Tensor::of_f32({shape[0], shape[1], 1}, rows.scales), graph_.fresh_name(stem + "_scale")));
+    };
+    take(1, numbers.w), take(2, numbers.r);
+    std::vector<std::string> names;
+    for (size_t i = 0; i < node.output_count(); ++i) names.push_back(node.output(i) ? graph_.fresh_name(node.output(i)->name()) : "");
+    Node& made = graph_.add_node(lstm ? kQuantizedLstm : kQuantizedGru, inputs, names, node.attributes, node.name(), &node);
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (node.output(i)) take_place_of(*node.output(i), *made.output(i));
+    remove_dead(node);
+  }
+
  private:
   static Shape shape_of(const Quantizer& quantizer) {
     return quantizer.scales.empty() ? Shape{} : Shape{static_cast<int64_t>(quantizer.scales.size())};
@@ -102,13 +122,14 @@ class Inserter {
 }  // namespace
 
 void insert_quantization(Graph& graph, const Selection& selection, std::span<const Quantizer> quantizers,
-                         std::span<const LayerNumbers> layers) {
+                         std::span<const LayerNumbers> layers, std::span<const RecurrenceNumbers> recurrences) {
   forget_storage_dtype(graph);
   Inserter inserter(graph);
   std::unordered_map<const Value*, const Quantizer*> of_values;
   for (size_t g = 0; g < selection.groups.size(); ++g)
     for (const Value* value : selection.groups[g].values) of_values[value] = &quantizers[g];
   for (size_t i = 0; i < layers.size(); ++i) inserter.quantize_layer(selection.layers[i], layers[i], *of_values.at(selection.layers[i].x));
+  for (size_t i = 0; i < recurrences.size(); ++i) inserter.quantize_recurrence(*selection.recurrences[i], recurrences[i]);
   for (const Refusal& refusal : selection.refusals) keep_small_palette(graph, *refusal.node, 1);
   for (size_t g = 0; g < selection.groups.size(); ++g) {
     const std::string stem = selection.groups[g].values[0]->name();

@@ -12,9 +12,13 @@ struct LayerNumbers {
   std::vector<double> bias;  // empty: none
 };
 
-/// Values keep their names: a quantized value's name is that of its DequantizeLinear's output. `quantizers`: of groups; `layers`: of
-/// layers.
+struct RecurrenceNumbers {
+  IntegerRows w, r;  // rows: of the gates of all directions, with a scale each
+};
+
+/// Values keep their names: a quantized value's name is that of its DequantizeLinear's output. `quantizers`: of groups; `layers`,
+/// `recurrences`: of the selection's; recurrences without numbers stay f32.
 void insert_quantization(Graph& graph, const Selection& selection, std::span<const Quantizer> quantizers,
-                         std::span<const LayerNumbers> layers);
+                         std::span<const LayerNumbers> layers, std::span<const RecurrenceNumbers> recurrences);
 
 }  // namespace minnow::compress

@@ -25,6 +25,12 @@ double number(const std::string& text, const std::string& where) {
   return value;
 }
 
+const Value& first_output(const Node& node) {
+  size_t i = 0;
+  while (!node.output(i)) ++i;
+  return *node.output(i);
+}
+
 bool is_layer(const Node& node) {
   return node.op() == "Conv" || node.op() == "ConvTranspose" || node.op() == "Gemm" || node.op() == "MatMul";
 }

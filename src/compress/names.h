@@ -23,6 +23,8 @@ inline bool is_named(const Node& node, const std::vector<std::string>& patterns)
   return false;
 }
 bool is_layer(const Node& node);
+/// The first output that is not absent, as those of recurrences may be.
+const Value& first_output(const Node& node);
 /// Throws InvalidArgument for a pattern that no node fits. `of_layers`: those that are no layers do not count.
 void check_names(const Graph& graph, const std::vector<std::string>& patterns, const char* option, bool of_layers = true);
 

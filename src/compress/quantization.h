@@ -17,9 +17,9 @@ inline double operations_of(int64_t elements, int64_t depth) { return 2 * static
 
 class Quantization {
  public:
-  /// The arguments must outlive it. `per_channel_values`: channels of activations have scales of their own where a depthwise convolution
-  /// reads them. Throws as quantize() does.
-  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool per_channel_values);
+  /// The arguments must outlive it. `trained`: numbers come from training, which knows one scale for each activation and no integers of
+  /// recurrences. Throws as quantize() does.
+  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained = false);
 
   /// Calibrates. `more_runs`: of the work behind it, for progress.
   void prepare(double more_runs);
@@ -48,6 +48,8 @@ class Quantization {
   void round_weights();
   void improve_rounding();
   void correct_biases();
+  RecurrenceNumbers rounded(const Node& recurrence) const;
+  LayerReport row_of(const Node& node, const RecurrenceNumbers& numbers) const;
   void report(const std::vector<bool>& excluded, Quantized& result);
 
   const Model& model_;
@@ -60,8 +62,9 @@ class Quantization {
   std::vector<std::vector<TensorStatistics>> channels_;    // of each channel of a group whose channels have scales of their own; else empty
   std::unordered_map<std::string, Quantizer> quantizers_;  // of the values in groups
   std::vector<LayerNumbers> numbers_;                      // of layers
-  double runs_ = 0, all_runs_ = 1;                         // for progress
-  size_t sample_ = 0;                                      // of the run that observe() is in
+  std::vector<RecurrenceNumbers> recurrences_;
+  double runs_ = 0, all_runs_ = 1;  // for progress
+  size_t sample_ = 0;               // of the run that observe() is in
 };
 
 }  // namespace minnow::compress

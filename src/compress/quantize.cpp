@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/no_memory.h"
@@ -14,10 +15,13 @@
 #include "compress/equalize.h"
 #include "compress/fidelity.h"
 #include "compress/means.h"
+#include "compress/names.h"
 #include "compress/quantization.h"
 #include "compress/rounding.h"
+#include "compress/transposed.h"
 #include "compress/weight_only.h"
 #include "graph/model_file.h"
+#include "ops/infer.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
@@ -30,12 +34,19 @@ size_t bytes_of_constants(const Graph& graph) {
   return bytes;
 }
 
-Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool per_channel_values)
+Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained)
     : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
+  if (!trained) {
+    transposed_to_convolutions(*graph_, options.skip);
+    infer_types(*model.impl()->operators, *graph_);
+  }
   selection_ = select(*graph_, options.skip, {}, options.portable);
-  if (!per_channel_values || !options.per_channel)
+  if (trained || !options.per_channel)
     for (Group& group : selection_.groups) group.channels = 0;
-  if (!selection_.layers.empty()) return;
+  if (trained)
+    for (Node* recurrence : std::exchange(selection_.recurrences, {}))
+      selection_.refusals.push_back({recurrence, "training does not round it"});
+  if (!selection_.layers.empty() || !selection_.recurrences.empty()) return;
   throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source,
                     reason_of(selection_.refusals));
 }
@@ -69,7 +80,7 @@ Model Quantization::plain(const std::vector<bool>& excluded) const {
   std::vector<LayerNumbers> numbers;
   for (size_t i = 0; i < numbers_.size(); ++i)
     if (i >= excluded.size() || !excluded[i]) numbers.push_back(numbers_[i]);
-  insert_quantization(*graph, selection, quantizers, numbers);
+  insert_quantization(*graph, selection, quantizers, numbers, recurrences_);
   return model_of(*graph, model_);
 }
 
@@ -197,6 +208,46 @@ void Quantization::round_weights() {
         round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, per_channel, least), settings_.most_weight);
     numbers_.push_back(std::move(numbers));
   }
+  recurrences_.clear();
+  for (const Node* recurrence : selection_.recurrences) recurrences_.push_back(rounded(*recurrence));
+}
+
+namespace {
+
+/// W or R of a recurrence, with the gates of all directions as rows.
+Rows gate_rows(const Node& node, size_t input) {
+  const Tensor& w = *node.input(input)->constant();
+  return Rows::of(w.reshaped({w.shape()[0] * w.shape()[1], w.shape()[2]}), 0);
+}
+
+}  // namespace
+
+RecurrenceNumbers Quantization::rounded(const Node& recurrence) const {
+  const auto round = [&](size_t input) {
+    const Rows rows = gate_rows(recurrence, input);
+    std::vector<float> scales = weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, {});
+    scales.resize(rows.channels, scales[0]);  // one for each row, or the same for all
+    return round_to_nearest(rows, std::move(scales), settings_.most_weight);
+  };
+  return {round(1), round(2)};
+}
+
+LayerReport Quantization::row_of(const Node& node, const RecurrenceNumbers& numbers) const {
+  LayerReport row;
+  row.output = first_output(node).name();
+  row.node = node.name().empty() ? row.output : node.name(), row.op = node.op();
+  FidelitySum of_weights;
+  for (const size_t input : {1, 2}) {
+    const IntegerRows& integers = input == 1 ? numbers.w : numbers.r;
+    const Rows before = gate_rows(node, input), after = integers.numbers();
+    of_weights.add(before.values.data(), after.values.data(), before.values.size());
+    row.bytes_before += before.values.size() * sizeof(float);
+    row.bytes_after +=
+        stored_bytes(stored_dtype(integers.tensor(node.input(input)->constant()->shape(), 0)), node.input(input)->constant()->shape()) +
+        integers.scales.size() * sizeof(float);
+  }
+  row.weights = of_weights.result();
+  return row;
 }
 
 void Quantization::improve_rounding() {
@@ -257,6 +308,7 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
   report.bytes_before = bytes_of_constants(model_.graph()), report.bytes_after = bytes_of_constants(result.model.graph());
   std::vector<std::string> names;
   for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
+  for (const Node* recurrence : selection_.recurrences) names.push_back(first_output(*recurrence).name());
   std::unordered_map<std::string, FidelitySum> sums;
   std::unordered_map<std::string, std::pair<double, double>> clipped;  // and all
   std::unordered_map<std::string, int64_t> elements;
@@ -322,10 +374,14 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
     row.bytes_after = stored + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
     report.layers.push_back(std::move(row));
   }
+  for (size_t i = 0; i < recurrences_.size(); ++i) {
+    report.layers.push_back(row_of(*selection_.recurrences[i], recurrences_[i]));
+    report.layers.back().fidelity = sums[report.layers.back().output].result();
+  }
   for (const Refusal& refusal : selection_.refusals) {
     LayerReport row;
-    row.node = refusal.node->name().empty() ? refusal.node->output(0)->name() : refusal.node->name();
-    row.op = refusal.node->op(), row.output = refusal.node->output(0)->name(), row.refusal = refusal.reason;
+    row.node = refusal.node->name().empty() ? first_output(*refusal.node).name() : refusal.node->name();
+    row.op = refusal.node->op(), row.output = first_output(*refusal.node).name(), row.refusal = refusal.reason;
     report.layers.push_back(std::move(row));
   }
   if (samples_.count) add_costs(report.layers, model_, result.model, checked_sample(model_, samples_, 0));
@@ -336,7 +392,7 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
 Quantized quantize(const Model& model, const Samples& samples, const QuantizeOptions& options) try {
   if (!options.weights_only.empty()) return quantize_weights(model, samples, options);
   if (!options.bits_for.empty()) throw InvalidArgument("bits_for: goes with weights_only");
-  Quantization quantization(model, samples, options, true);
+  Quantization quantization(model, samples, options);
   quantization.prepare(quantization.runs_of_report());
   Quantized result = quantization.result({});
   if (options.progress) options.progress(1);

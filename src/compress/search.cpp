@@ -19,7 +19,7 @@ constexpr size_t kProbes = 4;  // samples that judge a single layer
 class Search {
  public:
   Search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options, const SearchOptions& aims)
-      : model_(model), evaluation_(evaluation), aims_(aims), quantization_(model, samples, options, true) {
+      : model_(model), evaluation_(evaluation), aims_(aims), quantization_(model, samples, options) {
     if (evaluation.count == 0) throw InvalidArgument("there are no evaluation samples");
     const double layers = static_cast<double>(this->layers().size()), probes = static_cast<double>(std::min(kProbes, evaluation.count));
     quantization_.prepare(layers * probes + 2 * (2 + 2 * std::log2(layers + 1)) * static_cast<double>(evaluation.count) +
@@ -37,7 +37,7 @@ class Search {
         return noise[i] / std::pow(static_cast<double>(layers()[i].weights->constant()->elements()), power);
       };
       std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return worth(a) > worth(b); });
-      size_t most = layers().size() - 1;  // one layer at least is quantized
+      const size_t most = layers().size() - std::min<size_t>(layers().size(), 1);  // one layer at least is quantized
       for (size_t count = 1, step = 1; count <= most; count += step) {
         try_number(order, count);
         if (count >= 4) step = count / 2;

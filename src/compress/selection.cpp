@@ -62,8 +62,15 @@ class Selector {
       return Role::other;
     }
     const Operator* op = traits_of(node);
-    if (multiplies(node))
-      result_.refusals.push_back({&node, is_named(node, skip_) ? "the options skip it" : format("{} has no form in integers", node.op())});
+    if (node.op() == "LSTM" || node.op() == "GRU") {
+      std::string reason = is_named(node, skip_) ? "the options skip it" : refusal_of_recurrence(node);
+      if (reason.empty())
+        result_.recurrences.push_back(&node);
+      else
+        result_.refusals.push_back({&node, std::move(reason)});
+      return Role::other;
+    }
+    if (multiplies(node)) result_.refusals.push_back({&node, is_named(node, skip_) ? "the options skip it" : refusal_of_operator(node)});
     if (!op || is_named(node, skip_) || !is_f32(node.input(0)) || !is_f32(node.output(0))) return Role::other;
     for (size_t i = 1; i < node.output_count(); ++i)
       if (node.output(i) && (op->elements == Elements::chosen ? !node.output(i)->is_unused() : !is_f32(node.output(i)))) return Role::other;
@@ -103,9 +110,30 @@ class Selector {
       if (!bias || bias->dtype() != DType::f32) return "its bias is not constant";
       if (bias->shape().rank() != 1 || bias->shape()[0] != w.shape()[layer.axis]) return "its bias is not one number for each channel";
     }
-    for (int64_t i = 0; i < w.elements(); ++i)
-      if (!(std::abs(w.data<float>()[i]) <= 1e30F)) return "its weights are not all finite";
+    return is_finite(w) ? "" : "its weights are not all finite";
+  }
+
+  static std::string refusal_of_operator(const Node& node) {
+    if (node.op() == "ConvTranspose") return "as a convolution it has groups, dilations, strides that differ or too many more products";
+    return format("{} has no form in integers", node.op());
+  }
+  static std::string refusal_of_recurrence(const Node& node) {
+    if (!is_f32(node.input(0)) || node.input(0)->constant()) return "its input is no f32 activation";
+    for (const size_t i : {size_t{1}, size_t{2}}) {
+      const Tensor* w = node.input(i) ? node.input(i)->constant() : nullptr;
+      if (!w) return "its weights are not constant";
+      if (w->dtype() != DType::f32) return format("its weights are {}", w->dtype());
+      if (w->elements() == 0) return "its weights are empty";
+      if (w->shape()[2] > kMostDepth) return format("sums of {} products may exceed 32 bits", w->shape()[2]);
+      if (!is_finite(*w)) return "its weights are not all finite";
+    }
+    if (node.op() == "LSTM" && node.input(7)) return "it has peepholes";
     return {};
+  }
+  static bool is_finite(const Tensor& w) {
+    for (int64_t i = 0; i < w.elements(); ++i)
+      if (!(std::abs(w.data<float>()[i]) <= 1e30F)) return false;
+    return true;
   }
 
   /// The value behind the activation that fuse_quantized joins to a layer with this output.

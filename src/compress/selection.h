@@ -28,6 +28,8 @@ struct Refusal {
 };
 struct Selection {
   std::vector<Layer> layers;
+  // LSTM and GRU with constant weights. Their integers need no ranges: a run rounds inputs and states by their largest magnitudes.
+  std::vector<Node*> recurrences;
   std::vector<Group> groups;
   std::vector<Refusal> refusals;  // of nodes that multiply
 };

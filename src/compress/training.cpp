@@ -90,7 +90,7 @@ TrainingPlan plan_training(const Model& given, const Samples& samples, const Qua
   // If folding changes more of the graph, the folded one is trained.
   for (const bool folded : {false, true}) {
     const Model model = model_of(folded ? *simplified(given) : *trained, given);
-    Quantization quantization(model, samples, chosen, false);
+    Quantization quantization(model, samples, chosen, true);
     const std::unique_ptr<Graph> graph = model.graph().clone();
     plan.layers = layers_in(*graph, quantization, chosen.per_channel);
     if (plan.layers.empty()) continue;
@@ -133,7 +133,7 @@ Quantized quantize_trained(const Model& given, const TrainedNumbers& numbers, co
     found->second->set_constant(tensor);
   }
   const Model model = model_of(*graph, given);
-  Quantization quantization(model, evaluation, options, false);
+  Quantization quantization(model, evaluation, options, true);
   std::vector<Quantizer> quantizers;
   for (const Group& group : quantization.selection().groups) {
     const std::string& name = group.values[0]->name();

@@ -501,8 +501,8 @@ void WeightOnly::report(Quantized& result) {
   }
   for (const Refusal& refusal : refusals_) {
     LayerReport row;
-    row.node = refusal.node->name().empty() ? refusal.node->output(0)->name() : refusal.node->name();
-    row.op = refusal.node->op(), row.output = refusal.node->output(0)->name();
+    row.node = refusal.node->name().empty() ? first_output(*refusal.node).name() : refusal.node->name();
+    row.op = refusal.node->op(), row.output = first_output(*refusal.node).name();
     row.refusal = refusal.reason, row.weight_bits = 32;
     report.layers.push_back(std::move(row));
   }

@@ -156,32 +156,101 @@ class Quantize(NetworkTest):
         self.assertIn("weights of 4 bits take 8", self.succeeds("quantize", self.model, "q.onnx", "-c", "data.npz", "--bits", 4).stderr)
         self.assertNotIn("bits", self.succeeds("quantize", self.model, "q.minnow", "-c", "data.npz", "--bits", 4).stderr)
 
+    def theirs(self, model, **inputs):
+        return onnxruntime.InferenceSession(str(self.folder / model), providers=["CPUExecutionProvider"]).run(None, inputs)
+
+    def ours(self, model, **inputs):
+        arguments = []
+        for name, x in inputs.items():
+            np.save(self.folder / f"in_{name}.npy", x)
+            arguments += ["--input", f"{name}=in_{name}.npy"]
+        return [np.load(self.folder / row["file"]) for row in self.json("run", model, *arguments, "--output-dir", "out")["outputs"]]
+
+    def assert_near(self, wanted, got, decibels):
+        for one, other in zip(wanted, got, strict=True):
+            noise = ((one - other) ** 2).sum()
+            self.assertGreater(10 * np.log10((one ** 2).sum() / max(noise, 1e-30)), decibels)
+
+    def test_recurrent_layers(self):
+        random = self.random
+        draw = lambda *shape: (random.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+        for reset in (0, 1):
+            arrays = {"w": draw(2, 4 * 40, 24), "r": draw(2, 4 * 40, 40), "b": draw(2, 8 * 40), "gw": draw(1, 3 * 33, 80), "gr": draw(1, 3 * 33, 33),
+                      "shape": np.array([6, 1, 80])}
+            nodes = [helper.make_node("LSTM", ["x", "w", "r", "b"], ["y", "", "c"], name="lstm", hidden_size=40, direction="bidirectional"),
+                     helper.make_node("Transpose", ["y"], ["t"], perm=[0, 2, 1, 3]), helper.make_node("Reshape", ["t", "shape"], ["s"]),
+                     helper.make_node("GRU", ["s", "gw", "gr"], ["", "z"], name="gru", hidden_size=33, linear_before_reset=reset)]
+            model = write_model(self.folder / "cells.onnx", nodes, [("x", F32, [6, 1, 24])], [("c", F32, None), ("z", F32, None)], arrays)
+            data = random.standard_normal((5, 6, 1, 24)).astype(np.float32)
+            np.save(self.folder / "steps.npy", data)
+            answer = self.json("quantize", model, "q.minnow", "-c", "steps.npy")
+            for layer in answer["layers"]:
+                self.assertNotIn("stays_f32", layer)
+                self.assertGreater(layer["sqnr_db"], 30)
+                self.assertLess(layer["bytes_after"], 0.35 * layer["bytes_before"])
+                self.assertGreater(layer["operations"], 0)
+            self.assertEqual([layer["op"] for layer in answer["layers"]], ["LSTM", "GRU"])
+            wanted, got = self.ours(model, x=data[0]), self.ours("q.minnow", x=data[0])
+            self.assert_near(wanted, got, 30)
+            self.succeeds("convert", "q.minnow", "q.onnx")
+            self.assertLess((self.folder / "q.onnx").stat().st_size, 0.4 * model.stat().st_size)
+            if onnxruntime:
+                self.assert_near(got, self.theirs("q.onnx", x=data[0]), 35)
+                self.assert_near(wanted, self.theirs(model, x=data[0]), 80)
+            answer = self.json("quantize", model, "q.onnx", "-c", "steps.npy", "--skip", "gru")
+            self.assertEqual([layer.get("stays_f32") for layer in answer["layers"]], [None, "the options skip it"])
+
+    def test_transposed_convolutions(self):
+        random = self.random
+        draw = lambda *shape: (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        data = random.standard_normal((6, 1, 3, 9, 8)).astype(np.float32)
+        np.save(self.folder / "pictures.npy", data)
+        for kernel, stride, pads, more in (([2, 2], 2, [0, 0, 0, 0], [0, 0]), ([4, 4], 2, [1, 1, 1, 1], [0, 0]), ([3, 3], 2, [1, 1, 1, 1], [1, 1]),
+                                           ([3, 3], 2, [0, 0, 0, 0], [0, 0]), ([3, 3], 1, [1, 1, 1, 1], [0, 0]), ([5, 3], 1, [0, 2, 3, 1], [0, 0]),
+                                           ([6, 3], 3, [1, 0, 2, 0], [1, 0]), ([8, 8], 4, [2, 3, 2, 1], [0, 1])):
+            arrays = {"a": draw(8, 3, 3, 3), "t": draw(8, 5, *kernel), "tb": draw(5)}
+            nodes = [helper.make_node("Conv", ["x", "a"], ["h"], name="conv", pads=[1, 1, 1, 1]),
+                     helper.make_node("ConvTranspose", ["h", "t", "tb"], ["u"], name="up", strides=[stride, stride], pads=pads, output_padding=more),
+                     helper.make_node("Relu", ["u"], ["y"])]
+            model = write_model(self.folder / "up.onnx", nodes, [("x", F32, [1, 3, 9, 8])], [("y", F32, None)], arrays)
+            with self.subTest(kernel=kernel, stride=stride, pads=pads, more=more):
+                answer = self.json("quantize", model, "q.minnow", "-c", "pictures.npy")
+                self.assertEqual([(layer["node"], layer.get("stays_f32")) for layer in answer["layers"]], [("conv", None), ("up", None)])
+                self.assertGreater(answer["outputs"][0]["sqnr_db"], 30)
+                got = self.ours("q.minnow", x=data[0])
+                self.assert_near(self.ours(model, x=data[0]), got, 30)
+                self.succeeds("convert", "q.minnow", "q.onnx")
+                if onnxruntime:
+                    self.assert_near(got, self.theirs("q.onnx", x=data[0]), 30)
+
     def test_layers_that_nothing_quantizes_have_rows(self):
         random = self.random
         arrays = {"w": random.standard_normal((8, 3, 3, 3)).astype(np.float32), "t": random.standard_normal((8, 4, 3, 3)).astype(np.float32),
-                  "lw": random.standard_normal((1, 32, 25)).astype(np.float32), "lr": random.standard_normal((1, 32, 8)).astype(np.float32),
+                  "lw": random.standard_normal((1, 8, 25)).astype(np.float32), "lr": random.standard_normal((1, 8, 8)).astype(np.float32),
                   "shape": np.array([25, -1, 25])}
-        nodes = [helper.make_node("Conv", ["x", "w"], ["h"], name="conv"), helper.make_node("ConvTranspose", ["h", "t"], ["u"], name="up", strides=[2, 2]),
-                 helper.make_node("Reshape", ["u", "shape"], ["s"]), helper.make_node("LSTM", ["s", "lw", "lr"], ["y"], name="lstm", hidden_size=8),
+        nodes = [helper.make_node("Conv", ["x", "w"], ["h"], name="conv"),
+                 helper.make_node("ConvTranspose", ["h", "t"], ["u"], name="up", strides=[2, 2], group=2),
+                 helper.make_node("Reshape", ["u", "shape"], ["s"]),
+                 helper.make_node("RNN", ["s", "lw", "lr"], ["y"], name="rnn", hidden_size=8),
                  helper.make_node("MatMul", ["s", "s2"], ["z"], name="pair"), helper.make_node("Transpose", ["s"], ["s2"], perm=[0, 2, 1])]
         nodes[4], nodes[5] = nodes[5], nodes[4]
         model = write_model(self.folder / "mixed.onnx", nodes, [("x", F32, [1, 3, 14, 14])], [("y", F32, None), ("z", F32, None)], arrays)
         np.save(self.folder / "one.npy", random.standard_normal((4, 3, 14, 14)).astype(np.float32))
         answer = self.json("quantize", model, "q.minnow", "-c", "one.npy")
         reasons = {layer["node"]: layer.get("stays_f32") for layer in answer["layers"]}
-        self.assertEqual(set(reasons), {"conv", "up", "lstm", "pair"})
+        self.assertEqual(set(reasons), {"conv", "up", "rnn", "pair"})
         self.assertIsNone(reasons["conv"])
-        self.assertEqual(reasons["up"], "ConvTranspose has no form in integers")
-        self.assertEqual(reasons["lstm"], "LSTM has no form in integers")
+        self.assertIn("groups", reasons["up"])
+        self.assertEqual(reasons["rnn"], "RNN has no form in integers")
         table = self.succeeds("quantize", model, "q.minnow", "-c", "one.npy").stdout
         self.assertIn("1 of 4 layers compute with integers", table)
         # Multiply-adds, for each output of a convolution 3x3 over 3 channels.
         self.assertEqual(next(layer["operations"] for layer in answer["layers"] if layer["node"] == "conv"), 2 * 8 * 12 * 12 * 27)
         self.assertEqual(next(layer["operations"] for layer in answer["layers"] if layer["node"] == "up"), 2 * 8 * 12 * 12 * 4 * 9)
         self.assertRegex(table, r"(?m)^conv .* 31\.1k ")
-        only = write_model(self.folder / "only.onnx", [helper.make_node("ConvTranspose", ["x", "t"], ["y"], name="up", strides=[2, 2])], [("x", F32, [1, 8, 4, 4])], [("y", F32, None)],
+        only = write_model(self.folder / "only.onnx", [helper.make_node("ConvTranspose", ["x", "t"], ["y"], name="up", strides=[2, 2], group=2)], [("x", F32, [1, 8, 4, 4])], [("y", F32, None)],
                            {"t": arrays["t"]})
-        self.assertIn('ConvTranspose "up": ConvTranspose has no form in integers', self.fails("quantize", only, "q.minnow", "--data-free"))
+        self.assertIn('ConvTranspose "up": as a convolution', self.fails("quantize", only, "q.minnow", "--data-free"))
 
     def test_a_folder_of_folders(self):
         for i, name in enumerate(("cat", "dog/young", "dog/old")):
