@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `minnow train`: the Python package does it, by python/minnow/_training; this file has its command line.
 #include "base/error.h"
+#include "base/os_process.h"
 #include "cli/commands.h"
 
 namespace minnow::cli {
@@ -9,6 +10,30 @@ TrainCommand& train_command() {
   static TrainCommand command;
   return command;
 }
+
+namespace {
+
+// The folder of the command is no place of packages: a folder "minnow" there would hide the installed one.
+constexpr const char* kProgram = R"(import sys
+sys.path = [path for path in sys.path if path]
+try:
+    from minnow.__main__ import main
+except ImportError as error:
+    sys.exit(f"minnow: training needs the Python package, which {sys.executable} does not have ({error}); install it with: {sys.executable} -m pip install minnow")
+sys.exit(main()))";
+
+[[noreturn]] void train_by_python(const TrainArguments& arguments) {
+  std::vector<std::string> command{"python3", "-c", kProgram, "train"};
+  if (!arguments.output.empty()) command.push_back("--output=" + arguments.output);
+  if (arguments.epochs > 0) command.push_back("--epochs=" + std::to_string(arguments.epochs));
+  if (arguments.restart) command.push_back("--restart");
+  if (arguments.quiet) command.push_back("--quiet");
+  command.insert(command.end(), {"--", arguments.recipe});
+  throw Unsupported("training needs the Python package, and python3 cannot be started: {}; install Python and the package minnow",
+                    os::become(command));
+}
+
+}  // namespace
 
 void add_train(CLI::App& app) {
   auto arguments = std::make_shared<TrainArguments>();
@@ -25,8 +50,7 @@ void add_train(CLI::App& app) {
       "  minnow train flowers.toml\n"
       "  minnow train flowers.toml --epochs 20 --output flowers-20");
   command->callback([arguments] {
-    if (!train_command())
-      throw Unsupported("training is in the Python package: pip install it, then python -m minnow train {}", arguments->recipe);
+    if (!train_command()) train_by_python(*arguments);
     if (const int status = train_command()(*arguments)) throw CLI::RuntimeError(status);
   });
 }

@@ -869,6 +869,28 @@ class Command(InFolder):
             self.assertNotIn("Traceback", result.stderr)
         self.assertIn("RECIPE", self.minnow("--help").stdout)
 
+    def test_the_command_without_python_hands_over(self):
+        command = Path(os.environ.get("MINNOW_BUILD_DIR", "")) / "bin" / "minnow"
+        if not command.exists():
+            self.skipTest("the command is not built")
+        (self.folder / "recipe.toml").write_text('model = "mlp"\noutput = "out"\nepochs = 1\n\n[data]\ntrain = "rings.npz"\nvalidation = 0.25\n')
+        (self.folder / "bin").mkdir()
+        (self.folder / "minnow").mkdir()  # is not taken for the package
+        def run(*arguments):
+            return subprocess.run([command, "train", *arguments], capture_output=True, text=True, cwd=self.folder, env={**os.environ, "PATH": str(self.folder / "bin")})
+        result = run("recipe.toml")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertRegex(result.stderr, r"\Aminnow: training needs the Python package, and python3 cannot be started: .*; install Python and the package minnow\n\Z")
+        python = self.folder / "bin" / "python3"
+        for before, status, out, words in (("-S -I", 1, "\\A\\Z", "minnow: training needs the Python package, which .* does not have .*; install it with: .* -m pip install minnow\n"),
+                                           ("", 0, r"(?s)training: .*epoch 2/2.*model.minnow\n", r"\A\Z")):
+            python.write_text(f'#!/bin/sh\nexec "{sys.executable}" {before} "$@"\n')
+            python.chmod(0o755)
+            result = run("recipe.toml", "--epochs=2", "--restart")
+            self.assertEqual(result.returncode, status, result.stderr)
+            self.assertRegex(result.stdout, out)
+            self.assertRegex(result.stderr, words)
+
 
 if __name__ == "__main__":
     unittest.main()
