@@ -33,7 +33,8 @@ size_t distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view name, const std::vector<std::string>& names) {
   std::vector<std::pair<size_t, std::string_view>> ranked;
   const std::string_view wanted = name.substr(0, kLongest);
-  for (const std::string& other : names) ranked.emplace_back(distance(wanted, std::string_view(other).substr(0, kLongest)), other);
+  for (const std::string& other : names)
+    if (!other.empty()) ranked.emplace_back(distance(wanted, std::string_view(other).substr(0, kLongest)), other);
   const size_t count = std::min<size_t>(3, ranked.size());
   std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count), ranked.end());
   std::string text = ranked.size() > count ? "; the nearest are " : count == 1 ? "; there is " : "; there are ";

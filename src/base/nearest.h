@@ -7,7 +7,7 @@
 namespace minnow {
 
 /// The three names written most like `name`, for errors: `; the nearest are "conv1", "conv2"`. If there are no more than three names
-/// it lists all: `; there is "x"`, `; there are "x", "y"`. Without names it returns nothing.
+/// it lists all: `; there is "x"`, `; there are "x", "y"`. Empty names are left out; without names it returns nothing.
 std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace minnow

@@ -64,7 +64,8 @@ double sparsity_of(const Pattern& pattern, double wanted, const std::string& pre
   if (pattern.kept == 0) return wanted < 0 ? 0.8 : wanted;
   const double own = 1 - static_cast<double>(pattern.kept) / static_cast<double>(pattern.inputs * pattern.outputs);
   if (wanted >= 0 && std::abs(wanted - own) > 1e-9)
-    throw InvalidArgument("{}sparsity: pattern {} has {}, not {}", prefix, pattern.name, own, wanted);
+    throw InvalidArgument("{}sparsity: pattern {} has {}, not {}; leave sparsity out or choose another pattern", prefix, pattern.name, own,
+                          wanted);
   return own;
 }
 

@@ -560,6 +560,7 @@ std::map<std::string, Var> parameters_of(const Model& model, const std::vector<s
     size_t count = 0;
     for (const auto& constant : model.graph().constants())
       if (is_float(constant->constant()->dtype()) && ++count <= 5) names += (names.empty() ? "" : ", ") + constant->name();
+    if (count == 0) throw InvalidArgument("{}: the model has no constants of floats that could be trained", model.graph().source);
     throw InvalidArgument("{}: no constant of floats fits \"{}\"; there are {}: {}{}", model.graph().source, pattern, count, names,
                           count > 5 ? " ..." : "");
   }

@@ -297,7 +297,7 @@ class Files(InFolder):
         self.assertEqual((caught.exception.errno, caught.exception.filename), (2, str(self.folder / "nothing")))
         self.fails(ValueError, "has no folders", data.ImageFolder, root / "dog" / "more")
         self.fails(ValueError, 'no folder of the class "dogs".*dog', data.ImageFolder, root, classes=["cat", "dogs"])
-        self.fails(ValueError, 'the class "dog", which is unknown', data.ImageFolder, root, classes=["cat"])
+        self.fails(ValueError, 'the class "dog", which is none of cat', data.ImageFolder, root, classes=["cat"])
         (root / "emu").mkdir()
         self.fails(ValueError, "emu has no pictures", data.ImageFolder, root)
         self.assertEqual(len(data.ImageFolder(root, allow_empty=True).classes), 3)
@@ -379,7 +379,7 @@ class Files(InFolder):
         self.assertEqual(len(data.NPZDataset(path, part="train")), 4)
         self.assertEqual(data.NPZDataset(path, "x_test", "y_test")[1][0].tolist(), [1, 1])
         self.fails(ValueError, 'no array "x"; it has x_test, x_train', data.NPZDataset, path)
-        self.fails(ValueError, "one target for each", data.NPZDataset, path, "x_train", "y_test")
+        self.fails(ValueError, "each sample needs one target", data.NPZDataset, path, "x_train", "y_test")
         np.savez(path, x=np.array([{}], object), y=np.zeros(1))
         self.fails(ValueError, "a.npz: the file cannot be read", data.NPZDataset, path)
         np.save(self.folder / "b.npy", np.zeros(3))
@@ -403,11 +403,11 @@ class Files(InFolder):
         self.fails(ValueError, 'line 2 has \'rose\' in the column "kind"', data.CSVDataset, path, "width")
         self.fails(ValueError, 'line 3 has the class "tulip"', data.CSVDataset, path, classes=["rose"])
         for text, words in (("", "no rows"), ("a,b\n", "no rows"), ("a,b\n1\n", "line 2 has 1 columns"), ("a,b\n1,2\nx,2\n", "line 3 has 'x'"),
-                            ("a,b\n1,\n", 'line 2 has nothing in the column "b"'), ("a,b\nnan,1\n", "no finite number"), ('a,b\n"1,2\n', "no CSV file")):
+                            ("a,b\n1,\n", 'line 2 has nothing in the column "b"'), ("a,b\nnan,1\n", "no finite number"), ('a,b\n"1,2\n', "not valid CSV")):
             path.write_text(text)
             self.fails(ValueError, words, data.CSVDataset, path)
         path.write_bytes(b"a,b\n\xff\xfe,1\n")
-        self.fails(ValueError, "no CSV file", data.CSVDataset, path)
+        self.fails(ValueError, "not valid CSV", data.CSVDataset, path)
         cv.imwrite(self.folder / "p.png", np.zeros((3, 4, 3), np.uint8))
         path.write_text("file,age\np.png,31.5\nq.png,2\n")
         people = data.CSVDataset(path, image="file")

@@ -70,9 +70,9 @@ def make(recipe: Recipe) -> tuple[Any, Any, list[str], dict[str, Any]]:
     options, augment = recipe["data"], recipe["augment"]
     for key, value in augment.items():
         if value and key not in ("flip", "vertical_flip", "color", "hue", "grayscale"):
-            recipe.fail("augment", f"{key} is not for the task detect; flip, vertical_flip, color, hue and grayscale are")
+            recipe.fail("augment", f'{key} is not for the task "detect"; flip, vertical_flip, color, hue and grayscale are')
     if (options["mean"] is None) != (options["std"] is None):
-        recipe.fail("data", "mean and std belong together")
+        recipe.fail("data", "needs mean and std together, or neither")
 
     def source(path: Any, part: str, classes: Any) -> Any:
         if not isinstance(path, (str, os.PathLike)):
@@ -97,7 +97,7 @@ def make(recipe: Recipe) -> tuple[Any, Any, list[str], dict[str, Any]]:
         other = source(validation, "validation", classes)
         other_places = numpy.arange(len(other))
     if not len(places) or (other is not None and not len(other_places)):
-        recipe.fail("data", "train and validation have a sample at least")
+        recipe.fail("data", "train and validation need at least one sample each")
     most = 1
     for dataset in (train, other):
         for i in range(len(dataset) if dataset is not None else 0):

@@ -92,7 +92,7 @@ def _source(recipe: Recipe, key: str, part: str, classes: Any) -> Any:
         split = part if options["inputs"] is None and any(one.endswith(f"_{part}") for one in names) else ""
         return _labelled(recipe, key, data.NPZDataset(path, options["inputs"], options["target"], part=split), classes)
     if os.path.isfile(path):
-        recipe.fail("data", f"{key} is a folder, a .csv or .npz file, or one of {', '.join(_NAMED)}; {path} is none of these")
+        recipe.fail("data", f"{key} must be a folder, a .csv or .npz file, or one of {', '.join(_NAMED)}; {path} is none of these")
     if not os.path.isdir(path) and os.sep not in path and not os.path.exists(path):
         near = nearest(path, list(_NAMED))
         if near:
@@ -120,7 +120,7 @@ def _labelled(recipe: Recipe, key: str, dataset: Any, classes: Any) -> Any:
     places = {name: i for i, name in enumerate(names)}
     for i, label in enumerate(labels):
         if label not in places:
-            recipe.fail("data", f'{key}: sample {i} has the class "{label}"{nearest(label, names)}; known are {", ".join(names[:20])}')
+            recipe.fail("data", f'{key}: sample {i} has the class "{label}", which is none of {", ".join(names[:20])}{" ..." if len(names) > 20 else ""}')
     dataset.classes, dataset.targets = names, numpy.array([places[label] for label in labels], numpy.int64)
     return dataset
 
@@ -207,11 +207,11 @@ def make(recipe: Recipe) -> Inputs:
     targets = targets_of(source)
     sample = source[int(places[0])]
     if not isinstance(sample, (tuple, list)) or len(sample) < 2:
-        recipe.fail("data", "a sample is a pair of input and target")
+        recipe.fail("data", "a sample must be a pair of input and target")
     pictures = _is_picture(sample[0])
     mean, std = options["mean"], options["std"]
     if (mean is None) != (std is None):
-        recipe.fail("data", "mean and std belong together")
+        recipe.fail("data", "needs mean and std together, or neither")
     standard, preprocess = None, None
     train_steps: Any = None
     other_steps: Any = None
@@ -221,7 +221,7 @@ def make(recipe: Recipe) -> Inputs:
             if numbers is not None and len(numbers) not in (1, channels):
                 recipe.fail("data", f"{name} has {len(numbers)} numbers for pictures of {channels} channels")
         if std is not None and not all(one > 0 for one in std):
-            recipe.fail("data", "std has numbers above 0")
+            recipe.fail("data", "std must have numbers above 0")
         try:
             train_steps, other_steps = (_steps(recipe, training, True, mean, std) for training in (True, False))
         except InvalidArgument as error:
@@ -234,7 +234,7 @@ def make(recipe: Recipe) -> Inputs:
             if value and key not in ("mixup", "cutmix"):
                 recipe.fail("augment", f"{key} is for pictures; the samples are {getattr(sample[0], 'dtype', type(sample[0]).__name__)} {list(getattr(sample[0], 'shape', ()))}")
         if options["size"] is not None:
-            recipe.fail("data", "size is for pictures")
+            recipe.fail("data", f"size is for pictures; the samples have the shape {list(getattr(sample[0], 'shape', ()))}")
         rows = getattr(source, "data", None)
         if isinstance(rows, numpy.ndarray) and rows.dtype.kind in "iuf":
             if not numpy.isfinite(rows).all():
@@ -249,7 +249,7 @@ def make(recipe: Recipe) -> Inputs:
     collate = None
     if augment["mixup"] or augment["cutmix"]:
         if recipe[""]["task"] != "classify":
-            recipe.fail("augment", "mixup and cutmix are for the task classify")
+            recipe.fail("augment", 'mixup and cutmix are for the task "classify" alone')
         kinds = [(kind, augment[key]) for kind, key in ((T.Mixup, "mixup"), (T.CutMix, "cutmix")) if augment[key]]
         count_of = len(classes) or (int(targets.max()) + 1 if targets is not None else 0)
         collate = _Mixing([kind(alpha, num_classes=count_of) for kind, alpha in kinds])

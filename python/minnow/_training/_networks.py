@@ -228,5 +228,5 @@ def build(model: Any, shape: Sequence[int], outputs: int | None, head: bool | st
         return BUILT_IN[model](shape, outputs or 1)
     for file in files:
         if not os.path.exists(file):
-            raise InvalidArgument(f'the model "{file}" is neither a file nor a built-in network{_minnow.nearest(file, list(BUILT_IN))}; those are {", ".join(BUILT_IN)}')
+            raise InvalidArgument(f'the model "{file}" is neither a file nor a built-in network; there are {", ".join(BUILT_IN)}')
     return Imported(files if len(files) > 1 else files[0], shape, outputs, head, seed, picture)

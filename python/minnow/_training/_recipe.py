@@ -12,14 +12,15 @@ Check = Callable[[Any], "str | None"]  # None, or what the value has to be
 
 
 def _integer(least: int, most: float = math.inf) -> Check:
-    words = f"an integer from {least}" + (f" to {most:g}" if most < math.inf else "")
+    words = f"an integer from {least} to {most}" if most < math.inf else f"an integer of {least} or more"
     return lambda value: None if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most else words
 
 
 def _number(least: float, most: float = math.inf, open_end: bool = False) -> Check:
-    words = f"a number from {least:g}" + (f" to {most:g}" if most < math.inf else "")
-    if open_end:
-        words = words.replace("from", "above") if most == math.inf else words.replace("to", "to below")
+    if most < math.inf:
+        words = f"a number from {least:g} to {'below ' if open_end else ''}{most:g}"
+    else:
+        words = f"a number above {least:g}" if open_end else f"a number of {least:g} or more"
     def check(value: Any) -> str | None:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             return words
@@ -29,7 +30,7 @@ def _number(least: float, most: float = math.inf, open_end: bool = False) -> Che
 
 
 def _text(value: Any) -> str | None:
-    return None if isinstance(value, (str, os.PathLike)) and os.fspath(value) else "a text"
+    return None if isinstance(value, (str, os.PathLike)) and os.fspath(value) else "a string"
 
 
 def _truth(value: Any) -> str | None:
@@ -37,7 +38,7 @@ def _truth(value: Any) -> str | None:
 
 
 def _texts(value: Any) -> str | None:
-    return None if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value) else "a list of texts"
+    return None if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value) else "a list of strings"
 
 
 def _files(value: Any) -> str | None:
@@ -51,7 +52,7 @@ def _numbers(value: Any) -> str | None:
 
 def _choice(*names: str) -> Check:
     def check(value: Any) -> str | None:
-        return None if value in names else f"one of {', '.join(names)}{nearest(value, list(names)) if isinstance(value, str) else ''}"
+        return None if value in names else f"one of {', '.join(names)}" if len(names) > 1 else f'"{names[0]}"'
     return check
 
 
@@ -69,22 +70,25 @@ def _size(value: Any) -> str | None:
 
 
 def _settings(value: Any) -> str | None:
-    return None if isinstance(value, Mapping) and all(isinstance(one, Mapping) for one in value.values()) else "a table of tables"
+    return None if isinstance(value, Mapping) and all(isinstance(one, Mapping) for one in value.values()) else "a table that has a table of settings for each pattern"
 
 
 def _anything(value: Any) -> str | None:
     return None
 
 
-_OBJECT: Check = lambda value: None if not isinstance(value, (str, bytes, int, float, list, tuple, Mapping)) else "an object"  # noqa: E731
+
+def _object(words: str) -> Check:
+    return lambda value: None if not isinstance(value, (str, bytes, int, float, list, tuple, Mapping)) else words
+
 
 #: The keys of each table with their defaults and checks.
 KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
-    "": {"model": (None, _either(_text, _files, _OBJECT)), "task": ("classify", _choice("classify", "regress", "detect")), "output": ("training", _text),
+    "": {"model": (None, _either(_text, _files, _object("a module"))), "task": ("classify", _choice("classify", "regress", "detect")), "output": ("training", _text),
          "epochs": (10, _integer(1)), "batch": (32, _integer(1)), "seed": (0, _integer(0, 2**63 - 1)), "precision": ("normal", _choice("normal", "high", "tf32", "low")),
-         "threads": (0, _integer(0, 1024)), "loss": (None, _either(_choice("cross_entropy", "focal", "mse", "l1", "huber"), _OBJECT)),
+         "threads": (0, _integer(0, 1024)), "loss": (None, _either(_choice("cross_entropy", "focal", "mse", "l1", "huber"), _object("a function"))),
          "label_smoothing": (0.0, _number(0, 1, True)), "resume": (True, _either(_truth, _choice("changed")))},
-    "data": {"train": (None, _either(_text, _OBJECT)), "validation": (None, _either(_text, _number(0, 1, True), _OBJECT)), "size": (None, _size), "mode": ("RGB", _choice("RGB", "L")),
+    "data": {"train": (None, _either(_text, _object("a data set"))), "validation": (None, _either(_text, _number(0, 1, True), _object("a data set"))), "size": (None, _size), "mode": ("RGB", _choice("RGB", "L")),
              "mean": (None, _numbers), "std": (None, _numbers), "workers": (0, _integer(0, 64)), "inputs": (None, _text), "target": (None, _text),
              "image": (None, _text), "features": (None, _texts), "classes": (None, _texts), "delimiter": (None, _text), "standardize": (True, _truth), "drop_last": (False, _truth)},
     "augment": {"crop": (None, _integer(1)), "resized_crop": (None, _either(_truth, _numbers)), "flip": (False, _truth), "vertical_flip": (False, _truth),
@@ -93,7 +97,7 @@ KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
     "parameters": {"train": (["*"], _texts), "freeze": ([], lambda value: None if value == [] else _texts(value)), "head": (True, _either(_truth, _text)), "lora": (0, _integer(0, 4096))},
     "quantization": {"activations": (None, _choice("ema", "lsq", "pact")), "weights": ("minmax", _choice("minmax", "lsq")), "weight_bits": (8, _integer(2, 8)), "per_channel": (True, _truth),
                      "symmetric": (False, _truth), "skip": ([], lambda value: None if value == [] else _texts(value)), "samples": (64, _integer(1)), "delay": (0, _integer(0)), "freeze": (None, _integer(0))},
-    "distillation": {"teacher": (None, _either(_text, _files, _OBJECT)), "temperature": (4.0, _number(0, math.inf, True)), "alpha": (0.9, _number(0, 1)),
+    "distillation": {"teacher": (None, _either(_text, _files, _object("a module"))), "temperature": (4.0, _number(0, math.inf, True)), "alpha": (0.9, _number(0, 1)),
                      "features": (None, lambda value: None if isinstance(value, Mapping) and value and all(_text(one) is None for one in value.values()) else "a table of names"),
                      "feature_weight": (1.0, _number(0))},
     "prune": {"sparsity": (None, _number(0, 1, True)), "pattern": (None, _text), "method": (None, _choice("magnitude", "movement")), "layers": (None, _texts), "skip": (None, _texts),
@@ -117,15 +121,15 @@ class Recipe:
         for table, keys in KEYS.items():
             values = top if table == "" else given.get(table, {})
             if not isinstance(values, Mapping):
-                self.fail(table, "is a table of keys")
+                self.fail("", f"[{table}] must be a table of keys, not {values!r:.60}")
             made = {key: default for key, (default, _) in keys.items()}
             for key, value in values.items():
                 if key not in keys and table not in _OPEN:
                     known = [*keys, *([one for one in KEYS if one] if table == "" else [])]
-                    self.fail(table, f'has no "{key}"{nearest(str(key), known)}')
+                    self.fail(table, f'{"has" if table else "there is"} no key "{key}"{nearest(str(key), known)}')
                 words = keys[key][1](value) if key in keys else None
                 if words is not None and not (value is None and keys[key][0] is None):
-                    self.fail(table, f"{key} is {words}, not {value!r:.60}")
+                    self.fail(table, f"{key} must be {words}, not {value!r:.60}")
                 made[key] = value
             self.tables[table] = made
         for table, key in (("quantization", "activations"), ("distillation", "teacher")):
@@ -186,7 +190,7 @@ def read(path: str | os.PathLike[str]) -> Recipe:
     except OSError as error:
         raise IoError(f"the recipe {name} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidArgument(f"{name}: this is no TOML file: {str(error) or 'it is nested too deeply'}") from None
+        raise InvalidArgument(f"{name}: the file is not valid TOML: {str(error) or 'it is nested too deeply'}") from None
     recipe = Recipe(given, name)
     folder = os.path.dirname(name)
     for table, keys in {"": ("model", "output"), "data": ("train", "validation"), "distillation": ("teacher",), "quantize": ("calibration", "evaluation")}.items():

@@ -168,19 +168,19 @@ class Training:
         if top["task"] == "regress":
             sample = numpy.asarray(inputs.train[0][1])
             if top["loss"] in ("cross_entropy", "focal"):
-                self.recipe.fail("", f"the loss {top['loss']} is for the task classify")
+                self.recipe.fail("", f'the loss "{top["loss"]}" is for the task "classify", not "{top["task"]}"')
             return _tasks.Regress(int(sample.size), top["loss"])
         if top["loss"] in ("mse", "l1", "huber"):
-            self.recipe.fail("", f"the loss {top['loss']} is for the task regress")
+            self.recipe.fail("", f'the loss "{top["loss"]}" is for the task "regress", not "{top["task"]}"')
         classes = inputs.classes
         if not classes:
             if inputs.targets is None:
                 self.recipe.fail("data", "needs classes, a list of names, since the data set does not say them")
             if numpy.asarray(inputs.targets).dtype.kind not in "iu":
-                self.recipe.fail("", 'task is "classify", but the targets are no integers; "regress" takes floats')
+                self.recipe.fail("", 'task is "classify", but the targets are not integers; the task "regress" takes floats')
             classes = self.recipe["data"]["classes"] or [str(i) for i in range(int(inputs.targets.max()) + 1)]
         if len(classes) < 2:
-            self.recipe.fail("data", f"there is one class, {classes[0]}; a classifier takes two or more")
+            self.recipe.fail("data", f"there is one class, {classes[0]}; a classifier needs two or more")
         return _tasks.Classify(classes, top["loss"], top["label_smoothing"])
 
     def _network(self) -> nn.Module:
@@ -217,13 +217,13 @@ class Training:
         if options["activations"] is None:
             return network
         if isinstance(self.task, _detection.Detect):
-            self.recipe.fail("quantization", "is for the tasks classify and regress")
+            self.recipe.fail("quantization", 'is for the tasks "classify" and "regress" alone')
         if self.recipe["parameters"]["lora"]:
-            self.recipe.fail("quantization", "trains the weights themselves, without lora")
+            self.recipe.fail("quantization", "changes the weights themselves and cannot go with lora; leave one of them out")
         if options["delay"] and options["activations"] != "ema":
             self.recipe.fail("quantization", f'delay goes with activations = "ema"; scales of "{options["activations"]}" begin with the network that is there')
         if options["delay"] >= self.epochs:
-            self.recipe.fail("quantization", f"delay is less than epochs, {self.epochs}, not {options['delay']}")
+            self.recipe.fail("quantization", f"delay must be less than epochs, which is {self.epochs}, not {options['delay']}")
         samples = numpy.ascontiguousarray(self._samples(options["samples"]), numpy.float32)
         try:
             return compress.prepare_qat(network, list(samples[:, None]), example_inputs=[samples[:2]],
@@ -237,11 +237,11 @@ class Training:
             return None, 0
         options = {key: value for key, value in self.recipe["prune"].items() if value is not None}
         if self.recipe["parameters"]["lora"]:
-            self.recipe.fail("prune", "trains the weights themselves, without lora")
+            self.recipe.fail("prune", "changes the weights themselves and cannot go with lora; leave one of them out")
         end = options.setdefault("end", max(1, options.get("start", 0) + 1, self.total // 2))
         options.setdefault("every", max(1, (end - options.get("start", 0)) // 10))
         if end > self.total:
-            self.recipe.fail("prune", f"end is at most {self.total}, the steps of all epochs, not {end}")
+            self.recipe.fail("prune", f"end must be at most {self.total}, the number of steps in all epochs, not {end}")
         layers = options.pop("layers", ())
         for key, patterns in (("layers", layers), ("skip", options.get("skip", ()))):
             for pattern in patterns:
@@ -260,7 +260,7 @@ class Training:
         if not self.recipe.quantizes:
             return
         if self.recipe["quantization"]["activations"] is not None:
-            self.recipe.fail("quantize", "is for networks in f32; those of [quantization] become integers themselves")
+            self.recipe.fail("quantize", "cannot go with [quantization], whose networks are saved with integers anyway; leave one of the two tables out")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "quantize.toml")
             try:
@@ -290,7 +290,7 @@ class Training:
         if teacher is None:
             return None
         if isinstance(self.task, _detection.Detect):
-            self.recipe.fail("distillation", "is for the tasks classify and regress")
+            self.recipe.fail("distillation", 'is for the tasks "classify" and "regress" alone')
         try:
             if not isinstance(teacher, nn.Module):
                 if isinstance(teacher, (str, os.PathLike)) and not os.path.exists(teacher):
@@ -313,7 +313,7 @@ class Training:
         fits = lambda name, patterns: any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)  # noqa: E731
         chosen = {name: value for name, value in known.items() if fits(name, options["train"]) and not fits(name, options["freeze"])}
         if not chosen:
-            self.recipe.fail("parameters", "leaves no parameter to train")
+            self.recipe.fail("parameters", "leaves no parameter to train; see the patterns of train and freeze")
         # Learned scales and projections go along.
         chosen.update({name: value for module in self.network.modules() if isinstance(module, compress.QATModule) for name, value in module._steps.items()})
         chosen.update(self._projections())
@@ -349,7 +349,7 @@ class Training:
         if name is None:
             return self.task.best  # type: ignore[no-any-return]
         if name not in known:
-            self.recipe.fail("stop", f"metric is one of {', '.join(known)}{_minnow.nearest(name, list(known))}, not {name!r:.60}")
+            self.recipe.fail("stop", f"metric must be one of {', '.join(known)}, not {name!r:.60}")
         return name, 1 if name in ("accuracy", "mAP") else -1
 
     # Steps.

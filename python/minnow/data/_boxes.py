@@ -46,12 +46,12 @@ class BoxDataset(_Transformed):
             if name is None:
                 continue
             if name not in places:
-                raise InvalidArgument(f'{self.path}: {where} has the class "{name}"{nearest(str(name), known)}; known are {", ".join(known)}')
+                raise InvalidArgument(f'{self.path}: {where} has the class "{name}", which is none of {", ".join(known)}')
             if not numpy.isfinite([x1, y1, x2, y2]).all() or not (x2 > x1 and y2 > y1):
                 raise InvalidArgument(f"{self.path}: {where} has a box from ({x1:g}, {y1:g}) to ({x2:g}, {y2:g}), which has no area")
             own.append([x1, y1, x2, y2, places[name]])
         if not boxes:
-            raise InvalidArgument(f"{self.path}: there are no pictures")
+            raise InvalidArgument(f"{self.path}: the file lists no pictures")
         self.classes = known
         folder = os.path.dirname(self.path)
         self.samples = [(self._picture(folder, image), numpy.array(own, numpy.float32).reshape(-1, 5)) for image, own in boxes.items()]
@@ -65,7 +65,7 @@ class BoxDataset(_Transformed):
         try:
             lines = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(_file(self.path).decode("utf-8-sig"), newline=""), strict=True), 1) if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InvalidArgument(f"{self.path}: this is no CSV file: {error}") from None
+            raise InvalidArgument(f"{self.path}: the file is not valid CSV: {error}") from None
         names = [name.strip() for name in lines.pop(0)[1]] if lines else []
         wanted = ("image", "x1", "y1", "x2", "y2", "class")
         for name in wanted:
@@ -83,8 +83,8 @@ class BoxDataset(_Transformed):
                 continue
             try:
                 numbers = [float(side) for side in sides]
-            except ValueError as error:
-                raise InvalidArgument(f"{self.path}: line {number}: {error}") from None
+            except ValueError:
+                raise InvalidArgument(f"{self.path}: line {number} must have numbers in x1, y1, x2 and y2, not {', '.join(sides)}") from None
             rows.append((f"line {number}", image, *numbers, kind))
         return rows, None
 
@@ -100,11 +100,11 @@ class BoxDataset(_Transformed):
                     raise InvalidArgument(f"{self.path}: annotation {number} belongs to an image or a category that is not there")
                 rows.append((f"annotation {number}", images[one["image_id"]], left, top, left + width, top + height, kinds[one["category_id"]]))
         except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-            raise InvalidArgument(f"{self.path}: this is no JSON file: {error}") from None
+            raise InvalidArgument(f"{self.path}: the file is not valid JSON: {error}") from None
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, InvalidArgument):
                 raise
-            raise InvalidArgument(f'{self.path}: boxes lie in lists "images", "categories" and "annotations" as COCO has them ({type(error).__name__}: {error})') from None
+            raise InvalidArgument(f'{self.path}: the file needs the lists "images", "categories" and "annotations" in the format of COCO') from None
         return rows, list(kinds.values())
 
     def __len__(self) -> int:

@@ -56,7 +56,7 @@ class ArrayDataset(_Transformed):
     def __init__(self, data: Any, targets: Any, transform: Transform | None = None, target_transform: Transform | None = None, *, classes: Sequence[str] = ()) -> None:
         self.data, self.targets = numpy.asarray(data), numpy.asarray(targets)
         if not self.data.ndim or not self.targets.ndim or len(self.data) != len(self.targets):
-            raise InvalidArgument(f"there is one target for each sample; the data have the shape {self.data.shape}, the targets {self.targets.shape}")
+            raise InvalidArgument(f"each sample needs one target; the data have the shape {self.data.shape}, the targets {self.targets.shape}")
         self.transform, self.target_transform, self.classes = transform, target_transform, list(classes)
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class ImageFolder(_Transformed):
                 raise InvalidArgument(f'the folder {self.root} has no folder of the class "{name}"{nearest(name, found)}')
         for name in found if classes is not None else ():
             if name not in (classes or ()):
-                raise InvalidArgument(f'the folder {self.root} has the class "{name}", which is unknown; known are {", ".join(classes or ())}')
+                raise InvalidArgument(f'the folder {self.root} has the class "{name}", which is none of {", ".join(classes or ())}')
         self.classes = list(found if classes is None else classes)
         self.class_to_idx = {name: i for i, name in enumerate(self.classes)}
         valid = is_valid_file or (lambda path: path.lower().endswith(tuple(extensions)))
@@ -173,7 +173,7 @@ def read_idx(path: str | os.PathLike[str]) -> Any:
     name = os.fspath(path)
     head = _file(name, 4 + 4 * 8)
     if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in _IDX or not 1 <= head[3] <= 8 or len(head) < 4 + 4 * head[3]:
-        raise InvalidModel(f"{name}: this is no IDX file")
+        raise InvalidModel(f"{name}: the file is not in the IDX format")
     dtype = numpy.dtype(_IDX[head[2]])
     shape = tuple(int.from_bytes(head[4 + 4 * i:8 + 4 * i], "big") for i in range(head[3]))
     begin, size = 4 + 4 * head[3], dtype.itemsize
@@ -275,7 +275,7 @@ def _unpickled(path: str) -> dict[bytes, Any]:
     except Error:
         raise
     except Exception as error:
-        raise InvalidModel(f"{path}: this is no file of CIFAR: {error}") from None
+        raise InvalidModel(f"{path}: the file is not one of CIFAR's: {error}") from None
 
 
 def _cifar_rows(path: str, labels: Sequence[bytes]) -> tuple[Any, Any]:
@@ -348,10 +348,10 @@ class NPZDataset(ArrayDataset):
             names = [given] if given is not None else [f"{one}_{part}" if part else one for one in usual]
             key = next((one for one in names if one in arrays), None)
             if key is None:
-                raise InvalidArgument(f'{name} has no array "{names[0]}"; it has {", ".join(sorted(arrays)) or "none"}, and {what}= chooses one')
+                raise InvalidArgument(f'{name} has no array "{names[0]}"; it has {", ".join(sorted(arrays)) or "none"}; choose one of them for the {what}')
             chosen.append(arrays[key])
         if not chosen[0].ndim or not chosen[1].ndim or len(chosen[0]) != len(chosen[1]):
-            raise InvalidArgument(f"{name}: there is one target for each sample; the data have the shape {chosen[0].shape}, the targets {chosen[1].shape}")
+            raise InvalidArgument(f"{name}: each sample needs one target; the data have the shape {chosen[0].shape}, the targets {chosen[1].shape}")
         super().__init__(*chosen, transform, target_transform)
 
 
@@ -394,7 +394,7 @@ class CSVDataset(_Transformed):
             delimiter = delimiter if delimiter is not None else _delimiter(text)
             rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 1) if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InvalidArgument(f"{self.path}: this is no CSV file: {error}") from None
+            raise InvalidArgument(f"{self.path}: the file is not valid CSV: {error}") from None
         if len(rows) < 2:
             raise InvalidArgument(f"{self.path}: there are no rows below the line of names")
         names = [name.strip() for name in rows.pop(0)[1]]
@@ -441,7 +441,7 @@ class CSVDataset(_Transformed):
         places = {str(one): i for i, one in enumerate(classes)}
         for number, cell in cells:
             if cell not in places:
-                raise InvalidArgument(f'{self.path}: line {number} has the class "{cell}"{nearest(cell, list(places))}; known are {", ".join(places)}')
+                raise InvalidArgument(f'{self.path}: line {number} has the class "{cell}", which is none of {", ".join(places)}')
         return list(map(str, classes)), numpy.array([places[cell] for _, cell in cells], numpy.int64)
 
     def __len__(self) -> int:
