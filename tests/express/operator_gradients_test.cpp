@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -447,6 +448,8 @@ TEST_P(OperatorGradients, agree_with_differences) {
   const Vars gradients = expr::gradients(loss, parameters);
   ASSERT_EQ(gradients.size(), places.size());
   constexpr double kStep = 1e-5;
+  double worst = 0;
+  size_t compared = 0;
   for (size_t p = 0; p < places.size(); ++p) {
     const Tensor& input = test.inputs[places[p]];
     const Tensor found = gradients[p].tensor();
@@ -463,8 +466,14 @@ TEST_P(OperatorGradients, agree_with_differences) {
       const double expected = (moved(kStep) - moved(-kStep)) / (2 * kStep);
       EXPECT_NEAR(values[k], expected, 1e-7 * std::max(1.0, std::fabs(expected)) + 2e-8) << "input " << places[p] << ", element " << k;
       if (HasFailure()) return;
+      worst = std::max(worst, std::fabs(values[k] - expected) / std::max(1.0, std::fabs(expected)));
+      ++compared;
     }
   }
+  std::array<char, 32> text;  // for bench/training_checks.py
+  std::snprintf(text.data(), text.size(), "%.3g", worst);
+  RecordProperty("worst", text.data());
+  RecordProperty("derivatives", static_cast<int>(compared));
 }
 
 /// Operators of floats that have no gradient yet, or none at all, with the reason.
@@ -517,6 +526,7 @@ TEST(Gradients, of_every_operator_of_floats_are_there_or_listed) {
     if (differentiable && kWithoutGradient.contains(op->name) && op->gradient) ADD_FAILURE() << op->name << " has a gradient and is listed";
   }
   RecordProperty("operators_with_gradient", static_cast<int>(count));
+  for (const auto& [name, reason] : kWithoutGradient) RecordProperty("without." + std::string(name), std::string(reason));
   std::printf("%zu operators of floats have a gradient\n", count);
 }
 

@@ -64,27 +64,39 @@ STEPS = {
 }
 
 
+def derivatives(steps, arrays, weights, answer):
+    """The loss of a case, and (found, torch's) for its first derivatives and for its second ones."""
+    p = {name: expr.trainable(minnow.Var(value)) for name, value in arrays.items()}
+    x = p["x"]
+    for step in steps:
+        x = STEPS[step](x, p)
+    loss = (x * minnow.Var(weights)).sum()
+    names = [name for name in p if answer["first"][name] is not None]
+    first = _minnow.gradients(loss, [p[name] for name in names])
+    others = [name for name in ("x", "w") if answer["second"][name] is not None]
+    second = _minnow.gradients((first[0] * first[0]).sum(), [p[name] for name in others]) if others else []
+    _minnow.evaluate([loss, *first, *second])
+    return (float(loss), [(np.ravel(x), np.array(answer["first"][name])) for x, name in zip(first, names)],
+            [(np.ravel(x), np.array(answer["second"][name])) for x, name in zip(second, others)])
+
+
+def answered_cases():
+    """(seed, steps, arrays, weights, torch's answer) of each case."""
+    for seed, answer in enumerate(json.loads((Path(__file__).parent / "composite_answers.json").read_text())):
+        yield seed, *case(seed), answer
+
+
 class CompositeGradients(unittest.TestCase):
     def test_agree_with_torch(self):
-        answers = json.loads((Path(__file__).parent / "composite_answers.json").read_text())
-        self.assertEqual(len(answers), CASES)
-        for seed, answer in enumerate(answers):
-            steps, arrays, weights = case(seed)
+        seed = -1
+        for seed, steps, arrays, weights, answer in answered_cases():
             with self.subTest(seed=seed, steps=steps):
-                p = {name: expr.trainable(minnow.Var(value)) for name, value in arrays.items()}
-                x = p["x"]
-                for step in steps:
-                    x = STEPS[step](x, p)
-                loss = (x * minnow.Var(weights)).sum()
-                names = [name for name in p if answer["first"][name] is not None]
-                first = _minnow.gradients(loss, [p[name] for name in names])
-                others = [name for name in ("x", "w") if answer["second"][name] is not None]
-                second = _minnow.gradients((first[0] * first[0]).sum(), [p[name] for name in others]) if others else []
-                _minnow.evaluate([loss, *first, *second])
-                np.testing.assert_allclose(float(loss), answer["loss"], rtol=1e-9)
-                for found, expected in [*zip(first, (answer["first"][name] for name in names)), *zip(second, (answer["second"][name] for name in others))]:
+                loss, first, second = derivatives(steps, arrays, weights, answer)
+                np.testing.assert_allclose(loss, answer["loss"], rtol=1e-9)
+                for found, expected in first + second:
                     largest = max(1.0, np.abs(expected).max())
-                    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-8, atol=1e-9 * largest)
+                    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9 * largest)
+        self.assertEqual(seed + 1, CASES)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 
@@ -45,6 +47,9 @@ class OptimizerAnswers : public testing::TestWithParam<size_t> {
       }
     }
     EXPECT_LE(worst, tolerance) << c.name << ", " << dtype_name(dtype);
+    std::array<char, 32> text;  // for bench/training_checks.py
+    std::snprintf(text.data(), text.size(), "%.3g", worst);
+    RecordProperty("worst", text.data());
   }
   static std::string dtype_name(DType dtype) { return std::string(name_of(dtype)); }
 };
