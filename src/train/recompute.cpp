@@ -26,6 +26,7 @@ struct Item {
   bool is_output = false;
   double cost = 0;  // of computing it again
   bool may_drop = false, dropped = false;
+  bool is_view = false;          // lies in the memory of its first input, and is dropped with it
   std::vector<uint32_t> inputs;  // items
   // With the present choice.
   uint32_t again = kNever, last = 0;
@@ -114,10 +115,11 @@ class Recomputation {
       Item item;
       item.value = value;
       item.made = item.forward_end = item.end = at;
-      item.cost = cost;
       item.is_output = value->is_graph_output();
       // A reshape shares its input's memory.
       const bool is_view = op && op->elements == Elements::kept && i == 0;
+      item.cost = is_view ? 0 : cost;
+      item.is_view = is_view && node.input(0) && number_.contains(node.input(0));
       if (is_static(value) && !is_view) item.bytes = static_cast<size_t>(value->type.shape().elements()) * size_of(value->type.dtype);
       item.may_drop = can_repeat && !item.is_output;
       for (const Use& use : value->uses()) {
@@ -135,6 +137,15 @@ class Recomputation {
       for (size_t k = 0; k < node.input_count(); ++k)
         if (node.input(k))
           if (const auto found = number_.find(node.input(k)); found != number_.end()) item.inputs.push_back(found->second);
+      for (uint32_t base = item.is_view ? number_.at(node.input(0)) : kNever; base != kNever;) {
+        Item& of = items_[base];
+        of.end = std::max(of.end, item.end);
+        if (at <= turn_) {
+          of.forward_end = std::max(of.forward_end, item.forward_end), of.backward = std::min(of.backward, item.backward);
+          of.may_drop = of.may_drop && item.may_drop;
+        }
+        base = of.is_view ? of.inputs[0] : kNever;
+      }
       number_[value] = static_cast<uint32_t>(items_.size());
       items_.push_back(std::move(item));
     }
@@ -142,9 +153,13 @@ class Recomputation {
 
   /// Finds where dropped values are computed again and how long all values live; returns the most bytes at once, and their place in peak_.
   size_t simulate() {
-    for (Item& item : items_) item.again = item.dropped ? item.backward : kNever, item.last = item.end;
+    for (Item& item : items_) {
+      if (item.is_view) item.dropped = items_[item.inputs[0]].dropped && item.may_drop;
+      item.again = item.dropped ? item.backward : kNever, item.last = item.end;
+    }
     for (size_t i = items_.size(); i-- > 0;) {  // users before what they use
       const Item& user = items_[i];
+      if (user.is_view) items_[user.inputs[0]].last = std::max(items_[user.inputs[0]].last, user.last);
       if (!user.dropped || user.again == kNever) continue;
       for (const uint32_t k : user.inputs) {
         Item& input = items_[k];

@@ -122,8 +122,9 @@ std::vector<SchemeCase> gradient_cases() {
     cases.push_back({"ScatterElements", {normal(data), places, normal(shape, 2)}, {{"axis", axis}, {"reduction", std::string("add")}}});
   }
 
-  // {steps, batch, input, hidden}; the last is large enough to be shared by threads.
-  const std::array<int64_t, 4> sizes[] = {{1, 1, 1, 1}, {3, 2, 5, 17}, {4, 15, 3, 8}, {5, 1, 20, 33}, {2, 3, 16, 16}, {2, 2, 9, 160}};
+  // {steps, batch, input, hidden}; the last is large enough to be shared by threads, the one before is multiplied in spans of steps.
+  const std::array<int64_t, 4> sizes[] = {{1, 1, 1, 1},   {3, 2, 5, 17},  {4, 15, 3, 8}, {5, 1, 20, 33},
+                                          {2, 3, 16, 16}, {29, 20, 2, 3}, {2, 2, 9, 160}};
   for (const char* cell : {"LSTM", "GRU", "RNN"})
     for (const auto& [steps, batch, input, hidden] : sizes)
       for (const char* direction : {"forward", "reverse", "bidirectional"})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Back through the steps of an LSTM, a GRU or an RNN, from the gates that the forward pass has kept. A step multiplies the gradients of its
-// sums by R; the products with inputs, and those that give the gradients of weights, are one for all steps, after the last one.
+// sums by R; the products with inputs, and those that give the gradients of weights, are one for a span of steps, after the last of them.
 #include <algorithm>
 #include <cstring>
 
@@ -42,14 +42,16 @@ class RecurrentGradientKernel final : public Kernel {
   explicit RecurrentGradientKernel(PrepareContext& context)
       : r_(context.node(), cell_of(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
-        rows_(r_.length * r_.batch),
         width_(r_.gates * r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
         plane_(r_.batch * lanes_),
-        of_x_(kernels_, {rows_, width_, r_.input, false, false}, options(context), Epilogue{}),
-        of_w_(kernels_, {width_, rows_, r_.input, true, false}, options(context), Epilogue{}),
-        of_r_(kernels_, {width_, rows_, r_.hidden, true, false}, options(context), Epilogue{}) {
+        // Rows of a span lie side by side only if steps come first; two directions add to the same rows in different spans.
+        span_(r_.directions > 1 || (r_.batch_first && r_.batch > 1)
+                  ? r_.length
+                  : std::min(r_.length, std::max<size_t>(1, kRowsOfSpan / std::max<size_t>(1, r_.batch)))),
+        whole_(*this, span_ * r_.batch, context),
+        rest_(*this, (span_ ? r_.length % span_ : 0) * r_.batch, context) {
     const RecurrentKernels& k = *kernels_.recurrent;
     for (size_t d = 0; d < r_.directions; ++d)
       back_[d] = r_.lstm                                                   ? k.lstm_back
@@ -62,6 +64,7 @@ class RecurrentGradientKernel final : public Kernel {
       return context.reserve_scratch(floats);
     };
     weights_ = reserve({r_.directions, r_.gates * blocks_ * lanes_, blocks_ * lanes_});
+    rows_ = span_ * r_.batch;
     sums_ = reserve({r_.directions, r_.gates == 3 ? size_t{2} : size_t{1}, rows_, width_});
     before_ = reserve({r_.directions, rows_, r_.hidden});
     // Tiles may read a little beyond the last vector.
@@ -69,10 +72,16 @@ class RecurrentGradientKernel final : public Kernel {
     states_ = reserve({r_.directions, 2, blocks_, plane_});
     bias_ = reserve({r_.directions, 2, r_.gates, blocks_, lanes_});
     zeros_ = reserve({blocks_, lanes_});
-    packed_ = reserve({std::max({of_x_.packed_b_floats(), of_w_.packed_b_floats(), of_r_.packed_b_floats()})});
+    size_t packed = 0, units = 0, floats = 0;
+    for (const Products* products : {&whole_, &rest_})
+      for (const MatMul* product : {&products->of_x, &products->of_w, &products->of_r}) {
+        packed = std::max(packed, product->packed_b_floats());
+        units = std::max(units, product->units());
+        floats = std::max(floats, product->scratch_floats());
+      }
+    packed_ = reserve({packed});
     chunks_ = r_.parts(context.device().threads, ceil_div(blocks_, kPair));
-    const size_t units = std::max({of_x_.units(), of_w_.units(), of_r_.units()});
-    units_.reserve(context, units, std::max({of_x_.scratch_floats(), of_w_.scratch_floats(), of_r_.scratch_floats()}));
+    units_.reserve(context, units, floats);
   }
 
   void run(RunContext& context) const noexcept override {
@@ -80,46 +89,72 @@ class RecurrentGradientKernel final : public Kernel {
     context.parallel_for(r_.directions * panels, [&](size_t task) { pack_panel(context, task / panels, task % panels); });
     std::fill_n(context.scratch_at<float>(zeros_), blocks_ * lanes_, 0.0f);
     for (size_t d = 0; d < r_.directions; ++d) begin(context, d);
-    // Step i of a panel multiplies the gradients that step i - 1 of all panels has made.
-    const auto advance = [&](size_t d, size_t i, size_t first, size_t last) {
-      for (size_t panel = first; panel < last; ++panel) {
+    size_t first = 0;
+    do {
+      const size_t last = std::min(first + span_, r_.length);
+      go_through(context, first, last + (last == r_.length && context.has_output(kToH)), panels);
+      if (last == r_.length)
+        for (size_t d = 0; d < r_.directions; ++d) end(context, d);
+      for (size_t d = 0; d < r_.directions; ++d) multiply_all(context, d, first, last);
+      first = last;
+    } while (first < r_.length && !Watch::stopping());
+  }
+
+ private:
+  static constexpr size_t kPair = 2;          // vectors of a panel
+  static constexpr size_t kRowsOfSpan = 256;  // enough for products that read and write the gradients of the weights once for each span
+
+  /// The products of as many rows of sums.
+  struct Products {
+    Products(const RecurrentGradientKernel& k, size_t rows, const PrepareContext& context)
+        : of_x(k.kernels_, {rows, k.width_, k.r_.input, false, false}, options(context), Epilogue{}),
+          of_w(k.kernels_, {k.width_, rows, k.r_.input, true, false}, options(context), Epilogue{}),
+          of_r(k.kernels_, {k.width_, rows, k.r_.hidden, true, false}, options(context), Epilogue{}) {}
+    MatMul of_x, of_w, of_r;
+  };
+
+  /// Steps [first, until) of the way back. Step i of a panel multiplies the gradients that step i - 1 of all panels has made.
+  void go_through(RunContext& context, size_t first, size_t until, size_t panels) const noexcept {
+    const auto advance = [&](size_t d, size_t i, size_t from, size_t to) {
+      for (size_t panel = from; panel < to; ++panel) {
         if (i > 0) multiply(context, d, i, panel);
         if (i < r_.length)
           for (size_t block = panel * kPair; block < std::min(blocks_, (panel + 1) * kPair); ++block) go_back(context, d, i, block);
       }
     };
-    const size_t steps = r_.length + context.has_output(kToH);
     if (chunks_ == 1) {
       context.parallel_for(r_.directions, [&](size_t d) {
         Stop stop;
-        for (size_t i = 0; i < steps; ++i) {
+        for (size_t i = first; i < until; ++i) {
           if (stop.after(r_.batch * width_ * (1 + r_.hidden / lanes_))) return;
           advance(d, i, 0, panels);
         }
       });
     } else {
-      for (size_t i = 0; i < steps && !Watch::stopping(); ++i)
+      for (size_t i = first; i < until && !Watch::stopping(); ++i)
         context.parallel_for(r_.directions * chunks_, [&](size_t task) {
           const size_t chunk = task % chunks_;
           advance(task / chunks_, i, share(panels, chunks_, chunk), share(panels, chunks_, chunk + 1));
         });
     }
-    for (size_t d = 0; d < r_.directions; ++d) {
-      end(context, d);
-      const float* of_r = sums(context, d, r_.gates == 3);
-      if (context.has_output(kToX))
-        multiply(context, of_x_, sums(context, d, 0), context.in<float>(kW) + d * width_ * r_.input, d > 0, context.out<float>(kToX));
-      if (context.has_output(kToW))
-        multiply(context, of_w_, sums(context, d, 0), context.in<float>(kX), false, context.out<float>(kToW) + d * width_ * r_.input);
-      if (context.has_output(kToR)) {
-        context.parallel_for(r_.batch, [&](size_t b) { copy_states_before(context, d, b); });
-        multiply(context, of_r_, of_r, before(context, d), false, context.out<float>(kToR) + d * width_ * r_.hidden);
-      }
-    }
   }
 
- private:
-  static constexpr size_t kPair = 2;  // vectors of a panel
+  /// The products with the gradients of the sums of steps [first, last) of the way back.
+  void multiply_all(RunContext& context, size_t d, size_t first, size_t last) const noexcept {
+    const Products& products = last - first == span_ ? whole_ : rest_;
+    const size_t row = first_time(d, first, last) * r_.batch;  // 0 where rows do not begin with the time
+    if (context.has_output(kToX))
+      multiply(context, products.of_x, sums(context, d, 0), context.in<float>(kW) + d * width_ * r_.input, d > 0,
+               context.out<float>(kToX) + row * r_.input);
+    if (context.has_output(kToW))
+      multiply(context, products.of_w, sums(context, d, 0), context.in<float>(kX) + row * r_.input, first > 0,
+               context.out<float>(kToW) + d * width_ * r_.input);
+    if (context.has_output(kToR)) {
+      context.parallel_for(r_.batch, [&](size_t b) { copy_states_before(context, d, b, first, last); });
+      multiply(context, products.of_r, sums(context, d, r_.gates == 3), before(context, d), first > 0,
+               context.out<float>(kToR) + d * width_ * r_.hidden);
+    }
+  }
 
   static MatMul::Options options(const PrepareContext& context) {
     return {static_cast<size_t>(context.device().threads), context.device().l2};
@@ -141,6 +176,13 @@ class RecurrentGradientKernel final : public Kernel {
   bool is_reversed(size_t d) const noexcept { return r_.reversed || d == 1; }
   /// The time of step i of the way back.
   size_t time_of(size_t d, size_t i) const noexcept { return is_reversed(d) ? i : r_.length - 1 - i; }
+  /// The earliest time of steps [first, last) of the way back.
+  size_t first_time(size_t d, size_t first, size_t last) const noexcept { return is_reversed(d) ? first : r_.length - last; }
+  /// The earliest time of the span that has step i.
+  size_t span_time(size_t d, size_t i) const noexcept {
+    const size_t first = i / span_ * span_;
+    return first_time(d, first, std::min(first + span_, r_.length));
+  }
   size_t row_of(size_t t, size_t b) const noexcept { return r_.batch_first ? b * r_.length + t : t * r_.batch + b; }
   size_t state_place(size_t d, size_t b) const noexcept { return (r_.batch_first ? b * r_.directions + d : d * r_.batch + b) * r_.hidden; }
   /// For Y and its gradient: [steps, directions, batch, hidden] or [batch, steps, directions, hidden].
@@ -221,7 +263,7 @@ class RecurrentGradientKernel final : public Kernel {
     }
     c.of_y = context.scratch_at<float>(zeros_) + unit;
     if (context.has_input(kOfY)) c.of_y = context.in<float>(kOfY) + y_place(d, t, 0) + unit, c.of_rows.y = y_row;
-    const size_t place = row_of(t, 0) * width_ + unit;
+    const size_t place = row_of(t - span_time(d, i), 0) * width_ + unit;
     c.of_x = sums(context, d, 0) + place, c.of_r = sums(context, d, r_.gates == 3) + place;
     c.of_rows.sums = r_.batch_first ? r_.length * width_ : width_;
     c.of_h = state(context, d, 0) + block * plane_, c.of_c = state(context, d, 1) + block * plane_;
@@ -265,9 +307,10 @@ class RecurrentGradientKernel final : public Kernel {
     return !context.has_input(kLengths) || static_cast<int64_t>(t) < context.in<int32_t>(kLengths)[b];
   }
 
-  void copy_states_before(RunContext& context, size_t d, size_t b) const noexcept {
-    for (size_t t = 0; t < r_.length; ++t) {
-      float* to = before(context, d) + row_of(t, b) * r_.hidden;
+  void copy_states_before(RunContext& context, size_t d, size_t b, size_t first, size_t last) const noexcept {
+    const size_t from = first_time(d, first, last);
+    for (size_t t = from; t < from + last - first; ++t) {
+      float* to = before(context, d) + row_of(t - from, b) * r_.hidden;
       const size_t earlier = is_reversed(d) ? t + 1 : t - 1;
       if (earlier < r_.length && runs(context, earlier, b))
         std::memcpy(to, context.in<float>(kY) + y_place(d, earlier, b), r_.hidden * sizeof(float));
@@ -301,9 +344,10 @@ class RecurrentGradientKernel final : public Kernel {
 
   Recurrent r_;
   const Kernels& kernels_;
-  size_t rows_, width_;            // of the sums of one direction
+  size_t width_, rows_ = 0;        // of the sums of one direction in a span
   size_t lanes_, blocks_, plane_;  // vectors of units; floats of one vector of all sequences
-  MatMul of_x_, of_w_, of_r_;
+  size_t span_;                    // steps whose gradients of sums are kept until they are multiplied
+  Products whole_, rest_;
   void (*back_[2])(const CellBack&) = {};                                      // by direction
   size_t weights_, sums_, before_, factors_, states_, bias_, zeros_, packed_;  // of scratch
   size_t chunks_;
