@@ -38,7 +38,7 @@ def measured(build, tests):
 
 
 def cell(text):
-    return str(text).replace("|", "\\|").replace("\n", " ")
+    return str(text).replace("|", "\\|").replace("\n", " ").replace("\0", "\\0")
 
 
 def table(*head):
@@ -220,7 +220,7 @@ def recipes(_):
         sys.stdout = output
     if not good:
         sys.exit(stream.getvalue())
-    print(f"{len(found)} wrong recipes and data sets, each with one sentence and nothing written. Rows whose sentences differ in numbers or in the wrong value alone are left out.")
+    print(f"{len(found)} wrong recipes and data sets, each with one sentence. Rows whose sentences differ in numbers or in the wrong value alone are left out.")
     for test, title in (("test_wrong_recipes", "Recipes"), ("test_wrong_toml", "Files of recipes"), ("test_wrong_data", "Data sets"), ("test_wrong_boxes", "Boxes")):
         rows, seen = [one for one in found if one[0] == test], set()
         print(f"\n## {title}: {len(rows)}")
