@@ -6,16 +6,20 @@
 
 Models are those of bench/quantization.py and of bench/networks.py. `minnow quantize --data-free` makes the int8 form: a .minnow file for Minnow, and the
 same with QuantizeLinear and DequantizeLinear in ONNX, in the form that others know, for the others. Speed does not depend on the ranges. PYTHON is one that has openvino and onnxruntime;
-without it Minnow is timed alone. Engines take turns within each round; the table has minima, and ratios of minima.
+without it Minnow is timed alone. Engines take turns within each round; the table has minima, and ratios of minima. The page keeps a table for each
+number of threads: `--threads 2 --page FILE` writes that of two, in a section that it adds if there is none.
 """
 import argparse
 import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
+
+from record import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAINED = {
@@ -103,6 +107,20 @@ def measure(name, arguments, folder):
     return {title: min(each) for title, each in times.items() if each}
 
 
+def write_page(page, threads, lines, peers):
+    """Replaces the table of so many threads; one that is not there yet goes behind the first."""
+    text = page.read_text()
+    begin, end = ("<!-- table -->\n", "<!-- end -->") if threads == 1 else (f"<!-- {threads} threads -->\n", f"<!-- end of {threads} threads -->")
+    if begin not in text:
+        command = f"bench/quantization_speed.py --threads {threads}{' --peers PYTHON' if peers else ''} --page docs/results/quantization-speed.md"
+        section = (f"\n\n## {threads} threads\n\nThe same with {threads} threads. {machine()}, {time.strftime('%Y-%m-%d')}:\n\n"
+                   f"```sh no-test\nbuild/venv/bin/python {command}\n```\n\n{begin}{end}")
+        before, mark, after = text.partition("<!-- end -->")
+        text = before + mark + section + after
+    head, _, rest = text.partition(begin)
+    page.write_text(head + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
@@ -129,8 +147,7 @@ def main():
             lines.append(f"| {name} | {' | '.join(cells)} | {best['Minnow f32'] / best['Minnow int8']:.2f}x |")
             print(lines[-1], flush=True)
     if arguments.page:
-        head, _, rest = arguments.page.read_text().partition("<!-- table -->\n")
-        arguments.page.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2])
+        write_page(arguments.page, arguments.threads, lines, arguments.peers)
 
 
 if __name__ == "__main__":
