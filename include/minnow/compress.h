@@ -46,10 +46,10 @@ struct QuantizeOptions {
   std::string weights = "mse";  // one of weight_methods()
   // u8: from the lowest to the highest number; i8: symmetric around 0, and with weights_only kernels may round activations to 8 bits
   std::string activations = "u8";
-  std::string rounding = "nearest";  // one of roundings()
-  double percentile = 99.99;         // method percentile: percent of the numbers below the upper end, and above the lower one
-  int weight_bits = 0;               // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
-  bool per_channel = true;           // false: one scale for each weight and activation
+  std::string rounding = {};  // one of roundings(); empty: nearest, or gptq in searches without weights_only
+  double percentile = 99.99;  // method percentile: percent of the numbers below the upper end, and above the lower one
+  int weight_bits = 0;        // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
+  bool per_channel = true;    // false: one scale for each weight and activation
   // QuantizeLinear and DequantizeLinear only in the form that integer kernels of other engines know: activations have one scale, and each
   // layer's own result is quantized, before functions other than Relu and Clip and before residuals are added.
   bool portable = false;
@@ -154,11 +154,11 @@ struct TrainedNumbers {
 MINNOW_API Quantized quantize_trained(const Model& model, const TrainedNumbers& numbers, const Samples& evaluation,
                                       const QuantizeOptions& options = {});
 
-/// A model with some layers in f32, as a search tried it.
+/// A mix of precisions, as a search tried it.
 struct Candidate {
   std::vector<std::string> f32;     // names of the nodes
-  std::map<std::string, int> bits;  // with weights_only: of the other nodes
-  size_t bytes = 0;                 // by SearchOptions::size_of
+  std::map<std::string, int> bits;  // of the other nodes, by the tensors that they make; empty if all have the same
+  size_t bytes = 0;                 // by SearchOptions::size_of for the one that is taken; of others, estimated by their layers' bytes
   double sqnr = 0;                  // of the worst output
   double agreement = -1;            // of the worst output that is a row of scores; -1 if there is none
   bool best = false;                // no other candidate is both smaller and closer to the f32 model
@@ -168,6 +168,9 @@ struct SearchOptions {
   double max_drop = -1;     // percent of the samples whose best class changes; -1: any. No model without a row of scores reaches it
   double min_sqnr = -1000;  // decibels
   size_t most_bytes = 0;    // by size_of; 0: any
+  // Files store weights of 4 bits as such, and those of layers in f32 as f16 (SaveOptions::weights): layers may have 4 bits if the options
+  // say no number of bits, and weights of f32 are rounded to f16. Not with weights_only.
+  bool compact = true;
   /// The bytes of a candidate, which is in the form of Quantized::plain; those of the file that it becomes, say (saved_bytes). Empty: the
   /// bytes of all constants.
   std::function<size_t(const Model& plain)> size_of = {};
@@ -178,8 +181,8 @@ struct SearchResult {
   size_t chosen = 0;
   bool reached = false;  // else the chosen one comes nearest
 };
-/// Mixed precision: finds which layers cost most accuracy, each by itself, and leaves the worst in f32. Layers are judged by the first of
-/// `evaluation`, candidates by all of it.
+/// Mixed precision: finds how much accuracy each layer costs by itself, with weights of 8 and of 4 bits, and tries mixes of these and f32.
+/// Layers are judged by the first of `evaluation`, candidates by all of it.
 MINNOW_API SearchResult search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options,
                                const SearchOptions& aims);
 /// The report of another set of samples.

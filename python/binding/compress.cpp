@@ -181,8 +181,8 @@ void define_compress(nb::module_& m) {
           page = compress::report_page(result.quantized.report, heading);
           return result;
         }();
-        return tuple_of(made.quantized, page) +
-               nb::make_tuple(rows_of(made.candidates, made.chosen), made.missed, made.notes, request.html, request.compress);
+        return tuple_of(made.quantized, page) + nb::make_tuple(rows_of(made.candidates, made.chosen), made.missed, made.notes, request.html,
+                                                               made.form.weights, request.compress);
       },
       nb::arg("model"), nb::arg("calibration").none(), nb::arg("evaluation").none(), nb::arg("options"), nb::arg("title"),
       nb::arg("progress").none(), nb::arg("recipe").none(), nb::arg("path"));

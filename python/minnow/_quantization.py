@@ -142,9 +142,9 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
         names = [row[0] for row in model.inputs]
         given = None if calibration is None else _samples(calibration, names)
         others = None if evaluation is None else _samples(evaluation, names)
-        fast, plain, layers, outputs, *counts, page, candidates, missed, notes, own_html, coded = _minnow.quantize(
+        fast, plain, layers, outputs, *counts, page, candidates, missed, notes, own_html, weights, coded = _minnow.quantize(
             model, given, others, texts, name, line.tell, None if recipe is None else path_of(recipe), path)
-        _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, "f32", coded)
+        _minnow.write_model(plain if path.endswith(".onnx") else fast, path, False, 0, weights, coded)
     if html is not None or own_html:
         with new_file(own_html if html is None else html, "w", encoding="utf-8") as file:
             file.write(page)

@@ -167,7 +167,7 @@ void quantize_command(QuantizeArguments& arguments) {
   }();
   const compress::Quantized& quantized = result.quantized;
   const compress::QuantizeReport& report = quantized.report;
-  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output, {.compress = request.compress});
+  save(arguments.output.ends_with(".onnx") ? quantized.plain : quantized.model, arguments.output, result.form);
   if (!request.html.empty()) write_text(request.html, compress::report_page(report, arguments.model));
   const size_t bytes = os::MappedFile::open(arguments.output)->bytes().size();
   const std::vector<compress::Candidate>& candidates = result.candidates;
@@ -258,7 +258,7 @@ void add_quantize(CLI::App& app) {
   add("samples", "--samples", "use the first N samples (default: all; made up: 8)", "N")->check(CLI::Range(1, 1000000000));
   add("method", "-m,--method", "how the range of an activation is found: " + names_of(ranges) + " (default: mse)", "NAME");
   add("weights", "--weights", "how the scale of a weight is found: " + names_of(weights) + " (default: mse)", "NAME");
-  add("rounding", "--rounding", "how weights become integers: " + names_of(roundings) + " (default: nearest)", "NAME");
+  add("rounding", "--rounding", "how weights become integers: " + names_of(roundings) + " (default: nearest; gptq with --auto)", "NAME");
   add("equalize", "--equalize", "true: factors move between layers, so that weights of a layer become alike in size", "BOOL");
   add("smooth", "--smooth", "SmoothQuant: the part of the inputs' range that goes into the weights, 0 (default) to 1", "PART");
   add("activations", "--activations", "u8 (default), or i8: symmetric around 0", "DTYPE");
@@ -284,7 +284,8 @@ void add_quantize(CLI::App& app) {
   add("min_agreement", "--min-agreement", "exit with 1 if fewer percent of the samples have the same best class", "PERCENT")
       ->check(number_from(0, 100));
   add_flag("auto", "--auto",
-           "leave the layers in f32 that cost most accuracy, as few as --max-drop (default: 1), --min-sqnr or --max-size allow");
+           "choose 4 or 8 bits or f32 for each layer: the smallest file that --max-drop (default: 1) or --min-sqnr allows, or the closest "
+           "within --max-size");
   add("max_drop", "--max-drop", "--auto until at most so many percent of the samples get another best class", "PERCENT")
       ->check(number_from(0, 100));
   add("max_size", "--max-size", "--auto within a size of the file: 2MB, 300kB", "SIZE");

@@ -16,12 +16,18 @@ namespace minnow::cli {
 namespace {
 
 /// The bytes of the file that a model in the plain form becomes.
-uint64_t file_bytes(const Model& plain, const std::string& path, bool compressed) {
+uint64_t file_bytes(const Model& plain, const std::string& path, const SaveOptions& form) {
   if (path.ends_with(".onnx")) return saved_bytes(plain, path);
-  return saved_bytes(convert_model(plain, {.operators = plain.impl()->custom_operators}), path, {.compress = compressed});
+  return saved_bytes(convert_model(plain, {.operators = plain.impl()->custom_operators}), path, form);
 }
 
 bool searches(const Recipe& recipe) { return recipe.automatic || recipe.max_drop || recipe.most_bytes; }
+
+/// How the result is written: searches round what stays f32 to f16.
+SaveOptions form_of(const Recipe& recipe, const std::string& path) {
+  const bool compact = searches(recipe) && recipe.options.weights_only.empty() && !path.ends_with(".onnx");
+  return {.weights = compact ? "f16" : "f32", .compress = recipe.compress};
+}
 
 compress::SearchOptions aims_of(const Recipe& recipe, const std::string& path) {
   compress::SearchOptions aims;
@@ -29,7 +35,8 @@ compress::SearchOptions aims_of(const Recipe& recipe, const std::string& path) {
   if (recipe.min_sqnr) aims.min_sqnr = *recipe.min_sqnr;
   if (recipe.most_bytes) aims.most_bytes = *recipe.most_bytes;
   if (recipe.automatic && aims.max_drop < 0 && !recipe.min_sqnr && !recipe.most_bytes) aims.max_drop = 1;
-  aims.size_of = [path, compressed = recipe.compress](const Model& plain) { return file_bytes(plain, path, compressed); };
+  aims.compact = recipe.options.weights_only.empty() && !path.ends_with(".onnx");
+  aims.size_of = [path, form = form_of(recipe, path)](const Model& plain) { return file_bytes(plain, path, form); };
   return aims;
 }
 
@@ -115,13 +122,14 @@ QuantizeResult quantize_by(const Recipe& recipe, const Model& given, const compr
   if ((recipe.min_sqnr || recipe.min_agreement || searches(recipe)) && samples.count == 0 && evaluation.count == 0)
     throw InvalidArgument(
         "aims (min-sqnr, min-agreement, max-drop, max-size) need samples to judge by; give evaluation or calibration samples");
-  QuantizeResult result{{given, given, {}}, {}, 0, {}, {}, {}};
+  QuantizeResult result{{given, given, {}}, {}, {}, 0, {}, {}, {}};
   Model model = given;
   if (!recipe.steps.empty()) {
     compress::Steps::Result made = recipe.steps.apply(model, samples);
     model = made.plain, result.sentences = std::move(made.sentences);
   }
   bool reached = true;
+  result.form = form_of(recipe, path);
   if (searches(recipe)) {
     compress::SearchResult found = compress::search(model, samples, evaluation.count ? evaluation : samples, recipe.options, aims);
     result.candidates = std::move(found.candidates), result.chosen = found.chosen, reached = found.reached;
@@ -135,8 +143,7 @@ QuantizeResult quantize_by(const Recipe& recipe, const Model& given, const compr
   }
   uint64_t bytes = 0;
   if (recipe.most_bytes)
-    bytes = path.ends_with(".onnx") ? saved_bytes(result.quantized.plain, path)
-                                    : saved_bytes(result.quantized.model, path, {.compress = recipe.compress});
+    bytes = path.ends_with(".onnx") ? saved_bytes(result.quantized.plain, path) : saved_bytes(result.quantized.model, path, result.form);
   result.missed = missed_by(recipe, aims, result.quantized.report, bytes);
   const bool is_judged = aims.max_drop < 0 || result.candidates.empty() || result.candidates[result.chosen].agreement >= 0;
   if (!reached && is_judged)

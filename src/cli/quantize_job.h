@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A quantization from its options to the models and the report, for the command and for Python.
 #pragma once
+#include <minnow/convert.h>
+
 #include "cli/recipe.h"
 
 namespace minnow::cli {
 
 struct QuantizeResult {
   compress::Quantized quantized;
+  SaveOptions form;                             // of the file
   std::vector<compress::Candidate> candidates;  // of a search
   size_t chosen = 0;
   std::vector<std::string> sentences;  // of the steps before quantization

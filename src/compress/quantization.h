@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/compress.h>
 
+#include <span>
 #include <unordered_map>
 
 #include "compress/insertion.h"
@@ -15,11 +16,16 @@ size_t bytes_of_constants(const Graph& graph);
 /// The operations of a layer whose output has so many elements, each a sum of `depth` products.
 inline double operations_of(int64_t elements, int64_t depth) { return 2 * static_cast<double>(elements) * static_cast<double>(depth); }
 
+/// In place of the bits of a layer's weights: the layer computes in f32.
+constexpr int kF32 = 32;
+
 class Quantization {
  public:
   /// The arguments must outlive it. `trained`: numbers come from training, which knows one scale for each activation and no integers of
-  /// recurrences. Throws as quantize() does.
-  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained = false);
+  /// recurrences. `more_bits`: other widths of weights that layers may have, beside that of the options. `f16`: weights that stay f32 are
+  /// rounded as files of f16 weights store them. Throws as quantize() does.
+  Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained = false,
+               std::span<const int> more_bits = {}, bool f16 = false);
 
   /// Calibrates. `more_runs`: of the work behind it, for progress.
   void prepare(double more_runs);
@@ -30,10 +36,17 @@ class Quantization {
   const Settings& settings() const noexcept { return settings_; }
   const Graph& graph() const noexcept { return *graph_; }
   const std::vector<Layer>& layers() const noexcept { return selection_.layers; }
-  /// The model with QuantizeLinear and DequantizeLinear around the layers, except those that are excluded.
-  Model plain(const std::vector<bool>& excluded) const;
-  /// The model that computes with integers, with its report.
-  Quantized result(const std::vector<bool>& excluded);
+  /// The bits that the options ask for.
+  int bits() const noexcept { return levels_[0].bits; }
+  /// The model with QuantizeLinear and DequantizeLinear around the layers. `bits`: of each layer's weights, or kF32; empty: those of the
+  /// options.
+  Model plain(std::span<const int> bits) const;
+  /// The model that computes with integers, optimized.
+  Model optimized(const Model& plain) const;
+  /// The same with its report.
+  Quantized result(std::span<const int> bits);
+  /// The bytes of a layer's weights, scales and biases in a .minnow file.
+  size_t bytes_of(size_t layer, int bits) const;
   /// Tells the progress.
   void one_run(double runs = 1);
   double runs_of_report() const { return 4 * evaluated() + 1; }
@@ -50,18 +63,26 @@ class Quantization {
   void correct_biases();
   RecurrenceNumbers rounded(const Node& recurrence) const;
   LayerReport row_of(const Node& node, const RecurrenceNumbers& numbers) const;
-  void report(const std::vector<bool>& excluded, Quantized& result);
+  void report(std::span<const int> bits, Quantized& result);
+  /// The integers of a layer at these bits.
+  const LayerNumbers& numbers_of(size_t layer, int bits) const;
+
+  struct Level {
+    int bits, most;                     // weights are integers from -most to most
+    std::vector<LayerNumbers> numbers;  // of layers
+  };
 
   const Model& model_;
   const Samples& samples_;
   const QuantizeOptions& options_;
   const Settings settings_;
+  const bool f16_;
   std::unique_ptr<Graph> graph_;
   Selection selection_;
   std::vector<TensorStatistics> statistics_;               // of groups
   std::vector<std::vector<TensorStatistics>> channels_;    // of each channel of a group whose channels have scales of their own; else empty
   std::unordered_map<std::string, Quantizer> quantizers_;  // of the values in groups
-  std::vector<LayerNumbers> numbers_;                      // of layers
+  std::vector<Level> levels_;                              // the first is that of the options
   std::vector<RecurrenceNumbers> recurrences_;
   double runs_ = 0, all_runs_ = 1;  // for progress
   size_t sample_ = 0;               // of the run that observe() is in

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/no_memory.h"
+#include "base/numeric.h"
 #include "base/watch.h"
 #include "compress/costs.h"
 #include "compress/equalize.h"
@@ -22,11 +23,28 @@
 #include "compress/weight_only.h"
 #include "graph/model_file.h"
 #include "ops/infer.h"
+#include "ops/stored_weights.h"
 #include "runtime/model.h"
 
 namespace minnow::compress {
 
+namespace {
+
 constexpr size_t kTrialSamples = 8;  // on which method "auto" compares the others
+
+/// Weights of layers get the numbers that they have when a file stores them as f16.
+void round_to_f16(Graph& graph) {
+  const StoredWeights halves = minnow::round_weights(graph, DType::f16);
+  for (const auto& constant : graph.constants()) {
+    const auto found = halves.find(constant.get());
+    if (found == halves.end()) continue;
+    Tensor rounded(DType::f32, found->second.shape());
+    for (int64_t i = 0; i < rounded.elements(); ++i) rounded.writable().data<float>()[i] = f32_from_f16(found->second.data<uint16_t>()[i]);
+    constant->set_constant(std::move(rounded));
+  }
+}
+
+}  // namespace
 
 size_t bytes_of_constants(const Graph& graph) {
   size_t bytes = 0;
@@ -34,8 +52,11 @@ size_t bytes_of_constants(const Graph& graph) {
   return bytes;
 }
 
-Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained)
-    : model_(model), samples_(samples), options_(options), settings_(options), graph_(simplified(model)) {
+Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained,
+                           std::span<const int> more_bits, bool f16)
+    : model_(model), samples_(samples), options_(options), settings_(options), f16_(f16), graph_(simplified(model)) {
+  levels_.push_back({options.weight_bits ? options.weight_bits : 8, settings_.most_weight, {}});
+  for (const int bits : more_bits) levels_.push_back({bits, (1 << (bits - 1)) - 1, {}});
   if (!trained) {
     transposed_to_convolutions(*graph_, options.skip);
     infer_types(*model.impl()->operators, *graph_);
@@ -54,7 +75,7 @@ Quantization::Quantization(const Model& model, const Samples& samples, const Qua
 void Quantization::take(std::span<const Quantizer> quantizers, std::vector<LayerNumbers> numbers) {
   for (size_t g = 0; g < selection_.groups.size(); ++g)
     for (const Value* value : selection_.groups[g].values) quantizers_[value->name()] = quantizers[g];
-  numbers_ = std::move(numbers);
+  levels_[0].numbers = std::move(numbers);
 }
 
 void Quantization::prepare(double more_runs) {
@@ -71,23 +92,45 @@ void Quantization::prepare(double more_runs) {
   if (options_.correct_bias) correct_biases();
 }
 
-Model Quantization::plain(const std::vector<bool>& excluded) const {
+const LayerNumbers& Quantization::numbers_of(size_t layer, int bits) const {
+  for (const Level& level : levels_)
+    if (level.bits == bits) return level.numbers[layer];
+  throw InvalidArgument("no layer has weights of {} bits here", bits);
+}
+
+size_t Quantization::bytes_of(size_t layer, int bits) const {
+  const Layer& of = selection_.layers[layer];
+  const Tensor& weights = *of.weights->constant();
+  const size_t biases = of.bias ? static_cast<size_t>(of.bias->constant()->elements()) : 0, count = static_cast<size_t>(weights.elements());
+  if (bits == kF32) return (of.palette ? count / 2 : f16_ ? count * 2 : count * sizeof(float)) + biases * sizeof(float);
+  const LayerNumbers& numbers = numbers_of(layer, bits);
+  const size_t stored = of.palette ? count / 2  // indices of 4 bits
+                                   : stored_bytes(stored_dtype(numbers.weights.tensor(weights.shape(), of.axis)), weights.shape());
+  return stored + numbers.weights.scales.size() * sizeof(float) + numbers.bias.size() * sizeof(int32_t);
+}
+
+Model Quantization::plain(std::span<const int> bits) const {
   const std::unique_ptr<Graph> graph = graph_->clone();
+  std::vector<bool> excluded;
+  for (const int each : bits) excluded.push_back(each == kF32);
   const Selection selection = select(*graph, options_.skip, excluded, options_.portable);
   // Values that share a quantizer still do: with fewer layers groups fall apart and never join.
   std::vector<Quantizer> quantizers;
   for (const Group& group : selection.groups) quantizers.push_back(quantizer_of(group.values[0]));
   std::vector<LayerNumbers> numbers;
-  for (size_t i = 0; i < numbers_.size(); ++i)
-    if (i >= excluded.size() || !excluded[i]) numbers.push_back(numbers_[i]);
+  for (size_t i = 0; i < layers().size(); ++i)
+    if (bits.empty() || bits[i] != kF32) numbers.push_back(numbers_of(i, bits.empty() ? this->bits() : bits[i]));
   insert_quantization(*graph, selection, quantizers, numbers, recurrences_);
+  if (f16_) round_to_f16(*graph);
   return model_of(*graph, model_);
 }
 
-Quantized Quantization::result(const std::vector<bool>& excluded) {
-  const Model made = plain(excluded);
-  Quantized result{convert_model(made, {.operators = model_.impl()->custom_operators}), made, {}};
-  report(excluded, result);
+Model Quantization::optimized(const Model& plain) const { return convert_model(plain, {.operators = model_.impl()->custom_operators}); }
+
+Quantized Quantization::result(std::span<const int> bits) {
+  const Model made = plain(bits);
+  Quantized result{optimized(made), made, {}};
+  report(bits, result);
   return result;
 }
 
@@ -179,7 +222,7 @@ const RangeMethod& Quantization::best_method() {
   double most = 0;
   for (const RangeMethod& method : range_methods()) {
     set_ranges(method);
-    if (numbers_.empty()) round_weights();  // ranges hardly change them
+    if (levels_[0].numbers.empty()) round_weights();  // ranges hardly change them
     double worst = std::numeric_limits<double>::infinity();
     for (const OutputReport& output : compare(model_, plain({}), {std::min(kTrialSamples, samples_.count), samples_.at}))
       worst = std::min(worst, output.fidelity.sqnr);
@@ -190,23 +233,24 @@ const RangeMethod& Quantization::best_method() {
 }
 
 void Quantization::round_weights() {
-  numbers_.clear();
+  for (Level& level : levels_) level.numbers.clear();
   for (const Layer& layer : selection_.layers) {
     Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
-    LayerNumbers numbers;
+    std::vector<double> bias;
     std::vector<float> least;
     if (layer.bias) {
-      numbers.bias = *reals_of(layer.bias);
+      bias = *reals_of(layer.bias);
       // Biases have to fit 30 bits, with room for their correction.
       const Quantizer& x = quantizer_of(layer.x);
-      for (size_t c = 0; c < numbers.bias.size(); ++c)
-        least.push_back(static_cast<float>(std::fabs(numbers.bias[c]) / (static_cast<double>(x.of_channel(c).scale) * (1 << 28))));
+      for (size_t c = 0; c < bias.size(); ++c)
+        least.push_back(static_cast<float>(std::fabs(bias[c]) / (static_cast<double>(x.of_channel(c).scale) * (1 << 28))));
     }
     // One scale leaves no more integers than the palette has numbers.
     const bool per_channel = options_.per_channel && !layer.palette;
-    numbers.weights =
-        round_to_nearest(rows, weight_scales(rows, *settings_.weights, settings_.most_weight, per_channel, least), settings_.most_weight);
-    numbers_.push_back(std::move(numbers));
+    for (Level& level : levels_) {
+      const int most = layer.palette ? settings_.most_weight : level.most;
+      level.numbers.push_back({round_to_nearest(rows, weight_scales(rows, *settings_.weights, most, per_channel, least), most), bias});
+    }
   }
   recurrences_.clear();
   for (const Node* recurrence : selection_.recurrences) recurrences_.push_back(rounded(*recurrence));
@@ -274,9 +318,10 @@ void Quantization::improve_rounding() {
         },
         share);
     for (size_t i = begin; i < end; ++i)
-      if (!selection_.layers[i].palette)
-        settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis), numbers_[i].weights,
-                                    settings_.most_weight, grams[i - begin]);
+      for (Level& level : levels_)
+        if (!selection_.layers[i].palette)
+          settings_.rounding->improve(Rows::of(*selection_.layers[i].weights->constant(), selection_.layers[i].axis),
+                                      level.numbers[i].weights, level.most, grams[i - begin]);
     begin = end;
   }
 }
@@ -290,22 +335,27 @@ void Quantization::correct_biases() {
     auto& [layer, sums] = means.at(name);
     sums.add(tensor, channel_axis(*layer, tensor.shape()), quantizer_of(layer->x));
   });
-  for (size_t i = 0; i < numbers_.size(); ++i) {
+  for (size_t i = 0; i < selection_.layers.size(); ++i) {
     const Layer& layer = selection_.layers[i];
     if (layer.node->op() == "MatMul") continue;
     const Rows wanted = Rows::of(*layer.weights->constant(), layer.axis);
-    const std::vector<double> gain =
-        means.at(layer.x->name())
-            .second.correction(wanted, numbers_[i].weights.numbers(), static_cast<size_t>(int_attribute(*layer.node, "group", 1)));
-    numbers_[i].bias.resize(gain.size(), 0);
-    for (size_t c = 0; c < gain.size(); ++c) numbers_[i].bias[c] += gain[c];
+    for (Level& level : levels_) {
+      LayerNumbers& numbers = level.numbers[i];
+      const std::vector<double> gain =
+          means.at(layer.x->name())
+              .second.correction(wanted, numbers.weights.numbers(), static_cast<size_t>(int_attribute(*layer.node, "group", 1)));
+      numbers.bias.resize(gain.size(), 0);
+      for (size_t c = 0; c < gain.size(); ++c) numbers.bias[c] += gain[c];
+    }
   }
 }
 
-void Quantization::report(const std::vector<bool>& excluded, Quantized& result) {
+void Quantization::report(std::span<const int> bits, Quantized& result) {
   QuantizeReport& report = result.report;
   report.samples = samples_.count, report.evaluated = static_cast<size_t>(evaluated());
   report.bytes_before = bytes_of_constants(model_.graph()), report.bytes_after = bytes_of_constants(result.model.graph());
+  if (f16_)
+    for (const auto& [value, half] : minnow::round_weights(result.model.graph(), DType::f16)) report.bytes_after -= half.bytes();
   std::vector<std::string> names;
   for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
   for (const Node* recurrence : selection_.recurrences) names.push_back(first_output(*recurrence).name());
@@ -349,18 +399,19 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
   }
   for (size_t i = 0; i < selection_.layers.size(); ++i) {
     const Layer& layer = selection_.layers[i];
-    const IntegerRows& w = numbers_[i].weights;
     LayerReport row;
     row.node = layer.node->name().empty() ? layer.node->output(0)->name() : layer.node->name();
     row.op = layer.node->op(), row.output = layer.result->name();
     row.fidelity = sums[row.output].result();
     const Shape& shape = layer.weights->constant()->shape();
     row.operations = operations_of(elements[row.output], shape.elements() / shape[layer.axis]);
-    if (i < excluded.size() && excluded[i]) {
-      row.refusal = "it costs too much accuracy", row.weight_bits = 32;
+    row.weight_bits = bits.empty() ? this->bits() : bits[i];
+    if (row.weight_bits == kF32) {
+      row.refusal = kCostsTooMuch;
       report.layers.push_back(std::move(row));
       continue;
     }
+    const auto& [w, bias] = numbers_of(i, row.weight_bits);
     FidelitySum of_weights;
     const Rows before = Rows::of(*layer.weights->constant(), layer.axis), after = w.numbers();
     of_weights.add(before.values.data(), after.values.data(), before.values.size());
@@ -368,10 +419,8 @@ void Quantization::report(const std::vector<bool>& excluded, Quantized& result) 
     if (const auto q = quantizers.find(row.output); q != quantizers.end()) row.low = q->second->low(), row.high = q->second->high();
     if (const auto found = clipped.find(row.output); found != clipped.end() && found->second.second > 0)
       row.clipped = found->second.first / found->second.second;
-    row.bytes_before = before.values.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(float);
-    const size_t stored = layer.palette ? w.values.size() / 2  // indices of 4 bits
-                                        : stored_bytes(stored_dtype(w.tensor(shape, layer.axis)), shape);
-    row.bytes_after = stored + w.scales.size() * sizeof(float) + numbers_[i].bias.size() * sizeof(int32_t);
+    row.bytes_before = before.values.size() * sizeof(float) + bias.size() * sizeof(float);
+    row.bytes_after = bytes_of(i, row.weight_bits);
     report.layers.push_back(std::move(row));
   }
   for (size_t i = 0; i < recurrences_.size(); ++i) {

@@ -29,8 +29,6 @@ constexpr Computing kComputing[] = {{"AveragePool"}, {"GlobalAveragePool"}, {"Re
 constexpr int64_t kMostDepth = 16384;  // products whose sums fit 32 bits (backends/cpu/schemes/quantized.cpp)
 constexpr int kNewestOpset = 26;
 
-bool is_f32(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor && value->type.dtype == DType::f32; }
-
 class Selector {
  public:
   Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable)
@@ -52,7 +50,7 @@ class Selector {
     if (node.op() == "Conv" || node.op() == "Gemm" || node.op() == "MatMul") {
       Layer layer{&node, node.input(0), node.input(1), node.input(2), 0, nullptr, false};
       std::string reason = is_named(node, skip_) ? "the options skip it" : refusal_of(layer);
-      if (reason.empty() && layers_++ < excluded_.size() && excluded_[layers_ - 1]) reason = "it costs too much accuracy";
+      if (reason.empty() && layers_++ < excluded_.size() && excluded_[layers_ - 1]) reason = kCostsTooMuch;
       if (reason.empty()) {
         layer.palette = has_small_palette(*layer.weights->constant());
         result_.layers.push_back(layer);

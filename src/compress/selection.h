@@ -33,8 +33,11 @@ struct Selection {
   std::vector<Group> groups;
   std::vector<Refusal> refusals;  // of nodes that multiply
 };
+/// The reason of layers that `excluded` names.
+inline constexpr std::string_view kCostsTooMuch = "it costs too much accuracy";
 /// Whether a node multiplies many numbers, as convolutions, products, recurrences and attention do.
 bool multiplies(const Node& node);
+inline bool is_f32(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor && value->type.dtype == DType::f32; }
 /// The first refusal, for errors of models without layers.
 std::string reason_of(const std::vector<Refusal>& refusals);
 

@@ -27,8 +27,6 @@ namespace {
 constexpr size_t kMostBlock = 1024;                // inputs whose errors GPTQ treats together
 constexpr size_t kGramMemory = size_t{256} << 20;  // of the matrices that are gathered at a time
 
-bool is_f32(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor && value->type.dtype == DType::f32; }
-
 Gram gram_of(const BlockLayer& found, size_t block) { return Gram(found.layer, std::max(kMostBlock, block), block); }
 
 /// Products that read the same tensor share its Gram; a convolution has one of its own.

@@ -265,7 +265,7 @@ TEST(Quantize, the_automatic_method_is_as_good_as_the_best_on_its_samples) {
 TEST(Quantize, search_finds_the_layer_that_costs_most) {
   const Model source = model_of(kResidual);
   QuantizeOptions options;
-  options.weight_bits = 4;
+  options.weight_bits = 4, options.rounding = "nearest";
   const Samples samples = random_samples({1, 3, 12, 12});
   SearchOptions aims;
   aims.min_sqnr = quantize(source, samples, options).report.outputs[0].fidelity.sqnr + 1;
@@ -278,13 +278,47 @@ TEST(Quantize, search_finds_the_layer_that_costs_most) {
       search(model_of("graph \"g\" {\n input x: f32[1, 3, 4, 4]\n const w = f32[4, 3, 1, 1] random 1\n y = Conv(x, w)\n output y\n}"),
              random_samples({1, 3, 4, 4}), random_samples({1, 3, 4, 4}), {}, {.max_drop = 1});
   EXPECT_FALSE(without_scores.reached) << "no best class to compare";
-  EXPECT_EQ(search(source, samples, samples, options, {.size_of = [](const Model&) { return 17; }}).candidates[0].bytes, 17u);
+  const SearchResult measured = search(source, samples, samples, options, {.size_of = [](const Model&) { return 17; }});
+  EXPECT_EQ(measured.candidates[measured.chosen].bytes, 17u);
   aims.most_bytes = 1;
   EXPECT_FALSE(search(source, samples, samples, options, aims).reached);
   aims = {};
   aims.most_bytes = found.candidates[0].bytes;
   EXPECT_EQ(search(source, samples, samples, options, aims).chosen, 0u);
   EXPECT_THAT(sentence_of([&] { search(source, samples, {}, options, aims); }), HasSubstr("no evaluation samples"));
+}
+
+TEST(Quantize, search_mixes_4_bits_8_bits_and_f16) {
+  const Model source = model_of(R"(graph "mix" {
+  input x: f32[1, 16, 8, 8]
+  const a = f32[16, 16, 3, 3] random 1
+  const b = f32[16, 16, 3, 3] random 2
+  const c = f32[16, 16, 3, 3] random 3
+  first = Conv(x, a) {pads = [1, 1, 1, 1]}
+  one = Relu(first)
+  second = Conv(one, b) {pads = [1, 1, 1, 1]}
+  two = Relu(second)
+  y = Conv(two, c) {pads = [1, 1, 1, 1]}
+  output y
+})");
+  const Samples samples = random_samples({1, 16, 8, 8});
+  SearchOptions aims;
+  aims.size_of = [](const Model& plain) { return saved_bytes(convert_model(plain), "x.minnow", {.weights = "f16"}); };
+  const SearchResult all = search(source, samples, samples, {}, aims);
+  EXPECT_EQ(all.candidates.front().bits.begin()->second, 4) << "the smallest";
+  EXPECT_EQ(all.candidates.back().f32.size(), 3u) << "the largest";
+  EXPECT_GT(all.candidates.back().sqnr, 55);
+  // Sizes are estimated for all but one: those of the others are near, too.
+  for (const Candidate& candidate : {all.candidates.front(), all.candidates.back()}) {
+    aims.most_bytes = candidate.bytes + 300;
+    const SearchResult found = search(source, samples, samples, {}, aims);
+    const Candidate& taken = found.candidates[found.chosen];
+    EXPECT_TRUE(found.reached);
+    EXPECT_EQ(taken.bytes, saved_bytes(found.quantized.model, "x.minnow", {.weights = "f16"}));
+    EXPECT_NEAR(static_cast<double>(taken.bytes), static_cast<double>(candidate.bytes), 300);
+  }
+  aims = {.compact = false};
+  for (const Candidate& candidate : search(source, samples, samples, {}, aims).candidates) EXPECT_TRUE(candidate.bits.empty());
 }
 
 TEST(Quantize, the_same_input_gives_the_same_graph_and_the_model_does_not_change) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/no_memory.h"
 #include "compress/observer.h"
+#include "compress/search.h"
 
 namespace minnow::compress {
 
@@ -29,17 +30,39 @@ Fidelity FidelitySum::result() const noexcept {
   return fidelity;
 }
 
-std::vector<OutputReport> compare(const Model& model, const Model& quantized, const Samples& samples) try {
+struct Reference::Impl {
+  const Model& model;
+  const Samples& samples;
+  size_t room;
+  Observer observer;
+  std::vector<std::vector<Tensor>> kept;  // outputs of the first samples
+
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, size_t i) {
+    if (i < kept.size()) return kept[i];
+    std::vector<Tensor> outputs = observer.run(inputs, i, {});
+    size_t bytes = 0;
+    for (const Tensor& output : outputs) bytes += output.bytes();
+    if (i == kept.size() && bytes <= room) kept.push_back(outputs), room -= bytes;
+    return outputs;
+  }
+};
+
+Reference::Reference(const Model& model, const Samples& samples, size_t most_bytes)
+    : impl_(new Impl{model, samples, most_bytes, Observer(model, {}), {}}) {}
+Reference::~Reference() = default;
+
+std::vector<OutputReport> Reference::compare(const Model& other, size_t count) {
   struct Output {
     FidelitySum sum;
     size_t rows = 0, equal = 0;
     bool has_rows = true;
   };
-  Observer first(model, {}), second(quantized, {});
+  const Model& model = impl_->model;
+  Observer second(other, {});
   std::vector<Output> outputs(model.outputs().size());
-  for (size_t i = 0; i < samples.count; ++i) {
-    const std::vector<Tensor> inputs = checked_sample(model, samples, i);
-    const std::vector<Tensor> wanted = first.run(inputs, i, {}), got = second.run(inputs, i, {});
+  for (size_t i = 0; i < count; ++i) {
+    const std::vector<Tensor> inputs = checked_sample(model, impl_->samples, i);
+    const std::vector<Tensor> wanted = impl_->run(inputs, i), got = second.run(inputs, i, {});
     for (size_t k = 0; k < wanted.size() && k < got.size(); ++k) {
       const Tensor &a = wanted[k], &b = got[k];
       if (a.dtype() != DType::f32 || b.dtype() != DType::f32 || a.shape() != b.shape()) {
@@ -70,6 +93,10 @@ std::vector<OutputReport> compare(const Model& model, const Model& quantized, co
     reports.push_back(std::move(report));
   }
   return reports;
+}
+
+std::vector<OutputReport> compare(const Model& model, const Model& quantized, const Samples& samples) try {
+  return Reference(model, samples, 0).compare(quantized, samples.count);
 } catch (...) {
   throw_as_error();
 }

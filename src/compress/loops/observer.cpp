@@ -14,6 +14,7 @@ Model model_of(const Graph& graph, const Model& like) { return Model::from_graph
 struct Observer::Impl {
   Impl(const Model& model, std::vector<std::string> given) : session(model), names(given.begin(), given.end()) {
     for (const ValueDescription& input : model.inputs()) inputs.push_back(input.name);
+    if (names.empty()) return;  // callbacks keep steps apart
     session.set_callbacks({}, [this](NodeEvent& event) {
       for (size_t i = 0; i < event.output_count(); ++i)
         if (const std::string name(event.output_name(i)); names.contains(name)) (*visit)(name, event.output(i));
