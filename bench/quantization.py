@@ -5,15 +5,18 @@
   PYTHONPATH=build/release/python build/venv/bin/python bench/quantization.py [NAME...] [--methods mse,kl+equalize,reconstruct]
       [--theirs MinMax,Entropy,Percentile] [--peers nncf-mixed,mnn-kl] [--peers-python PYTHON] [--pictures N] [--page FILE]
 
-Models are trained ones of the corpus and of build/models. Calibration data are the pictures of even numbers of data/imagenet_224 (or
-data/cifar10_test.npz), evaluation data those of odd numbers. ONNX Runtime quantizes the graph that `minnow convert` writes, into
+Models are trained ones of the corpus and of build/models. Calibration data are `--pictures` of data/imagenet_224 (or data/cifar10_test.npz), spread over
+all of them; all others are evaluation data. A method may have further options of `minnow quantize`: `mse+max-drop=3` searches for layers to leave in f32,
+by the calibration data alone. ONNX Runtime quantizes the graph that `minnow convert` writes, into
 QuantizeLinear and DequantizeLinear, with u8 activations and i8 weights of one scale for each channel. NNCF and MNN are those of PYTHON
 (bench/quantize_peers.py). ONNX Runtime runs Minnow's and its own models as they are written, in f32 with rounding: without optimizations, because its
 integer kernels overflow on processors without VNNI. `reconstruct` is minnow.compress.reconstruct.
 
-SQNR is that of the worst output, against the f32 model. Agreement: samples with the same best class, for classifiers.
+SQNR is that of the worst output, against the f32 model. Agreement: samples with the same best class, for classifiers. Top-1 where the pictures have the
+classes of the model as labels.
 """
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -47,6 +50,8 @@ MODELS = {
     "ultraface_rfb_320": ("caffe", 127, 1 / 128, "rgb"),
 }
 SIZES = {"ppocr_v4_det": 224}
+#: Models whose classes are the labels of their pictures: the number of label 0.
+FIRST_CLASS = {"mlperf_resnet8_float": 0, "support_mobilenet_v1_025_224_float": 1}
 
 
 def model_files(name, kind, corpus, models):
@@ -58,17 +63,27 @@ def model_files(name, kind, corpus, models):
 
 
 def samples(name, shape, corpus, count):
-    """Calibration and evaluation data, one array each. `shape`: of the input, unknown dimensions None."""
+    """Calibration and evaluation data, one array each, and the classes of the latter (None if unknown). `shape`: of the input, unknown dimensions None."""
     _, mean, scale, color = MODELS[name]
+
+    def parted(x, labels):
+        calibrates = np.zeros(len(x), bool)
+        calibrates[np.linspace(0, len(x) - 1, count).round().astype(int)] = True
+        classes = labels[~calibrates].astype(np.int64) + FIRST_CLASS[name] if name in FIRST_CLASS else None
+        return x[calibrates], x[~calibrates], classes
+
     if color == "cifar":
-        x = np.load(corpus / "data/cifar10_test.npz")["images"].astype(np.float32)
-        return x[0::2][:count], x[1::2]
+        with np.load(corpus / "data/cifar10_test.npz") as file:
+            return parted(file["images"].astype(np.float32), file["labels"])
     last = len(shape) == 4 and shape[3] in (1, 3)
     height, width = shape[1:3] if last else shape[2:4]
     size = SIZES.get(name, 224)
     height, width = (d if isinstance(d, int) and d > 0 else size for d in (height, width))
-    made = []
+    with open(corpus / "data/imagenet_224/labels.csv", encoding="utf-8") as file:
+        labels = {row["file"]: int(row["label"]) for row in csv.DictReader(file)}
+    made, of_pictures = [], []
     for path in sorted((corpus / "data/imagenet_224").glob("*.jpg")):
+        of_pictures.append(labels[path.name])
         picture = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE if color == "gray" else cv2.IMREAD_COLOR)
         if color == "rgb":
             picture = cv2.cvtColor(picture, cv2.COLOR_BGR2RGB)
@@ -76,7 +91,7 @@ def samples(name, shape, corpus, count):
         picture = (picture - np.float32(mean)) * np.float32(scale)
         made.append(picture if last else picture.transpose(2, 0, 1))
     made = np.ascontiguousarray(np.stack(made), np.float32)
-    return made[0::2][:count], made[1::2][:count]
+    return parted(made, np.array(of_pictures))
 
 
 class Reader(CalibrationDataReader):
@@ -97,6 +112,10 @@ def session(path):
 def answers(run, name, data):
     rows = [run.run(None, {name: each[None]}) for each in data]
     return [np.stack([np.float64(row[k]) for row in rows]) for k in range(len(rows[0])) if rows[0][k].dtype == np.float32]
+
+
+def top_1(outputs, classes):
+    return None if classes is None else float((outputs[0].reshape(len(classes), -1).argmax(1) == classes).mean())
 
 
 def quality(wanted, got):
@@ -121,32 +140,38 @@ def measure(name, arguments, folder):
     if len(f32.get_inputs()) != 1:
         raise ValueError("the model has several inputs")
     x = f32.get_inputs()[0]
-    calibration, evaluation = samples(name, x.shape, arguments.corpus, arguments.pictures)
+    calibration, evaluation, classes = samples(name, x.shape, arguments.corpus, arguments.pictures)
     np.savez(folder / "calibration.npz", **{x.name: calibration})
     np.savez(folder / "evaluation.npz", **{x.name: evaluation})
     wanted = answers(f32, x.name, evaluation)
-    results = {}
+    results = {"f32": (None, None, top_1(wanted, classes), 0, source.stat().st_size)}
+
+    def judged(got, seconds, size):
+        return *quality(wanted, got), top_1(got, classes), seconds, size
+
     for method in arguments.methods:
         out = folder / f"{name}-{method}.onnx"
         start = time.monotonic()
         if method == "reconstruct":
             import minnow
             minnow.compress.reconstruct(source, out, calibration)
-            results["Minnow reconstruct"] = (*quality(wanted, answers(session(out), x.name, evaluation)), time.monotonic() - start, out.stat().st_size)
+            results["Minnow reconstruct"] = judged(answers(session(out), x.name, evaluation), time.monotonic() - start, out.stat().st_size)
             continue
         options = method.split("+")
         extra = [part for option in options[1:] for part in (f"--{option.partition('=')[0]}", option.partition("=")[2] or "true")]
         done = subprocess.run([arguments.minnow, "quantize", source, out, "--calibration", folder / "calibration.npz", "--portable", "false", "--json", "--evaluate", "1", "--method",
-                               options[0], *extra], check=True, capture_output=True, text=True)
+                               options[0], *extra], capture_output=True, text=True)
+        if done.returncode not in (0, 1):  # 1: the model was written, and misses an aim
+            raise RuntimeError(done.stderr.strip())
         seconds = time.monotonic() - start
-        results[f"Minnow {method}"] = (*quality(wanted, answers(session(out), x.name, evaluation)), seconds, json.loads(done.stdout)["file_bytes"])
+        results[f"Minnow {method}"] = judged(answers(session(out), x.name, evaluation), seconds, json.loads(done.stdout)["file_bytes"])
     for method in arguments.theirs:
         out = folder / f"{name}-ort-{method}.onnx"
         start = time.monotonic()
         try:
             quantize_static(str(source), str(out), Reader(x.name, calibration), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8,
                             weight_type=QuantType.QInt8, calibrate_method=CalibrationMethod[method])
-            results[f"ONNX Runtime {method}"] = (*quality(wanted, answers(session(out), x.name, evaluation)), time.monotonic() - start, out.stat().st_size)
+            results[f"ONNX Runtime {method}"] = judged(answers(session(out), x.name, evaluation), time.monotonic() - start, out.stat().st_size)
         except Exception as error:
             print(f"{name}: ONNX Runtime {method}: {str(error)[:200]}", file=sys.stderr)
             results[f"ONNX Runtime {method}"] = None
@@ -165,31 +190,35 @@ def measure(name, arguments, folder):
             print(f"{name}: {peer}: outputs of the shapes {[value.shape for value in got]}", file=sys.stderr)
             results[peer] = None
             continue
-        results[peer] = (*quality(wanted, got), time.monotonic() - start, size)
+        results[peer] = judged(got, time.monotonic() - start, size)
     return results, len(evaluation)
 
 
 def cell(result):
     if result is None:
         return "fails"
-    sqnr, same, _, _ = result
-    return f"{sqnr:.1f}" + (f", {100 * same:.1f} %" if same is not None else "")
+    sqnr, same, right, _, _ = result
+    parts = [f"{sqnr:.1f}"] if sqnr is not None else []
+    parts += [f"{100 * same:.1f} %"] if same is not None else []
+    parts += [f"top-1 {100 * right:.1f} %"] if right is not None else []
+    return ", ".join(parts)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=[])
-    parser.add_argument("--methods", default="mse,percentile,mse+rounding=adaround", type=lambda text: text.split(","))
+    parser.add_argument("--methods", default="mse,mse+rounding=gptq,mse+max-drop=3", type=lambda text: text.split(","))
     parser.add_argument("--theirs", default="MinMax,Entropy,Percentile", type=lambda text: text.split(",") if text else [])
     parser.add_argument("--peers", default="", type=lambda text: text.split(",") if text else [], help="of bench/quantize_peers.py")
     parser.add_argument("--peers-python", default=str(ROOT / "build/venv-bench/bin/python"), help="a Python with nncf, openvino, MNN and onnx")
-    parser.add_argument("--pictures", type=int, default=32)
+    parser.add_argument("--pictures", type=int, default=65, help="that calibrate; all others evaluate")
     parser.add_argument("--corpus", type=Path, default=Path(os.environ.get("MINNOW_CORPUS", ROOT.parent / "shared/corpus")))
     parser.add_argument("--models", type=Path, default=Path(os.environ.get("MINNOW_MODELS_DIR", ROOT / "build/models")))
     parser.add_argument("--minnow", default=str(ROOT / "build/release/bin/minnow"), help="the command")
     parser.add_argument("--page", type=Path, help="a file for the table")
+    parser.add_argument("--table", default="table", help="which of the page: it stands between <!-- TABLE --> and <!-- end of TABLE -->")
     arguments = parser.parse_args()
-    columns = [*(f"Minnow {each}" for each in arguments.methods), *(f"ONNX Runtime {each}" for each in arguments.theirs), *arguments.peers]
+    columns = ["f32", *(f"Minnow {each}" for each in arguments.methods), *(f"ONNX Runtime {each}" for each in arguments.theirs), *arguments.peers]
     lines = ["| model | evaluated | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
     print("\n".join(lines), flush=True)
     seconds = dict.fromkeys(columns, 0.0)
@@ -203,15 +232,16 @@ def main():
                 print(f"{name}: {error} {getattr(error, 'stderr', '')}", file=sys.stderr)
                 continue
         for key, result in results.items():
-            seconds[key] += result[2] if result else 0
+            seconds[key] += result[3] if result else 0
         lines.append(f"| {name} | {count} | " + " | ".join(cell(results[each]) for each in columns) + " |")
         print(lines[-1], flush=True)
     lines.append("| seconds, all models | | " + " | ".join(f"{seconds[each]:.0f}" for each in columns) + " |")
     print(lines[-1])
     if arguments.page:
-        text = arguments.page.read_text() if arguments.page.exists() else "<!-- table -->\n<!-- end -->\n"
-        before, rest = text.split("<!-- table -->\n", 1)
-        arguments.page.write_text(before + "<!-- table -->\n" + "\n".join(lines) + "\n<!-- end -->" + rest.split("<!-- end -->", 1)[1])
+        begin, end = f"<!-- {arguments.table} -->\n", f"<!-- end of {arguments.table} -->"
+        text = arguments.page.read_text() if arguments.page.exists() else begin + end + "\n"
+        before, rest = text.split(begin, 1)
+        arguments.page.write_text(before + begin + "\n".join(lines) + "\n" + end + rest.split(end, 1)[1])
     return 1 if failed else 0
 
 
