@@ -70,7 +70,7 @@ def _of_more_axes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> A
     pictures = [x.reshape(flat) if _is_picture(x) else x for x in arguments]
 
     def deep(result: Any) -> Any:
-        if isinstance(result, tuple) and result and isinstance(result[0], Var):
+        if isinstance(result, tuple) and result and hasattr(result[0], "reshape"):
             return tuple(deep(x) for x in result)
         for given, picture in zip(arguments, pictures):
             if result is picture and given is not picture:  # dst, whose reshaped form may be a copy
@@ -97,7 +97,9 @@ def _of_halves(function: Callable[..., Any], arguments: tuple[Any, ...], as_bits
         for given, changed in zip(arguments, others):
             if result is changed:  # dst
                 return given
-        return result.numpy().view("float16") if isinstance(result, Var) and result.dtype == "uint16" else result
+        if str(getattr(result, "dtype", "")) != "uint16":
+            return result
+        return (result.numpy() if isinstance(result, Var) else result).view("float16")
 
     others = [other(x) for x in arguments]
     if all(a is b or isinstance(a, (list, tuple)) and all(x is y for x, y in zip(a, b)) for a, b in zip(arguments, others)):

@@ -486,6 +486,8 @@ const std::vector<Documentation> kRows = {
     {"minnow.MatMulNBits", "(..., N) for A of (..., K)", "", "", {}},
     {"minnow.MaxPoolGradient", "that of X", "", "", {}},
     {"minnow.QuantizedConv", "that of Conv", "", "", {}},
+    {"minnow.QuantizedGRU", "those of GRU", "", "", {}},
+    {"minnow.QuantizedLSTM", "those of LSTM", "", "", {}},
     {"minnow.QuantizedMatMul", "that of MatMul", "", "", {}},
     {"minnow.KeyedUniform", "`shape`", "", "", {{"expr.keyed_uniform(minnow.Var([1, 2], 'uint32'), [2, 3]).shape", "(2, 3)"}}},
     {"minnow.MaxRoiPoolGradient", "that of X", "", "", {}},
