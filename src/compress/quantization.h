@@ -47,6 +47,8 @@ class Quantization {
   Quantized result(std::span<const int> bits);
   /// The bytes of a layer's weights, scales and biases in a .minnow file.
   size_t bytes_of(size_t layer, int bits) const;
+  /// A layer's bias, corrected if the options say so; empty: there is none.
+  std::span<const double> bias_of(size_t layer) const noexcept { return levels_[0].numbers[layer].bias; }
   /// Tells the progress.
   void one_run(double runs = 1);
   double runs_of_report() const { return 4 * evaluated() + 1; }

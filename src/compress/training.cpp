@@ -83,7 +83,7 @@ void check_options(const QuantizeOptions& options) {
 TrainingPlan plan_training(const Model& given, const Samples& samples, const QuantizeOptions& options) try {
   check_options(options);
   QuantizeOptions chosen = options;
-  chosen.correct_bias = false, chosen.rounding = "nearest";
+  chosen.rounding = "nearest";
   const std::unique_ptr<Graph> trained = simplified_for_training(given);
   part_parameters(*trained);
   TrainingPlan plan{given, {}, {}};
@@ -95,6 +95,15 @@ TrainingPlan plan_training(const Model& given, const Samples& samples, const Qua
     plan.layers = layers_in(*graph, quantization, chosen.per_channel);
     if (plan.layers.empty()) continue;
     if (samples.count) quantization.prepare(0);
+    // Few bits move the means of channels, which training would take many steps to bring back.
+    for (size_t i = 0; samples.count && chosen.correct_bias && i < plan.layers.size(); ++i) {
+      const std::span<const double> bias = quantization.bias_of(i);
+      Value* const before = find(*graph, plan.layers[i].name)->producer()->input(2);
+      if (!plan.layers[i].variance.empty() || !quantization.layers()[i].bias || !before || !before->constant()) continue;
+      Tensor corrected(DType::f32, before->constant()->shape());
+      std::copy(bias.begin(), bias.end(), corrected.writable().data<float>());
+      before->set_constant(std::move(corrected));
+    }
     for (const Group& group : quantization.selection().groups) {
       TrainedValues values;
       for (const Value* each : group.values) values.names.push_back(each->name());
@@ -105,7 +114,7 @@ TrainingPlan plan_training(const Model& given, const Samples& samples, const Qua
       }
       plan.values.push_back(std::move(values));
     }
-    plan.model = model;
+    plan.model = model_of(*graph, given);
     if (options.progress) options.progress(1);
     return plan;
   }

@@ -127,6 +127,18 @@ class InFolder(unittest.TestCase):
 
 
 class Networks(InFolder):
+    def test_biases_begin_with_the_mean_error_of_their_channel(self):
+        net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1)).eval()
+        wanted = np.asarray(net(self.pictures)).mean((0, 2, 3))
+        module = compress.prepare_qat(net, self.pictures, weight_bits=2).eval()
+        corrected = np.asarray(module(self.pictures)).mean((0, 2, 3))
+        before, after = ([x for _, x in each.named_parameters() if x.shape == (8,)] for each in (net, module))
+        self.assertEqual(len(before), len(after))
+        for x, y in zip(before, after):
+            y[...] = np.asarray(x)
+        plain = np.asarray(module(self.pictures)).mean((0, 2, 3))
+        self.assertLess(np.abs(corrected - wanted).max(), 0.5 * np.abs(plain - wanted).max())
+
     def agrees(self, module, pictures):
         """The integer model is within a step of the module almost everywhere, and finds the same classes."""
         path = self.folder / "integers.minnow"

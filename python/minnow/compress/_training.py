@@ -302,7 +302,7 @@ def prepare_qat(model: ModelPath | nn.Module, calibration: Samples | None = None
     else:
         source = _read(model)
     options = {"method": method, "weights": "mse" if weights == "lsq" else "minmax", "activations": "i8" if symmetric else "u8", "weight_bits": str(weight_bits),
-               "per_channel": str(bool(per_channel)).lower(), "correct_bias": "false"}
+               "per_channel": str(bool(per_channel)).lower(), "correct_bias": "true"}
     if skip:
         options["skip"] = ", ".join(skip)
     samples = None if calibration is None else _samples(calibration, [row[0] for row in source.inputs])
