@@ -116,7 +116,7 @@ def copyMakeBorder(src: MatLike, top: int, bottom: int, left: int, right: int, b
     >>> cv.copyMakeBorder(minnow.Var([[1, 2, 3]], "uint8"), 0, 0, 2, 2, cv.BORDER_REFLECT_101)
     Var([[3, 2, 1, 2, 3, 2, 1]], shape=(1, 7), dtype=uint8)
     """
-    if value is not None and str(getattr(src, "dtype", "")) == "float16" and not isinstance(src, Var):
+    if value is not None and getattr(getattr(src, "dtype", None), "char", "") == "e":  # float16 of NumPy
         numbers = value if isinstance(value, Sequence) else [value]
         value = [int(src.dtype.type(number).view("uint16")) for number in numbers]  # the elements are moved as words
     return _move.copyMakeBorder(src, top, bottom, left, right, _common.border_of(borderType, "copyMakeBorder"), value, dst)

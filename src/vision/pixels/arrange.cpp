@@ -100,22 +100,27 @@ Tensor copy_make_border(const ImageView& image, int top, int bottom, int left, i
   if (border == Border::constant) {
     blank.resize(static_cast<size_t>(to.row_bytes()));
     const std::vector<std::byte> constant = pixel_of(color, image.dtype(), image.channels());
-    pad_row(nullptr, width, bytes, std::vector<int64_t>(static_cast<size_t>(width), -1), 0, constant.data(), blank.data());
+    std::memcpy(blank.data(), constant.data(), constant.size());
+    for (size_t done = constant.size(), more = 0; done < blank.size(); done += more) {
+      more = std::min(done, blank.size() - done);
+      std::memcpy(blank.data() + done, blank.data(), more);
+    }
   }
-  // Pixels of the border on both sides: where they are, and where they come from.
-  std::vector<int64_t> places, sources;
-  const auto add = [&](int64_t x) {
-    places.push_back((left + x) * bytes), sources.push_back(border_position(x, image.width(), border) * bytes);
-  };
+  // Where the pixels of the border on both sides come from.
+  std::vector<uint32_t> sources;
   if (blank.empty()) {
+    sources.reserve(static_cast<size_t>(left) + static_cast<size_t>(right));
+    const auto add = [&](int64_t x) { sources.push_back(static_cast<uint32_t>(border_position(x, image.width(), border))); };
     for (int64_t x = -left; x < 0; ++x) add(x);
     for (int64_t x = image.width(); x < image.width() + right; ++x) add(x);
   }
   const auto sides = [&](const std::byte* in, std::byte* out, auto fixed) {
     const size_t size = decltype(fixed)::value ? decltype(fixed)::value : static_cast<size_t>(bytes);
-    const int64_t* const place = places.data();
-    const int64_t* const source = sources.data();
-    for (size_t i = 0, n = places.size(); i < n; ++i) std::memcpy(out + place[i], in + source[i], size);
+    const uint32_t* const source = sources.data();
+    const size_t before = static_cast<size_t>(left), all = sources.size();
+    for (size_t i = 0; i < before; ++i) std::memcpy(out + i * size, in + source[i] * size, size);
+    out += static_cast<size_t>(image.width()) * size;
+    for (size_t i = before; i < all; ++i) std::memcpy(out + i * size, in + source[i] * size, size);
   };
   for_light_rows(height, 2 * to.row_bytes(), [&](int64_t first, int64_t last) {
     for (int64_t y = first; y < last; ++y) {
