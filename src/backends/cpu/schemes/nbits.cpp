@@ -57,7 +57,7 @@ bool fit_f16(const TensorView& scales) {
   return std::all_of(data, data + scales.elements(), [](float x) { return f32_from_f16(f16_from_f32(x)) == x; });
 }
 
-/// Those that the machine runs, or empty ones.
+/// The fastest kernels that the machine runs, or empty ones.
 const NBitsDigitKernels& digits_for(const Kernels& kernels) {
   const auto& digits = kernels.nbits->digits;
   return digits[0].needs_bytes && !runs(*kernels.integer, IntegerForm::bytes) ? digits[1] : digits[0];

@@ -26,6 +26,19 @@ constexpr std::string_view kSources = R"(
 #define KEY_AT(j, d) GET(key, NEW_AT(HEAD, j) + (d))
 #define VALUE_AT(j, d) GET(value, NEW_AT(V_HEAD, j) + (d))
 #endif
+// A mask's number for key j and query i joins the score, or hides the key.
+#if HAS_mask
+#define JOIN_MASK(score, seen, row, i, j)                                                                                    \
+  if (j >= columns) seen = 0;                                                                                                \
+  if (seen) {                                                                                                                \
+    const C_mask own_mask = GET(mask, b * mask_batch + (h * group + row / queries) * mask_head + i * mask_query + j);        \
+    if (MASK_IS_BOOLEAN) seen = own_mask != 0;                                                                               \
+    else if ((float)own_mask == -AS_F32(0x7f800000u)) seen = 0;                                                              \
+    else score += (float)own_mask;                                                                                           \
+  }
+#else
+#define JOIN_MASK(score, seen, row, i, j)
+#endif
 )";
 
 constexpr std::string_view kBody = R"(
@@ -62,15 +75,7 @@ constexpr std::string_view kSteps = R"(
       float score = scores[r][c] * scale;
       if (softcap > 0) score = softcap * tanh(score / softcap);
       int seen = row < rows && j < end && (before < 0 || place - j <= before) && (after < 0 || j - place <= after);
-#if HAS_mask
-      if (j >= columns) seen = 0;
-      if (seen) {
-        const C_mask m = GET(mask, b * mask_batch + (h * group + row / queries) * mask_head + i * mask_query + j);
-        if (MASK_IS_BOOLEAN) seen = m != 0;
-        else if ((float)m == -AS_F32(0x7f800000u)) seen = 0;
-        else score += (float)m;
-      }
-#endif
+      JOIN_MASK(score, seen, row, i, j)
       ps[slot + r][lane + 16 * c] = seen ? score : -AS_F32(0x7f800000u);
     }
     BARRIER();

@@ -126,15 +126,7 @@ constexpr std::string_view kSteps = R"(
         float score = scores[n][e] * scale;
         if (softcap > 0) score = softcap * tanh(score / softcap);
         int seen = row < rows && j < end && (before < 0 || place - j <= before) && (after < 0 || j - place <= after);
-#if HAS_mask
-        if (j >= columns) seen = 0;
-        if (seen) {
-          const C_mask given_score = GET(mask, b * mask_batch + (h * group + row / queries) * mask_head + i * mask_query + j);
-          if (MASK_IS_BOOLEAN) seen = given_score != 0;
-          else if ((float)given_score == -AS_F32(0x7f800000u)) seen = 0;
-          else score += (float)given_score;
-        }
-#endif
+        JOIN_MASK(score, seen, row, i, j)
         score *= 1.44269504f;
         if (score < -3e38f) score = -3e38f;  // a mask's lowest number is not infinite
         scores[n][e] = seen ? score : -AS_F32(0x7f800000u);
