@@ -487,7 +487,7 @@ class RecurrentKernel final : public Kernel {
     if (bytes_) bytes_->begin(context, d);
 #endif
     for (size_t input : {size_t{5}, size_t{6}}) {
-      if (!context.has_input(input)) continue;
+      if (!context.has_input(input) || (input == 6 && !r_.lstm)) continue;  // input 6 of minnow.QuantizedGRU is a scale
       float* to = state(context, d, input == 5 ? 0 : 2);
       const int32_t* steps = steps_of(context);
       for (size_t b = 0; b < r_.batch; ++b)
