@@ -94,6 +94,10 @@ struct Estimate {
   // joins: output 0 consists of the inputs, one after another in their layout. parts: input 0 consists of the outputs likewise. The planner
   // may then let them share memory; the kernel copies only parts that are elsewhere.
   bool joins = false, parts = false;
+  // Not negative: the outputs are neighbouring columns (places on the last axis) of input 0, from this one on. A step whose estimate has
+  // bit i of column_inputs may then read them where they lie, as its input i, and needs no copy (PrepareContext::columns).
+  int64_t first_column = -1;
+  uint64_t column_inputs = 0;
   std::string declined;      // not empty: this scheme cannot serve, because ...
   bool unavailable = false;  // declined because this machine or build lacks a requirement of the scheme, for any node
 
@@ -153,6 +157,11 @@ class WeightStore {
   virtual ~WeightStore() = default;
 };
 
+/// Where an input lies in memory, if that is among the columns of a tensor with longer rows but the same other axes.
+struct InputColumns {
+  int64_t first = 0, row = 0;  // the first column; elements of a row. row is 0 where the input lies by itself
+};
+
 /// A scheme's view during preparation: the node with all shapes, the accepted estimate, and the destinations of its results.
 class PrepareContext {
  public:
@@ -165,6 +174,9 @@ class PrepareContext {
   Backend* memory() const { return memory_; }
   Layout input_layout(size_t i) const { return estimate_->input_layout(i); }
   Layout output_layout(size_t i) const { return estimate_->output_layout(i); }
+  /// How input i lies in memory; others than by itself only where Estimate::column_inputs allows it.
+  InputColumns columns(size_t i) const { return i < columns_.size() ? columns_[i] : InputColumns{}; }
+  void set_columns(std::span<const InputColumns> columns) { columns_ = columns; }
   /// The packed form of a constant input. `form` names the code of `pack`; `parameters` are all values that it reads besides the weight
   /// and the instruction set. If one is missing, two kernels may share a form that suits only one of them. tests/backends/cpu/
   /// packing_test.cpp compares the packed bytes of equal keys.
@@ -181,6 +193,7 @@ class PrepareContext {
   const Estimate* estimate_;
   WeightStore* weights_;
   Backend* memory_ = nullptr;
+  std::span<const InputColumns> columns_;
   size_t scratch_ = 0;
 };
 

@@ -16,7 +16,10 @@ std::unique_ptr<Draft> make_draft(const PlanEnvironment& environment, const Plan
 #endif
   if constexpr (kHasDevices) claim_regions(environment, *draft);
   settle_schemes(environment, *draft, request.choices);
-  if constexpr (kHasDevices) order_for_devices(draft->plan);
+  if constexpr (kHasDevices) {
+    if (!request.observed) read_columns(draft->plan);
+    order_for_devices(draft->plan);
+  }
   find_lifetimes(draft->plan);
   return draft;
 }
@@ -81,7 +84,7 @@ void PlanEnvironment::index_schemes() {
 }
 
 StepInfos::StepInfos(const Step& step, const std::vector<PlanValue>& values) {
-  for (uint32_t v : step.inputs) inputs.push_back(v == kNone ? nullptr : &values[v].info);
+  for (uint32_t v : kHasDevices && !step.seen.empty() ? step.seen : step.inputs) inputs.push_back(v == kNone ? nullptr : &values[v].info);
   for (uint32_t v : step.outputs) outputs.push_back(v == kNone ? nullptr : &values[v].info);
 }
 

@@ -89,6 +89,9 @@ bool moves_between_memories(const PlanValue& value);
 /// devices.cpp. Finds the steps to record.
 void find_recorded_steps(PlanParts& plan);
 
+/// columns.cpp. Lets steps read columns of a value where it lies, in place of slices of it, which then need no step.
+void read_columns(PlanParts& plan);
+
 /// prepare.cpp. Prepares the kernel of every step, on all threads, and computes the derived constants that runs read.
 void prepare_kernels(const PlanEnvironment& environment, Draft& draft);
 

@@ -81,6 +81,9 @@ struct Step {
   double least_seconds = 0;  // the least of all schemes' estimates, whatever was chosen
   std::unique_ptr<Kernel> kernel;
   std::vector<uint32_t> inputs, outputs, captured;  // indices of values; kNone: absent
+  // Not empty: for each input, how it lies in its value, and the value whose place it took (columns.cpp), which is what the node sees.
+  std::vector<InputColumns> columns;
+  std::vector<uint32_t> seen;
   size_t scratch_bytes = 0, scratch_offset = 0;
   double operations = 0;                // arithmetic operations of one run
   std::shared_ptr<const Graph> region;  // not null: the nodes that the kernel computes as one (backends/region.h)
@@ -122,7 +125,7 @@ struct PlanRequest {
   const Plan* like = nullptr;
   /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
   bool may_split_batch = false, may_tile_rows = false;
-  bool observed = false;  // callbacks see the values of the model's nodes, so that no others may take their place (real_chains.cpp)
+  bool observed = false;  // callbacks see the values of the model's nodes: no others take their place (real_chains.cpp, columns.cpp)
   std::vector<HandedOver> handed_over;  // outputs
   size_t memory_limit = SIZE_MAX;       // bytes of the arena, by which a batch is split; the plan may need more
   /// Contents of a live-in if they can be read now (while a run waits for its plan), else null data.
@@ -148,7 +151,7 @@ struct PlanParts {
   std::vector<DeviceArena> device_arenas;
   std::vector<RecordedSteps> recorded;  // in order
   int64_t batch_parts = 1;
-  bool tiles_rows = false, has_real_chains = false;
+  bool tiles_rows = false, has_real_chains = false, reads_columns = false;
 };
 
 class Plan {
@@ -170,6 +173,8 @@ class Plan {
   /// Whether some images are computed in tiles and never exist as a whole.
   bool tiles_rows() const noexcept { return parts_.tiles_rows; }
   bool has_real_chains() const noexcept { return parts_.has_real_chains; }
+  /// Whether steps read columns of values where the graph has slices.
+  bool reads_columns() const noexcept { return parts_.reads_columns; }
 
   /// The value of each wanted output; kNone if it is computed after the cut.
   const std::vector<uint32_t>& outputs() const noexcept { return parts_.outputs; }

@@ -45,6 +45,7 @@ std::vector<uint32_t> prepare_kernel(const PlanEnvironment& environment, const s
     if (step.inputs[i] != kNone && derived.contains(step.inputs[i])) store.add(step.inputs[i], infos.inputs[i]->contents);
   const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
   PrepareContext context(view, *step.backend, step.estimate, store);
+  if constexpr (kHasDevices) context.set_columns(step.columns);
   step.kernel = step.scheme->prepare(context);
   MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");
   step.scratch_bytes = context.scratch_bytes();

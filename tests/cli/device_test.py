@@ -63,6 +63,29 @@ class DeviceTest(CommandTest):
             agrees(("--backend", backend, "--kernel-cache", "kernels"))
         self.assertEqual(cache.stat().st_mtime_ns, written)
 
+    def test_columns_of_a_joint_product_are_read_where_they_lie(self):
+        random = np.random.default_rng(6)
+        weights = {"w": (random.standard_normal((24, 72)) / 5).astype(np.float32), "sizes": np.array([24, 24, 24])}
+        for i, (begin, end) in enumerate(((0, 24), (24, 48), (48, 72))):
+            weights |= {f"begin{i}": np.array([begin]), f"end{i}": np.array([end]), "axes": np.array([-1])}
+        slices = [helper.make_node("Slice", ["joint", f"begin{i}", f"end{i}", "axes"], ["qkv"[i]]) for i in range(3)]
+        split = [helper.make_node("Split", ["joint", "sizes"], ["q", "k", "v"], axis=2)]
+        attention = helper.make_node("Attention", ["q", "k", "v"], ["a"], q_num_heads=4, kv_num_heads=4, is_causal=1)
+        product = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Sin", ["m"], ["joint"])]  # Sin: the product is not split
+        also = helper.make_node("Add", ["a", "k"], ["y"])
+        last = helper.make_node("Relu", ["a"], ["y"])
+        np.save(self.folder / "x.npy", random.standard_normal((2, 37, 24)).astype(np.float32))
+        for name, parts, end, copies in (("slices", slices, last, 0), ("split", split, last, 0), ("also", slices, also, 1)):
+            self.model = write_model(self.folder / f"{name}.onnx", [*product, *parts, attention, end], [("x", F32, (2, 37, 24))],
+                                     [("y", F32, (2, 37, 24))], weights, opset=23)
+            expected, _ = self.result()
+            for backend in sorted(self.usable & {"opencl", "vulkan", "gles"}):
+                with self.subTest(name, backend=backend):
+                    found, _ = self.result("--backend", backend)
+                    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+                    plan = json.loads(self.succeeds("inspect", self.model, "--plan", "--json", "--backend", backend).stdout)["plan"]["steps"]
+                    self.assertEqual(sum(step["op"] in ("Slice", "Split") for step in plan), copies)
+
     def test_tuning_is_for_one_device(self):
         backends = sorted(self.usable & {"opencl", "vulkan", "gles"})
         if not backends:

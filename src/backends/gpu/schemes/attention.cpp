@@ -12,20 +12,24 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_attention(node); !reason.empty()) return declined("{}", reason);
   const AttentionGeometry a = AttentionGeometry::of(node);
   if (a.head > kMostWidth || a.v_head > kMostWidth) return declined("heads are wider than {}", kMostWidth);
-  return estimate_of(node, device, attention_operations(a), 0.15);
+  return attention_estimate(node, device, a, 0.15);
 }
 
 // Where key or value j of head h of batch entry b begins, among those of the cache and among the new ones.
 constexpr std::string_view kSources = R"(
-#define NEW_AT(width, j) (PACKED ? ((b * added + (j)) * kv_heads + h) * (width) : ((b * kv_heads + h) * added + (j)) * (width))
+#define NEW_KEY_AT(j) (PACKED ? (b * added + (j)) * KEY_ROW + KEY_FIRST + h * HEAD : ((b * kv_heads + h) * added + (j)) * HEAD)
+#define NEW_VALUE_AT(j) (PACKED ? (b * added + (j)) * VALUE_ROW + VALUE_FIRST + h * V_HEAD : ((b * kv_heads + h) * added + (j)) * V_HEAD)
 #define PAST_AT(width, j) (((b * kv_heads + h) * past + (j)) * (width))
 #if HAS_past_key
-#define KEY_AT(j, d) ((j) < past ? GET(past_key, PAST_AT(HEAD, j) + (d)) : GET(key, NEW_AT(HEAD, (j) - past) + (d)))
-#define VALUE_AT(j, d) ((j) < past ? GET(past_value, PAST_AT(V_HEAD, j) + (d)) : GET(value, NEW_AT(V_HEAD, (j) - past) + (d)))
+#define KEY_AT(j, d) ((j) < past ? GET(past_key, PAST_AT(HEAD, j) + (d)) : GET(key, NEW_KEY_AT((j) - past) + (d)))
+#define VALUE_AT(j, d) ((j) < past ? GET(past_value, PAST_AT(V_HEAD, j) + (d)) : GET(value, NEW_VALUE_AT((j) - past) + (d)))
 #else
-#define KEY_AT(j, d) GET(key, NEW_AT(HEAD, j) + (d))
-#define VALUE_AT(j, d) GET(value, NEW_AT(V_HEAD, j) + (d))
+#define KEY_AT(j, d) GET(key, NEW_KEY_AT(j) + (d))
+#define VALUE_AT(j, d) GET(value, NEW_VALUE_AT(j) + (d))
 #endif
+// Where query i of head `own` begins, and its result.
+#define QUERY_AT(own, i) (PACKED ? (b * queries + (i)) * QUERY_ROW + QUERY_FIRST + (own) * HEAD : ((b * q_heads + (own)) * queries + (i)) * HEAD)
+#define RESULT_AT(own, i) ((PACKED ? (b * queries + (i)) * q_heads + (own) : (b * q_heads + (own)) * queries + (i)) * V_HEAD)
 // A mask's number for key j and query i joins the score, or hides the key.
 #if HAS_mask
 #define JOIN_MASK(score, seen, row, i, j)                                                                                    \
@@ -52,8 +56,7 @@ constexpr std::string_view kBody = R"(
 constexpr std::string_view kSteps = R"(
   for (int t = item; t < 16 * ROWS * HEAD; t += 256) {
     const int row = row0 + t / HEAD, i = row % queries, own = h * group + row / queries;
-    qs[t / HEAD][t % HEAD] =
-        row < rows ? GET(query, (PACKED ? (b * queries + i) * q_heads + own : (b * q_heads + own) * queries + i) * HEAD + t % HEAD) : 0;
+    qs[t / HEAD][t % HEAD] = row < rows ? GET(query, QUERY_AT(own, i) + t % HEAD) : 0;
   }
   float most[ROWS], sums[ROWS], results[ROWS][PARTS];
   UNROLL for (int r = 0; r < ROWS; ++r) {
@@ -114,8 +117,7 @@ constexpr std::string_view kSteps = R"(
     if (row < rows)
       UNROLL for (int t = 0; t < PARTS; ++t)
         if (lane + 16 * t < V_HEAD)
-          PUT(y, (PACKED ? (b * queries + i) * q_heads + own : (b * q_heads + own) * queries + i) * V_HEAD + lane + 16 * t,
-              most[r] == -AS_F32(0x7f800000u) ? 0 : results[r][t] / sums[r]);
+          PUT(y, RESULT_AT(own, i) + lane + 16 * t, most[r] == -AS_F32(0x7f800000u) ? 0 : results[r][t] / sums[r]);
   }
 )";
 
@@ -123,9 +125,9 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const NodeView& node = context.node();
   const AttentionGeometry a = AttentionGeometry::of(node);
   auto kernel = std::make_unique<Launches>(context);
-  add_present(*kernel, node, a);
+  add_present(*kernel, context, a);
   KernelText text(*kernel, node);
-  add_attention_arguments(text, node, a);
+  add_attention_arguments(text, context, a);
   const int64_t rows = a.group() * a.queries, width = std::max(a.head, a.v_head);
   const int64_t each = rows > 16 && width <= kWide ? 2 : 1;
   text.define("WIDTH", width);
@@ -151,8 +153,12 @@ std::string refusal_of_attention(const NodeView& node) {
   return {};
 }
 
-double attention_operations(const AttentionGeometry& a) {
-  return 2.0 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
+Estimate attention_estimate(const NodeView& node, const Device& device, const AttentionGeometry& a, double efficiency) {
+  const double operations =
+      2.0 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
+  Estimate estimate = estimate_of(node, device, operations, efficiency);
+  if (a.packed) estimate.column_inputs = 7;
+  return estimate;
 }
 
 std::string_view attention_sources() { return kSources; }
@@ -175,7 +181,14 @@ std::string attention_end(std::string_view rows) {
 
 namespace {
 
-void add_sources(KernelText& text, const AttentionGeometry& a) {
+// The places of rows of an input that is packed.
+void define_rows(KernelText& text, const PrepareContext& context, size_t input, std::string_view name, int64_t width) {
+  const InputColumns columns = context.columns(input);
+  text.define(format("{}_FIRST", name), columns.first);
+  text.define(format("{}_ROW", name), columns.row ? columns.row : width);
+}
+
+void add_sources(KernelText& text, const PrepareContext& context, const AttentionGeometry& a) {
   text.input(1, "key");
   text.input(2, "value");
   text.input(4, "past_key");
@@ -186,15 +199,18 @@ void add_sources(KernelText& text, const AttentionGeometry& a) {
   text.define("PACKED", a.packed ? 1 : 0);
   text.define("HEAD", a.head);
   text.define("V_HEAD", a.v_head);
+  define_rows(text, context, 1, "KEY", a.kv_heads * a.head);
+  define_rows(text, context, 2, "VALUE", a.kv_heads * a.v_head);
 }
 
 }  // namespace
 
-void add_present(Launches& kernel, const NodeView& node, const AttentionGeometry& a) {
+void add_present(Launches& kernel, const PrepareContext& context, const AttentionGeometry& a) {
+  const NodeView& node = context.node();
   for (const size_t output : {size_t{1}, size_t{2}}) {
     if (output >= node.output_count() || !node.has_output(output)) continue;
     KernelText text(kernel, node);
-    add_sources(text, a);
+    add_sources(text, context, a);
     text.output(output, "present");
     text.number("keys", a.keys());
     text.define("DEPTH", output == 1 ? a.head : a.v_head);
@@ -207,9 +223,11 @@ void add_present(Launches& kernel, const NodeView& node, const AttentionGeometry
   }
 }
 
-void add_attention_arguments(KernelText& text, const NodeView& node, const AttentionGeometry& a) {
+void add_attention_arguments(KernelText& text, const PrepareContext& context, const AttentionGeometry& a) {
+  const NodeView& node = context.node();
   text.input(0, "query");
-  add_sources(text, a);
+  add_sources(text, context, a);
+  define_rows(text, context, 0, "QUERY", a.q_heads * a.head);
   text.input(3, "mask");
   text.input(6, "used_keys");
   text.output(0, "y");

@@ -123,6 +123,16 @@ std::unique_ptr<Kernel> prepare_tile(PrepareContext& context) {
   return kernel;
 }
 
+Estimate estimate_slice(const NodeView& node, const Device& device) {
+  Estimate estimate = estimate_copy(node, device);
+  if (!estimate.declined.empty()) return estimate;
+  const size_t rank = node.input_shape(0).rank();
+  const SliceRange range = slice_range(node);
+  for (size_t i = 0; i < rank; ++i)
+    if (range.step[i] != 1 || (i + 1 < rank && node.output_shape(0)[i] != node.input_shape(0)[i])) return estimate;
+  if (rank > 0) estimate.first_column = range.start[rank - 1];
+  return estimate;
+}
 std::unique_ptr<Kernel> prepare_slice(PrepareContext& context) {
   const NodeView& node = context.node();
   const SliceRange range = slice_range(node);
@@ -191,7 +201,9 @@ std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
 
 Estimate estimate_split(const NodeView& node, const Device& device) {
   Estimate estimate = estimate_copy(node, device);
-  estimate.parts = Joint(node, node.input_shape(0)).outer == 1;
+  const Joint joint(node, node.input_shape(0));
+  estimate.parts = joint.outer == 1;
+  if (!estimate.parts && joint.inner == 1) estimate.first_column = 0;
   return estimate;
 }
 std::unique_ptr<Kernel> prepare_split(PrepareContext& context) {
@@ -219,7 +231,7 @@ constexpr Scheme kSchemes[] = {
     {"Squeeze", "gpu.copy", estimate_kept, prepare_kept},    {"Unsqueeze", "gpu.copy", estimate_kept, prepare_kept},
     {"Identity", "gpu.copy", estimate_kept, prepare_kept},   {"Transpose", "gpu.transpose", estimate_copy, prepare_transpose},
     {"Expand", "gpu.expand", estimate_copy, prepare_expand}, {"Concat", "gpu.concat", estimate_concat, prepare_concat},
-    {"Split", "gpu.split", estimate_split, prepare_split},   {"Slice", "gpu.slice", estimate_copy, prepare_slice},
+    {"Split", "gpu.split", estimate_split, prepare_split},   {"Slice", "gpu.slice", estimate_slice, prepare_slice},
     {"Tile", "gpu.tile", estimate_copy, prepare_tile}};
 
 }  // namespace

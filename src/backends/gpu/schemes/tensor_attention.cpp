@@ -20,7 +20,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (type_of(node, device).empty()) return declined("the precision does not allow 16 bits");
   const AttentionGeometry a = AttentionGeometry::of(node);
   if (a.head > kMostWidth || a.v_head > kMostWidth) return declined("heads are wider than {}", kMostWidth);
-  return estimate_of(node, device, attention_operations(a), 1);
+  return attention_estimate(node, device, a, 1);
 }
 
 constexpr std::string_view kFragments = R"(
@@ -74,19 +74,18 @@ INLINE uint4 taken(const float* from) {
     }                                                                                              \
   }
 #define QUERY_IS_THERE(slot) (row0 + (slot) < rows)
-#define QUERY_PLACE(slot) ((PACKED ? (b * queries + (row0 + (slot)) % queries) * q_heads + h * group + (row0 + (slot)) / queries                    \
-                                   : (b * q_heads + h * group + (row0 + (slot)) / queries) * queries + (row0 + (slot)) % queries) * HEAD)
+#define QUERY_PLACE(slot) QUERY_AT(h * group + (row0 + (slot)) / queries, (row0 + (slot)) % queries)
 #define QUERY_POINTER(slot) (query + QUERY_PLACE(slot))
 #define QUERY_ELEMENT(slot, d) GET(query, QUERY_PLACE(slot) + (d))
 #define KEY_IS_THERE(slot) (j0 + (slot) < end)
 #define KEY_ELEMENT(slot, d) KEY_AT(j0 + (slot), d)
 #define VALUE_ELEMENT(slot, d) VALUE_AT(j0 + (slot), d)
 #if HAS_past_key
-#define KEY_POINTER(slot) (j0 + (slot) < past ? past_key + PAST_AT(HEAD, j0 + (slot)) : key + NEW_AT(HEAD, j0 + (slot) - past))
-#define VALUE_POINTER(slot) (j0 + (slot) < past ? past_value + PAST_AT(V_HEAD, j0 + (slot)) : value + NEW_AT(V_HEAD, j0 + (slot) - past))
+#define KEY_POINTER(slot) (j0 + (slot) < past ? past_key + PAST_AT(HEAD, j0 + (slot)) : key + NEW_KEY_AT(j0 + (slot) - past))
+#define VALUE_POINTER(slot) (j0 + (slot) < past ? past_value + PAST_AT(V_HEAD, j0 + (slot)) : value + NEW_VALUE_AT(j0 + (slot) - past))
 #else
-#define KEY_POINTER(slot) (key + NEW_AT(HEAD, j0 + (slot)))
-#define VALUE_POINTER(slot) (value + NEW_AT(V_HEAD, j0 + (slot)))
+#define KEY_POINTER(slot) (key + NEW_KEY_AT(j0 + (slot)))
+#define VALUE_POINTER(slot) (value + NEW_VALUE_AT(j0 + (slot)))
 #endif
 )";
 
@@ -156,7 +155,7 @@ constexpr std::string_view kSteps = R"(
   UNROLL for (int half = 0; half < 2; ++half) {
     UNROLL for (int step = 1; step < 4; step *= 2) sums[half] += __shfl_xor_sync(0xffffffffu, sums[half], step);
     const int row = row0 + warp * 16 + lane / 4 + half * 8, i = row % queries, own = h * group + row / queries;
-    const int place = (PACKED ? (b * queries + i) * q_heads + own : (b * q_heads + own) * queries + i) * V_HEAD;
+    const int place = RESULT_AT(own, i);
     const float factor = most[half] == -AS_F32(0x7f800000u) ? 0 : 1 / sums[half];
     if (row < rows)
       UNROLL for (int n = 0; n < WIDTH / 8; ++n) {
@@ -172,16 +171,17 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const AttentionGeometry a = AttentionGeometry::of(node);
   const std::string_view type = type_of(node, context.device());
   auto kernel = std::make_unique<Launches>(context);
-  add_present(*kernel, node, a);
+  add_present(*kernel, context, a);
   KernelText text(*kernel, node);
-  add_attention_arguments(text, node, a);
+  add_attention_arguments(text, context, a);
   const auto up = [](int64_t width) { return (width + 15) / 16 * 16; };
   const int64_t rows = a.group() * a.queries, heads = a.batch * a.kv_heads;
   // Enough groups for all multiprocessors go before the keys that a group loads once; where one warp has all queries, the others load keys.
   const int64_t warps = rows > 16 && (rows + 63) / 64 * heads < kMultiprocessors ? 2 : 4;
   bool whole = a.head % 8 == 0 && a.v_head % 8 == 0;
   for (const size_t i : {0, 1, 2, 4, 5})
-    whole = whole && (!node.has_input(i) || node.input_dtype(i) == DType::f32 || dialect_name(node.input_dtype(i)) == type);
+    whole = whole && context.columns(i).first % 8 == 0 && context.columns(i).row % 8 == 0 &&
+            (!node.has_input(i) || node.input_dtype(i) == DType::f32 || dialect_name(node.input_dtype(i)) == type);
   text.define("TYPE_TEXT", format("\"{}\"", type));
   text.define("WHOLE", whole ? 1 : 0);
   text.define("WARPS", warps);
