@@ -99,12 +99,23 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
   const bool loads_b = THREADS % BN == 0 || item < THREADS / BN * BN;
   static_assert(!TF32 || kStepA % 2 == 0, "steps of whole chunks");
   // Each item copies chunks of one row of A and of B. Rows and columns behind the end repeat the last ones, and are not stored.
-  const int a_row = item % BM, a_chunk = item / BM, b_row = item % BN, b_chunk = item / BN;
+#if ROWS
+  static_assert(kStepA % 2 == 0, "two neighbouring items bring 32 neighbouring bytes of a row");
+  const int a_row = item / 2 % BM, a_chunk = item / (2 * BM) * 2 + item % 2;
+#else
+  const int a_row = item % BM, a_chunk = item / BM;
+#endif
+  const int b_row = item % BN, b_chunk = item / BN;
   const int OHW = OH * OW, IHW = IH * IW;
   const int a_m = min(m0 + a_row, M - 1), image = a_m / OHW, place = a_m - image * OHW, oy = place / OW, ox = place - oy * OW;
   const int iy = oy * SH - PH, ix = ox * SW - PW, row_end = KW * DW + ix;
+#define UNIT_STEP IHW
 #if TF32
 #define UNIT_AT(unit, place) (((unit) / 2 * IHW + (place)) * 2 + (unit) % 2)
+#elif ROWS
+#undef UNIT_STEP
+#define UNIT_STEP 1
+#define UNIT_AT(unit, place) ((place) * CB + (unit))
 #else
 #define UNIT_AT(unit, place) ((unit) * IHW + (place))
 #endif
@@ -139,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tensor_gemm(
       copy_unit(a_to + stage * kStage + t * kStepA * BM * 16, from + t * kStepA * 2 * IHW, IHW, inside, inside, fill);
 #else
     const uint4* from = xa + (inside ? UNIT_AT(cb, ky * IW + kx) : 0);
-    UNROLL for (int t = 0; t < kPerA; ++t) copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, from + (inside ? t * kStepA * IHW : 0), inside);
+    UNROLL for (int t = 0; t < kPerA; ++t) copy_16_near(a_to + stage * kStage + t * kStepA * BM * 16, from + (inside ? t * kStepA * UNIT_STEP : 0), inside);
 #endif
     kx += DW;
     if (kx == row_end) {
@@ -375,6 +386,9 @@ constexpr Tile kTiles[] = {{64, 32, 32, 16, 4, false},
                            {256, 128, 16, 128, 4, true},
                            {192, 256, 16, 256, 4, true}};
 
+constexpr int64_t kGroupsAtOnce = 132;          // multiprocessors of an H200
+constexpr int64_t kLeastMostShared = 99 << 10;  // bytes of shared memory that a group may have on every device with tensor cores
+
 struct Choice {
   Tile tile;
   int64_t splits, each;  // units of each split
@@ -383,14 +397,14 @@ struct Choice {
 
 // Microseconds by a model of what was measured: a launch, and for each step the traffic from the second cache, which limits it.
 Choice choose(const TensorGemm& gemm, int capability, int64_t all_units) {
-  constexpr double kMultiprocessors = 132, kBytesPerMicrosecond = 29000, kLeastStep = 0.3;
+  constexpr double kBytesPerMicrosecond = 29000, kLeastStep = 0.3;
   Choice best{kTiles[0], 1, 0};
   for (const Tile& tile : kTiles) {
     if (tile.wgmma && (capability != 90 || gemm.of_bytes())) continue;
     const int64_t steps = (all_units + Tile::kStepUnits - 1) / Tile::kStepUnits;
     const int64_t tiles = ((gemm.rows + tile.rows - 1) / tile.rows) * ((gemm.columns + tile.columns - 1) / tile.columns) * gemm.groups;
     for (int64_t splits = 1; splits <= 16 && splits <= steps && (splits == 1 || tiles * splits <= 600); splits *= 2) {
-      const double waves = std::ceil(static_cast<double>(tiles * splits) / kMultiprocessors);
+      const double waves = std::ceil(static_cast<double>(tiles * splits) / static_cast<double>(kGroupsAtOnce));
       const int64_t each = (steps + splits - 1) / splits;
       const double step =
           std::max(kLeastStep, waves * static_cast<double>((tile.rows + tile.columns) * Tile::kStepUnits * 16) / kBytesPerMicrosecond);
@@ -528,9 +542,16 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
   const int64_t all_units = gemm.all_units();
   const Choice choice = choose(gemm, queue_of(context).tensor_cores(), all_units);
   Tile tile = choice.tile;
-  // Few steps need few stages; then more groups share a multiprocessor.
-  if (!tile.wgmma) tile.stages = std::clamp<int64_t>((choice.each + Tile::kStepUnits - 1) / Tile::kStepUnits + 1, 2, tile.stages);
   const int64_t tiles_m = (gemm.rows + tile.rows - 1) / tile.rows, tiles_n = (gemm.columns + tile.columns - 1) / tile.columns;
+  if (!tile.wgmma) {
+    // Few steps need few stages; then more groups share a multiprocessor. A group that has one to itself waits for memory as seldom as its
+    // shared memory allows.
+    const int64_t steps = (choice.each + Tile::kStepUnits - 1) / Tile::kStepUnits;
+    const bool is_alone = tiles_m * tiles_n * gemm.groups * choice.splits <= kGroupsAtOnce;
+    const int64_t most =
+        is_alone ? kLeastMostShared / static_cast<int64_t>(tile.shared_bytes() / static_cast<size_t>(tile.stages)) : tile.stages;
+    tile.stages = std::clamp<int64_t>(steps + 1, 2, most);
+  }
   const bool plain = !gemm.plain_result.empty();
   const std::string source =
       format(
@@ -542,12 +563,12 @@ void add_tensor_gemm(Launches& kernel, PrepareContext& context, const TensorGemm
       format(
           "#define BLOCKED {}\n#define RESIDUAL {}\n#define PLAIN {}\n#define WORDS {}\n#define PLAIN_TYPE {}\n#define RESULT {}\n#define "
           "ACT(v) ({})\n#define PAIRS {}\n#define PLAIN_IMAGES {}\n#define BYTES {}\n#define FINISH {}\n#define FINISHED {}\n#define "
-          "RESIDUAL_BYTES {}\n#define WHOLE {}\n",
+          "RESIDUAL_BYTES {}\n#define WHOLE {}\n#define ROWS {}\n",
           is_blocked(gemm) ? 1 : 0, gemm.residual ? 1 : 0, plain ? 1 : 0, gemm.plain_result == gemm.type && gemm.columns % 2 == 0 ? 1 : 0,
           plain ? gemm.plain_result : gemm.type,
           plain ? format("MEM({})", gemm.plain_result) : std::string(gemm.type == "tf32" ? "float" : "u16"),
           expression_of(gemm.activation, "(v)"), gemm.pairs ? 1 : 0, gemm.plain_images ? 1 : 0, gemm.of_bytes() ? 1 : 0, gemm.finish,
-          gemm.plain_result == "f32" ? "float" : "int", gemm.residual_bytes, gemm.columns % kPack == 0 ? 1 : 0) +
+          gemm.plain_result == "f32" ? "float" : "int", gemm.residual_bytes, gemm.columns % kPack == 0 ? 1 : 0, gemm.a_is_matrix ? 1 : 0) +
       (tile.wgmma ? wgmma_definition(tile.columns, gemm.type == "tf32") : std::string()) + chunk_definitions(gemm.type) +
       std::string(kSource);
   Given parts = gemm.bias, counters = gemm.bias;  // not read

@@ -18,7 +18,7 @@ struct TensorGemm {
   Given a = Given::input(0), bias = Given::input(0);
   std::optional<Given> residual;  // like the result
   std::string_view plain_result;  // the dtype of a result in the plain layout, [rows, columns] or of images; empty: packed
-  bool a_is_matrix = false;       // A lies as [rows, units of a whole row], not packed; for wgmma alone
+  bool a_is_matrix = false;       // A lies as [rows, units of a whole row], not packed; of 16 bits
   Activation activation;
   int64_t taps() const { return taps_y * taps_x; }
   int64_t all_units() const { return pairs ? (taps() + 1) / 2 : units * taps(); }

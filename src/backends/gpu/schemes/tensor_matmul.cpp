@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with one constant matrix on tensor cores: the other side is first rounded into chunks of 8 elements.
+// Products with one constant matrix on tensor cores. The other side is read as it lies where its rows are whole units of the packed type;
+// else it is first rounded into chunks of 8 elements.
 #include "backends/gpu/schemes/elementwise.h"
 #include "backends/gpu/schemes/tensor_cores.h"
 #include "backends/gpu/schemes/wgmma.h"
@@ -30,6 +31,10 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (has_addend(node) && (node.is_constant(kAddend) || node.input_shape(kAddend) != node.output_shape(0)))
     return declined("the addend is broadcast");
   return Estimate(0.5 * estimate_of(node, device, 0, 1, 1).seconds + tensor_seconds(p.multiply_adds(), device));
+}
+
+bool lies_in_units(const NodeView& node, const TensorGemm& gemm, int64_t depth) {
+  return dialect_name(node.input_dtype(kLeft)) == gemm.type && depth % kPack == 0;
 }
 
 // All but the operands.
@@ -71,7 +76,8 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const float alpha = alpha_of(node);
   TensorGemm gemm = gemm_of(node, context.device());
   auto kernel = std::make_unique<Launches>(context);
-  gemm.a = add_rows_in_chunks(*kernel, context, kLeft, gemm.type, gemm.rows, p.k);
+  gemm.a_is_matrix = lies_in_units(node, gemm, p.k);
+  gemm.a = gemm.a_is_matrix ? Given::input(kLeft) : add_rows_in_chunks(*kernel, context, kLeft, gemm.type, gemm.rows, p.k);
   gemm.bias = bias_of(*kernel, node, p.n);
   const size_t columns = kernel->add_packed(
       kRight, "gpu tensor matrix", {{"type", packed_key(gemm.type)}, {"alpha", alpha}, {"transposed", p.transpose_b}}, packed_bytes(gemm),
@@ -85,7 +91,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return kernel;
 }
 
-// By wgmma, which reads the left side as it lies where its rows are whole units of the packed type. Other rows are rounded first.
+// By wgmma.
 TensorGemm wgmma_gemm_of(const NodeView& node, const Device& device) {
   TensorGemm gemm = gemm_of(node, device);
   gemm.a_is_matrix = true;
@@ -118,13 +124,12 @@ std::unique_ptr<Kernel> prepare_wgmma(PrepareContext& context) {
   const float alpha = alpha_of(node);
   TensorGemm gemm = wgmma_gemm_of(node, context.device());
   auto kernel = std::make_unique<Launches>(context);
-  const std::string_view left = dialect_name(node.input_dtype(kLeft));
-  if (left == gemm.type && p.k % kPack == 0) {
+  if (lies_in_units(node, gemm, p.k)) {
     gemm.a = Given::input(kLeft);
   } else {
     const size_t rows = context.reserve_scratch(static_cast<size_t>(gemm.rows * gemm.units) * 16);
-    kernel->add_1d(format("#define T {}\n{}{}", left, chunk_definitions(gemm.type), kRounded), "to_rows", gemm.rows * gemm.units,
-                   {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
+    kernel->add_1d(format("#define T {}\n{}{}", dialect_name(node.input_dtype(kLeft)), chunk_definitions(gemm.type), kRounded), "to_rows",
+                   gemm.rows * gemm.units, {Given::input(kLeft), Given::scratch(rows), gemm.rows, p.k});
     gemm.a = Given::scratch(rows);
   }
   gemm.bias = bias_of(*kernel, node, p.n);

@@ -274,8 +274,8 @@ struct Form {
 constexpr Form kForms[] = {{1, 256, 4, 0.70, 0.76}, {2, 128, 4, 0.74, 0.83}, {1, 128, 6, 0.36, 0.45}, {2, 64, 5, 0.53, 0.68}};
 constexpr int64_t kCluster = 2, kBand = 8, kUnits = 8;
 // The other kernel's estimate is low by these factors, by the layers of ResNet-50 (batch 1, 8 and 32) and products of 128 to 65,536 rows.
-// For it, matrices must be brought into the packed layout.
-constexpr double kOtherImages = 1.1, kOtherMatrices = 1.6;
+// Those of matrices were measured with a launch before it, which kBrought is, and which matrices of 16 bits no longer need.
+constexpr double kOtherImages = 1.1, kOtherMatrices = 1.6, kBrought = 2.5;
 
 // Where tiles lie: over rows of a matrix, or over boxes of images. `blocks` of 64 rows for each of two warpgroups make a tile's rows.
 struct Tiling {
@@ -378,7 +378,8 @@ int64_t wgmma_columns(const TensorGemm& gemm, const Device& device, std::string&
   if (static_cast<double>(gemm.input_width) * kPack > 4e9 || gemm.images > 1 << 30) return refuse("it is too large");
   const Tiling tiling = choose_tiling(gemm, device.wgmma_units);
   if (tiling.tiles_m == 0) return refuse("no boxes fit the image");
-  const double other = tensor_microseconds(gemm, 90) * (gemm.a_is_matrix ? kOtherMatrices : kOtherImages);
+  const double tensor = tensor_microseconds(gemm, 90),
+               other = gemm.a_is_matrix ? tensor * kOtherMatrices - kBrought : tensor * kOtherImages;
   if (tiling.microseconds > other) return refuse(format("tiles take {} us, and those of tensor_gemm {}", tiling.microseconds, other));
   return tiling.columns;
 }
