@@ -348,7 +348,7 @@ struct BackendOptions {
   int threads = 0;  // 0: all cores
   Precision precision = Precision::normal;
   bool low_memory = false;
-  std::string isa;           // "", "sse4", "avx2", "avx3", "neon": the most that may be used; the environment's MINNOW_ISA caps too
+  std::string isa;           // "", "sse4", "avx2" ...: the most that may be used, as MINNOW_ISA; "8.0" for cuda:8.0, which only compiles
   std::string kernel_cache;  // a file of compiled kernels; "": none
   int device = 0;            // the number behind the backend's name, as in "cuda:1"
 };

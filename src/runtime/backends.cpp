@@ -129,7 +129,10 @@ std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOption
     if (row.name != (kHasDevices ? family_of(name) : name)) continue;
     if constexpr (!kHasDevices) return row.make(options);
     BackendOptions own = options;
-    own.device = device_number(name);
+    if (row.name == "cuda" && name.find('.') != name.npos)
+      own.isa = name.substr(row.name.size() + 1);  // a compute capability to compile for
+    else
+      own.device = device_number(name);
     if (own.device > 0 && !row.devices)
       throw InvalidArgument("the backend {} has one device, number {} was asked for", row.name, own.device);
     return row.make(own);

@@ -2,7 +2,10 @@
 # Slow: drivers for the processor compile slowly.
 """The command with devices: the file of compiled kernels, sessions that go on without a device, and --backend auto."""
 import json
+import os
+import sys
 import unittest
+from pathlib import Path
 
 import numpy as np
 from command import F32, CommandTest, helper, write_model
@@ -85,6 +88,34 @@ class DeviceTest(CommandTest):
                     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
                     plan = json.loads(self.succeeds("inspect", self.model, "--plan", "--json", "--backend", backend).stdout)["plan"]["steps"]
                     self.assertEqual(sum(step["op"] in ("Slice", "Split") for step in plan), copies)
+
+    def test_kernels_compiled_ahead_need_no_compiler(self):
+        compilers = sorted(Path(sys.prefix).glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*"))
+        stand_in = Path(os.environ["MINNOW_BUILD_DIR"]) / "tests" / "cuda_stand_in"
+        if "cuda" not in self.known or not compilers or not (stand_in / "libcuda.so.1").exists():
+            self.skipTest("no NVRTC, or no stand-in for CUDA's driver")
+        compiler = {"MINNOW_NVRTC": str(compilers[-1])}
+        ahead = ("--backend", "cuda:8.0", "--kernel-cache", "kernels")
+        self.assertIn("gpu.conv", self.succeeds("inspect", self.model, "--plan", *ahead, env=compiler).stdout)
+        self.assertIn(b".target sm_80", (self.folder / "kernels").read_bytes())
+        self.assertIn("cuda:8.0 compiles the kernels of plans into kernels and runs nothing",
+                      self.fails("run", self.model, "--input", "x=x.npy", *ahead, env=compiler))
+        self.assertIn("name it as the kernel cache", self.fails("inspect", self.model, "--plan", "--backend", "cuda:8.0", env=compiler))
+        self.assertIn("as in cuda:8.0", self.fails("inspect", self.model, "--plan", "--backend", "cuda:8.x", "--kernel-cache", "kernels"))
+
+        def device(capability):
+            return {"LD_LIBRARY_PATH": str(stand_in), "MINNOW_STUB_CAPABILITY": capability,
+                    "MINNOW_NVRTC": str(stand_in / "libcuda.so.1")}  # which is no NVRTC
+
+        here = ("--backend", "cuda", "--kernel-cache", "kernels")
+        before = (self.folder / "kernels").read_bytes()
+        for capability in ("80", "86", "90"):
+            self.succeeds("run", self.model, "--input", "x=x.npy", *here, env=device(capability))
+        self.assertEqual((self.folder / "kernels").read_bytes(), before)
+        self.assertIn("cannot compile a kernel", self.fails("run", self.model, "--input", "x=x.npy", *here, env=device("75")))
+        other = write_model(self.folder / "other.onnx", [helper.make_node("Softmax", ["x"], ["y"])], [("x", F32, (3, 5))], [("y", F32, (3, 5))])
+        self.assertIn("neither in the kernel cache, which has others for cuda:8.0", self.fails("bench", other, *here, env=device("80")))
+        self.assertIn("kernels must come from a file", self.fails("run", self.model, "--input", "x=x.npy", "--backend", "cuda", env=device("80")))
 
     def test_tuning_is_for_one_device(self):
         backends = sorted(self.usable & {"opencl", "vulkan", "gles"})

@@ -48,6 +48,8 @@ constexpr Symbol kCompiler[] = {
     {"nvrtcCompileProgram", offsetof(CompilerFunctions, nvrtcCompileProgram)},
     {"nvrtcGetCUBINSize", offsetof(CompilerFunctions, nvrtcGetCUBINSize)},
     {"nvrtcGetCUBIN", offsetof(CompilerFunctions, nvrtcGetCUBIN)},
+    {"nvrtcGetPTXSize", offsetof(CompilerFunctions, nvrtcGetPTXSize)},
+    {"nvrtcGetPTX", offsetof(CompilerFunctions, nvrtcGetPTX)},
     {"nvrtcGetProgramLogSize", offsetof(CompilerFunctions, nvrtcGetProgramLogSize)},
     {"nvrtcGetProgramLog", offsetof(CompilerFunctions, nvrtcGetProgramLog)},
     {"nvrtcDestroyProgram", offsetof(CompilerFunctions, nvrtcDestroyProgram)},
@@ -68,8 +70,9 @@ const Api* load_api(std::string& problem) {
 
 const CompilerApi* load_compiler(std::string& problem) {
   static const LoadedOnce<CompilerApi, CompilerFunctions>& once = *[] {
+    const char* const named = std::getenv("MINNOW_NVRTC");
     auto* const loaded = new LoadedOnce<CompilerApi, CompilerFunctions>(
-        open_first(std::getenv("MINNOW_NVRTC"), "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"), kCompiler,
+        open_first(named && *named ? named : nullptr, "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"), kCompiler,
         "NVRTC (libnvrtc.so.12) is not found; PyPI's nvidia-cuda-nvrtc has it, and MINNOW_NVRTC may name the file");
     if (const auto& library = loaded->api.library) {
       loaded->api.nvrtcGetNumSupportedArchs = reinterpret_cast<Result (*)(int*)>(library->symbol("nvrtcGetNumSupportedArchs"));

@@ -66,6 +66,8 @@ struct CompilerFunctions {
   Result (*nvrtcCompileProgram)(Handle, int, const char* const*);
   Result (*nvrtcGetCUBINSize)(Handle, size_t*);
   Result (*nvrtcGetCUBIN)(Handle, char*);
+  Result (*nvrtcGetPTXSize)(Handle, size_t*);
+  Result (*nvrtcGetPTX)(Handle, char*);
   Result (*nvrtcGetProgramLogSize)(Handle, size_t*);
   Result (*nvrtcGetProgramLog)(Handle, char*);
   Result (*nvrtcDestroyProgram)(Handle*);

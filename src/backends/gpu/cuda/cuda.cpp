@@ -2,6 +2,7 @@
 #include "backends/gpu/gpu.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -9,8 +10,7 @@
 #include <utility>
 
 #include "backends/gpu/cuda/api.h"
-#include "backends/gpu/dialect.h"
-#include "backends/gpu/driver.h"
+#include "backends/gpu/cuda/compiler.h"
 #include "backends/gpu/programs.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
@@ -38,18 +38,21 @@ class CudaProgram final : public Program {
 // The context and compiled programs, which sessions on one device share.
 class Machine final : public Compiler {
  public:
-  Machine(const Api& api, int ordinal) : api(api) {
+  /// `ahead`: the compute capability for which kernels were compiled ahead of runs, and plans are made; 0: they are compiled here.
+  Machine(const Api& api, int ordinal, int ahead) : api(api), ahead(ahead) {
     check(api.cuDeviceGet(&device_, ordinal), "opening the device");
     char text[256] = {};
     check(api.cuDeviceGetName(text, sizeof text, device_), "asking for its name");
     name = text;
     check(api.cuDevicePrimaryCtxRetain(&context_, device_), "making a context");
-    capability = attribute(kMajor) * 10 + attribute(kMinor);
-    architecture_ = format("--gpu-architecture=sm_{}{}", capability, capability == 90 ? "a" : "");
-    int version = 0;
-    api.cuDriverGetVersion(&version);
-    programs.emplace(*this, format("cuda {} {}, driver {}, prefix {}", name, architecture_, version,
-                                   digest_text(std::string(kCudaPrefix) + std::string(kCommonPrefix))));
+    figures = {attribute(kMajor) * 10 + attribute(kMinor),
+               attribute(kMultiprocessors),
+               attribute(kClockRate),
+               attribute(kMemoryClock),
+               attribute(kBusWidth),
+               api.cuTensorMapEncodeTiled != nullptr};
+    if (ahead) figures = figures_ahead(ahead);
+    programs.emplace(*this, target_of(figures.capability, ahead != 0));
   }
   int attribute(int which) const {
     int value = 0;
@@ -65,7 +68,8 @@ class Machine final : public Compiler {
   void enter() const noexcept { api.cuCtxSetCurrent(context_); }
 
   std::unique_ptr<Program> compile(const std::string& source) override {
-    std::string code = compiled(source);
+    if (ahead) throw_not_ahead();
+    std::string code = compiled(source, figures.capability, false);
     Handle module = nullptr;
     enter();
     check(api.cuModuleLoadData(&module, code.data()), "loading a kernel");
@@ -74,44 +78,33 @@ class Machine final : public Compiler {
   std::unique_ptr<Program> load(std::span<const std::byte> binary) override {
     Handle module = nullptr;
     enter();
-    if (api.cuModuleLoadData(&module, binary.data()) != 0) return nullptr;
+    if (api.cuModuleLoadData(&module, binary.data()) != 0) return refuses_ = true, nullptr;
     return std::make_unique<CudaProgram>(module, std::string(reinterpret_cast<const char*>(binary.data()), binary.size()));
   }
 
   const Api& api;
   std::string name;
-  int capability = 0;  // 90: 9.0
+  const int ahead;
+  Figures figures;
   std::optional<Programs> programs;
 
  private:
-  std::string compiled(const std::string& source) const {
+  // Why there is no kernel where all of them should come from a file.
+  [[noreturn]] void throw_not_ahead() const {
     std::string problem;
-    const CompilerApi* const compiler = load_compiler(problem);
-    if (!compiler) throw Unsupported("the backend cuda cannot compile a kernel: {}", problem);
-    const CompilerApi& api = *compiler;
-    const std::string text = std::string(kCudaPrefix) + std::string(kCommonPrefix) + source;
-    Handle program = nullptr;
-    if (api.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
-      throw InternalError("NVRTC did not take a program");
-    const char* options[] = {architecture_.c_str(), "--std=c++14", "--device-as-default-execution-space"};
-    if (api.nvrtcCompileProgram(program, 3, options) != 0) {
-      size_t bytes = 0;
-      api.nvrtcGetProgramLogSize(program, &bytes);
-      std::string log(bytes, '\0');
-      api.nvrtcGetProgramLog(program, log.data());
-      api.nvrtcDestroyProgram(&program);
-      throw_not_compiled("CUDA: NVRTC", log, source);
-    }
-    size_t bytes = 0;
-    api.nvrtcGetCUBINSize(program, &bytes);
-    std::string code(bytes, '\0');
-    api.nvrtcGetCUBIN(program, code.data());
-    api.nvrtcDestroyProgram(&program);
-    return code;
+    load_compiler(problem);
+    int version = 0;
+    api.cuDriverGetVersion(&version);
+    if (refuses_)
+      throw Unsupported("CUDA: the driver, of CUDA {}.{}, refuses a kernel that was compiled ahead, perhaps by a newer NVRTC",
+                        version / 1000, version % 1000 / 10);
+    throw Unsupported(
+        "the backend cuda finds a kernel neither in the kernel cache, which has others for cuda:{}.{}, nor can it compile it: {}",
+        ahead / 10, ahead % 10, problem);
   }
   int device_ = 0;
   Handle context_ = nullptr;
-  std::string architecture_;
+  std::atomic<bool> refuses_{false};  // a binary
 };
 
 // A kernel that a session has asked for.
@@ -161,19 +154,8 @@ class CudaQueue final : public Queue {
         threads_(std::min(8, compiling_threads_)) {
     machine_->enter();
     check(api_.cuStreamCreate(&stream_, kStreamNonBlocking), "making a stream");
-    device_.name = "cuda " + machine_->name;
+    device_ = described("cuda " + machine_->name, machine_->figures, options.precision);
     if (options.device > 0) device_.name += format(" (device {})", options.device);  // weights are known by it
-    device_.precision = options.precision;
-    device_.flops = machine_->attribute(kMultiprocessors) * machine_->attribute(kClockRate) * 1e3 * 256;
-    const double bandwidth = 2.0 * machine_->attribute(kMemoryClock) * 1e3 * machine_->attribute(kBusWidth) / 8;
-    device_.l1_bandwidth = device_.l2_bandwidth = device_.l3_bandwidth = device_.memory_bandwidth = bandwidth;
-    if (tensor_cores() > 0) {
-      device_.pack = 8;
-      if (options.precision == Precision::low) device_.packed_f32 = DType::f16;
-    }
-    if (machine_->capability == 90 && api_.cuTensorMapEncodeTiled) device_.wgmma_units = machine_->attribute(kMultiprocessors);
-    device_.transfer_latency = 1e-5;
-    device_.transfer_bandwidth = 10e9;
   }
   ~CudaQueue() override {
     machine_->enter();
@@ -183,7 +165,7 @@ class CudaQueue final : public Queue {
   }
 
   const Device& device() const override { return device_; }
-  int tensor_cores() const override { return machine_->capability >= 80 ? machine_->capability : 0; }
+  int tensor_cores() const override { return tensor_cores_of(machine_->figures.capability); }
   std::shared_ptr<void> allocate(size_t bytes) override {
     machine_->enter();
     Address address = 0;
@@ -367,6 +349,14 @@ std::string problem_of(const CompilerApi& compiler, int capability) {
                 *least / 10, *least % 10, *most / 10, *most % 10, capability / 10, capability % 10);
 }
 
+int capability_of(const Api& api, int ordinal) {
+  int device = 0, major = 0, minor = 0;
+  api.cuDeviceGet(&device, ordinal);
+  api.cuDeviceGetAttribute(&major, kMajor, device);
+  api.cuDeviceGetAttribute(&minor, kMinor, device);
+  return major * 10 + minor;
+}
+
 // The number of devices; 0, and the reason.
 int count_devices(const Api& api, std::string& problem) {
   if (const Result result = api.cuInit(0); result != 0) return problem = "the driver does not start: " + text_of(api, result), 0;
@@ -379,20 +369,26 @@ int count_devices(const Api& api, std::string& problem) {
 }  // namespace
 
 std::shared_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
-  std::string problem;
-  const Api* api = load_api(problem);
-  // With a file of compiled kernels the compiler may never be needed.
-  if (api && options.kernel_cache.empty() && !load_compiler(problem)) api = nullptr;
+  if (options.isa.find('.') != options.isa.npos) return make_gpu_backend("cuda", make_queue_ahead(options));
+  std::string problem, missing;
+  const Api* const api = load_api(problem);
   if (!api || count_devices(*api, problem) == 0) throw Unsupported("the backend cuda cannot be used: {}", problem);
   check_number("cuda", options.device, static_cast<size_t>(count_devices(*api, problem)));
+  const int capability = capability_of(*api, options.device);
+  int ahead = 0;
+  if (const CompilerApi* const compiler = load_compiler(missing)) {
+    if (options.kernel_cache.empty()) problem = problem_of(*compiler, capability);
+  } else if (options.kernel_cache.empty()) {
+    problem = missing + "; without it, kernels must come from a file that has them (docs/devices.md)";
+  } else {
+    ahead = capability_ahead(*open_kernel_cache(options.kernel_cache), capability);
+  }
+  if (!problem.empty()) throw Unsupported("the backend cuda cannot be used: {}", problem);
   static std::mutex mutex;
-  static auto& machines = *new std::map<int, std::shared_ptr<Machine>>;  // never destroyed: the driver may be gone by then
+  static auto& machines = *new std::map<std::pair<int, int>, std::shared_ptr<Machine>>;  // never destroyed: the driver may be gone by then
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Machine>& machine = machines[options.device];
-  if (!machine) machine = std::make_shared<Machine>(*api, options.device);
-  if (const CompilerApi* compiler = options.kernel_cache.empty() ? load_compiler(problem) : nullptr)
-    if (problem = problem_of(*compiler, machine->capability); !problem.empty())
-      throw Unsupported("the backend cuda cannot be used: {}", problem);
+  std::shared_ptr<Machine>& machine = machines[{options.device, ahead}];
+  if (!machine) machine = std::make_shared<Machine>(*api, options.device, ahead);
   return make_gpu_backend("cuda", std::make_unique<CudaQueue>(machine, options), options.device);
 }
 
@@ -404,18 +400,18 @@ std::vector<DeviceRow> cuda_devices() {
   const CompilerApi* const compiler = load_compiler(problem);
   std::vector<DeviceRow> rows;
   for (int i = 0; i < count; ++i) {
-    int device = 0, major = 0, minor = 0, units = 0;
+    const int capability = capability_of(*api, i);
+    int device = 0, units = 0;
     size_t bytes = 0;
     char name[256] = {};
     api->cuDeviceGet(&device, i);
     api->cuDeviceGetName(name, sizeof name, device);
-    api->cuDeviceGetAttribute(&major, kMajor, device);
-    api->cuDeviceGetAttribute(&minor, kMinor, device);
     api->cuDeviceGetAttribute(&units, kMultiprocessors, device);
     api->cuDeviceTotalMem_v2(&bytes, device);
-    if (compiler) problem = problem_of(*compiler, major * 10 + minor);
-    rows.push_back(
-        {"cuda", name, format("compute capability {}.{}, {} multiprocessors, {} GiB", major, minor, units, bytes >> 30), problem});
+    if (compiler) problem = problem_of(*compiler, capability);
+    rows.push_back({"cuda", name,
+                    format("compute capability {}.{}, {} multiprocessors, {} GiB", capability / 10, capability % 10, units, bytes >> 30),
+                    problem});
   }
   return rows;
 }
