@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from minnow.cv import _common
 from minnow.cv._common import MatLike, Point, dtype_of as _dtype_of, vision as _vision
-from minnow._minnow import InvalidArgument, Unsupported, Var
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var
 
 CMP_EQ, CMP_GT, CMP_GE, CMP_LT, CMP_LE, CMP_NE = range(6)
 NORM_INF, NORM_L1, NORM_L2, NORM_L2SQR, NORM_HAMMING, NORM_HAMMING2, NORM_RELATIVE, NORM_MINMAX = 1, 2, 4, 5, 6, 7, 8, 32
@@ -27,6 +27,18 @@ _flat = SimpleNamespace(**{name: _common.of_any(name, _HALVES.get(name, "")) for
 
 # A picture; a number, for all channels or the first; or a tuple of up to four numbers, one for each channel.
 _Operand = MatLike | float | tuple[float, ...]
+
+
+def _array(value: Any) -> Any:
+    return value if hasattr(value, "shape") else Var(value)
+
+
+def _into(dst: Any, made: Any) -> Any:
+    """dst with what was made, where it fits."""
+    if dst is None or tuple(dst.shape) != tuple(made.shape) or str(dst.dtype) != str(made.dtype):
+        return made
+    dst[...] = made
+    return dst
 
 
 def add(src1: _Operand, src2: _Operand, dst: MatLike | None = None, mask: MatLike | None = None, dtype: int = -1) -> Var:
@@ -248,8 +260,12 @@ def split(m: MatLike, mv: Any = None) -> tuple[Var, ...]:
 
 
 def merge(mv: Sequence[MatLike], dst: MatLike | None = None) -> Var:
-    """One picture of the channels of several, which have the same dtype and size.
+    """One picture of the channels of several, which have the same dtype and size. Arrays of more than three axes get one more.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
+    shape = tuple(getattr(mv[0], "shape", ())) if len(mv) else ()
+    if len(shape) > 3 and 0 not in shape and all(tuple(getattr(x, "shape", ())) == shape for x in mv):
+        made = _flat.merge([x.reshape((-1, shape[-1])) for x in mv], None)
+        return _into(dst, made.reshape(shape if len(mv) == 1 else (*shape, len(mv))))
     return _flat.merge(mv, dst)
 
 
@@ -307,6 +323,26 @@ def copyTo(src: MatLike, mask: MatLike | None, dst: MatLike | None = None) -> Va
     """The pixels where the mask is not 0 (None: all); the others stay as in dst, or are 0.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _flat.copy_to(src, mask, dst)
+
+
+def patchNaNs(a: MatLike, val: float = 0) -> MatLike:
+    """Writes `val` in the place of each NaN of `a`, float32, and gives `a`. Raises InvalidType for another dtype."""
+    if str(getattr(a, "dtype", "")) != "float32":
+        raise InvalidType(f"patchNaNs: the array has to be of float32, not {getattr(a, 'dtype', type(a).__name__)}")
+    mask = _flat.compare(a, a, CMP_NE, None)
+    return _flat.copy_to(_flat.add_weighted(mask, 0.0, mask, 0.0, val, "float32", None), mask, a)
+
+
+def transposeND(src: MatLike, order: Sequence[int], dst: MatLike | None = None) -> Any:
+    """An array of one channel, of two or more than three axes, with its axes in another order: axis i of the result is axis order[i].
+    Raises InvalidArgument for an order that does not name each axis once."""
+    src = _array(src)
+    axes = len(src.shape)
+    if axes == 3 or sorted(order) != list(range(axes)):
+        raise InvalidArgument(f"transposeND: order {tuple(order)} does not fit an array {list(src.shape)}"
+                              + (": its last axis is its channels" if axes == 3 else ""))
+    made = src.transpose(tuple(order))
+    return _into(dst, made if isinstance(made, Var) else made.copy())
 
 
 def setIdentity(mtx: MatLike, s: float | Sequence[float] = 1) -> MatLike:
@@ -389,6 +425,68 @@ def reduce(src: MatLike, dim: int, rtype: int, dst: MatLike | None = None, dtype
     """All rows as one row (dim 0), or all columns as one column (dim 1): REDUCE_SUM, REDUCE_AVG, REDUCE_MAX, REDUCE_MIN or REDUCE_SUM2.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     return _vision.reduce(src, 1 if dim == -1 else dim, rtype, _dtype_of(dtype, "reduce"), dst)
+
+
+def _position(src: MatLike, axis: int, dst: MatLike | None, last: bool, most: bool, function: str) -> Any:
+    src = _array(src)
+    axes = len(src.shape)
+    axis = axis % axes if axis >= -axes else -1
+    if axes == 3 or axis < 0 or 0 in src.shape:
+        raise InvalidArgument(f"{function}: axis {axis} of an array {list(src.shape)}: it has to have elements, and one channel")
+    picture = src[(slice(None),) * axis + (slice(None, None, -1),)] if last else src
+    found = (picture.argmax(axis) if most else picture.argmin(axis)).astype("int32")
+    return _into(dst, (src.shape[axis] - 1 - found if last else found).reshape([1 if i == axis else n for i, n in enumerate(src.shape)]))
+
+
+def reduceArgMax(src: MatLike, axis: int, dst: MatLike | None = None, lastIndex: bool = False) -> Any:
+    """Where the largest elements along an axis are, int32; of equal ones the first, or with lastIndex the last. `src` has one channel, and two or more
+    than three axes; the axis has the length 1 in the result. Raises InvalidArgument for other arrays and axes.
+
+    >>> cv.reduceArgMax(minnow.Var([[1, 5, 5], [3, 2, 0]]), 1)
+    Var([[1],
+         [0]], shape=(2, 1), dtype=int32)
+    """
+    return _position(src, axis, dst, lastIndex, True, "reduceArgMax")
+
+
+def reduceArgMin(src: MatLike, axis: int, dst: MatLike | None = None, lastIndex: bool = False) -> Any:
+    """Where the smallest elements along an axis are, with the arguments of reduceArgMax().
+    Raises InvalidArgument for arrays and axes that do not fit."""
+    return _position(src, axis, dst, lastIndex, False, "reduceArgMin")
+
+
+def _accumulator(dst: MatLike, *pictures: MatLike) -> str:
+    """The dtype of a sum of pictures: float64, or float32 where none is float64."""
+    dtype = str(getattr(dst, "dtype", type(dst).__name__))
+    for picture in pictures:
+        given = str(getattr(picture, "dtype", type(picture).__name__))
+        if dtype not in ("float32", "float64") or given not in ("uint8", "uint16", "float32", dtype):
+            raise InvalidType(f"dst: a sum of pictures of {given} cannot be {dtype}; uint8, uint16 and floats are added to float32 or float64, float64 to float64")
+    return dtype
+
+
+def accumulate(src: MatLike, dst: MatLike, mask: MatLike | None = None) -> Any:
+    """Adds a picture (uint8, uint16, float32, float64) to `dst`, float32 or float64 of its shape, where the mask is not 0, and gives dst.
+    Raises InvalidType for other dtypes, InvalidArgument for shapes that do not fit."""
+    return _flat.add(src, dst, mask, _accumulator(dst, src), dst)
+
+
+def accumulateSquare(src: MatLike, dst: MatLike, mask: MatLike | None = None) -> Any:
+    """Adds the squares of a picture's elements to `dst`, with the arguments and errors of accumulate()."""
+    return accumulateProduct(src, src, dst, mask)
+
+
+def accumulateProduct(src1: MatLike, src2: MatLike, dst: MatLike, mask: MatLike | None = None) -> Any:
+    """Adds the products of two pictures' elements to `dst`, with the arguments and errors of accumulate()."""
+    dtype = _accumulator(dst, src1, src2)
+    return _flat.add(_flat.multiply(src1, src2, 1.0, dtype, None), dst, mask, dtype, dst)
+
+
+def accumulateWeighted(src: MatLike, dst: MatLike, alpha: float, mask: MatLike | None = None) -> Any:
+    """Moves `dst` to the picture: dst becomes dst * (1 - alpha) + src * alpha where the mask is not 0. Gives dst; arguments and errors are those of
+    accumulate()."""
+    made = _flat.add_weighted(src, alpha, dst, 1 - alpha, 0.0, _accumulator(dst, src), None)
+    return _flat.copy_to(made, mask, dst)
 
 
 def calcHist(images: Sequence[MatLike], channels: Sequence[int], mask: MatLike | None, histSize: Sequence[int], ranges: Sequence[float],

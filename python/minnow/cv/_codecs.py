@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from minnow.cv import _common
 from minnow.cv._common import MatLike
-from minnow._minnow import FileNotFound, InvalidModel, IoError, Unsupported, Var
+from minnow._minnow import FileNotFound, InvalidModel, InvalidType, IoError, Unsupported, Var
 from minnow._typing import VarLike
 
 IMREAD_UNCHANGED, IMREAD_GRAYSCALE, IMREAD_COLOR, IMREAD_ANYDEPTH, IMREAD_ANYCOLOR = -1, 0, 1, 2, 4
@@ -27,11 +27,18 @@ IMWRITE_PNG_FAST_FILTERS, IMWRITE_PNG_ALL_FILTERS = 56, 248
 IMWRITE_PXM_BINARY, IMWRITE_WEBP_QUALITY = 32, 64
 
 
+def _path(filename: Any) -> str | bytes:
+    try:
+        return os.fspath(filename)
+    except TypeError:
+        raise InvalidType(f"filename: a path is text or a path-like object, not {type(filename).__name__}") from None
+
+
 def imread(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> Any:
     """A JPEG, PNG, WebP, BMP, PBM, PGM or PPM file as a picture, an array of NumPy (a Var where NumPy is not installed): uint8 [height, width, 3], blue,
     green, red; [height, width] with IMREAD_GRAYSCALE, as the file is with IMREAD_UNCHANGED. Where OpenCV gives None, an error says why: FileNotFound (a
     FileNotFoundError), another IoError, InvalidModel (a ValueError) for a damaged file, Unsupported for other formats."""
-    return _common.arrays(_common.vision.imread(os.fspath(filename), flags))
+    return _common.arrays(_common.vision.imread(_path(filename), flags))
 
 
 def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Any:
@@ -45,7 +52,7 @@ def imwrite(filename: str | os.PathLike[str], img: MatLike, params: Sequence[int
     """Writes a picture of 1 or 3 channels (for PNG, WebP, BMP and JPEG, which leaves alpha out, also 4) in the format of the name's suffix. It is
     uint8, for PNG, PGM and PPM also uint16; other dtypes are rounded to uint8. `params`: pairs such as (IMWRITE_JPEG_QUALITY, 90). The file
     appears whole or not at all. Gives True; where OpenCV gives False, raises IoError for a place that cannot be written, Unsupported for other formats."""
-    _common.vision.imwrite(os.fspath(filename), img, params)
+    _common.vision.imwrite(_path(filename), img, params)
     return True
 
 
@@ -58,20 +65,20 @@ def imencode(ext: str, img: MatLike, params: Sequence[int] = ()) -> tuple[bool, 
 def haveImageReader(filename: str | os.PathLike[str]) -> bool:
     """Whether the file is there and begins like a format that imread() knows.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _common.vision.haveImageReader(os.fspath(filename))
+    return _common.vision.haveImageReader(_path(filename))
 
 
 def haveImageWriter(filename: str | os.PathLike[str]) -> bool:
     """Whether imwrite() knows the name's suffix.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
-    return _common.vision.haveImageWriter(os.fspath(filename))
+    return _common.vision.haveImageWriter(_path(filename))
 
 
 def imcount(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> int:
     """How many pictures a file has: 1 where it can be read, else 0. Formats with more of them are not read.
     Raises InvalidArgument (a ValueError) or Unsupported for arrays and numbers that do not fit."""
     try:
-        _common.vision.imread(os.fspath(filename), flags)
+        _common.vision.imread(_path(filename), flags)
     except (FileNotFound, InvalidModel, IoError, Unsupported):
         return 0
     return 1

@@ -396,3 +396,37 @@ def set_identity(random):
     for kind in ("uint8", "float32", "float64"):
         yield call(np.ones((3, 4), kind))
         yield call(np.ones((4, 4), kind), 5)
+
+
+SUMS = (("uint8", "float32"), ("uint8", "float64"), ("uint16", "float32"), ("uint16", "float64"), ("float32", "float32"), ("float32", "float64"), ("float64", "float64"))
+
+
+def sums(name, pictures=1, extra=()):
+    """A picture, or two, added to a view."""
+    @function(name, relative=1e-5)
+    def cases(random):
+        for dtype, into in (*SUMS, ("float64", "float32"), ("int16", "float32"), ("uint8", "int32"), ("uint8", "uint8")):
+            for a in images(random, sizes=SMALL, dtypes=(dtype,), channels=(1, 3)):
+                channels = 1 if a.ndim == 2 else a.shape[2]
+                given = [a, *(image(random, *a.shape[:2], channels, dtype) for _ in range(pictures - 1))]
+                for mask in (None, mask_of(random, a)):
+                    dst = image(random, a.shape[0] + 2, a.shape[1] + 3, channels, into)[1:-1, 2:-1]
+                    yield call(*given, dst, *extra, mask)
+        yield call(*[np.zeros((3, 4), np.uint8)] * pictures, np.zeros((4, 3), np.float32), *extra)
+        yield call(*[np.zeros((3, 4), np.uint8)] * pictures, np.zeros((3, 4, 3), np.float32), *extra)
+
+
+sums("accumulate")
+sums("accumulateSquare")
+sums("accumulateProduct", pictures=2)
+sums("accumulateWeighted", extra=(0.3,))
+
+
+@function("patchNaNs")
+def no_numbers(random):
+    for a in images(random, sizes=SMALL, dtypes=("float32", "float64", "uint8"), channels=(1, 3, 4, 5)):
+        if a.dtype.kind == "f":
+            a[random.random(a.shape) < 0.3] = np.nan
+        yield call(a)
+        yield call(a, 2.5)
+    yield call(np.full((2, 3, 4, 5), np.nan, np.float32), 7)

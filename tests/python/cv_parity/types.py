@@ -166,3 +166,41 @@ def convert_fp16(random):
             yield call(picture.astype(np.float16).view(np.int16))
     yield call(image(random, 3, 3, 1, "uint8"))
     yield call(image(random, 3, 3, 1, "float64"))
+
+
+@function("merge")
+def merged_of_more_axes(random):
+    for shape in ((2, 3, 4, 5), (1, 1, 2, 7), (2, 1, 3, 2, 9)):
+        for count in (1, 2, 3):
+            for dtype in ("uint8", "int16", "float32", "float16"):
+                yield call([deep(random, dtype, shape) for _ in range(count)])
+    yield call([deep(random), deep(random)], np.zeros((2, 3, 4, 5, 2), np.uint8))
+    yield call([deep(random), deep(random, shape=(3, 2, 4, 5))])
+
+
+@function("transposeND")
+def axes_in_another_order(random):
+    for dtype in ("uint8", "int16", "int32", "float32", "float64", "float16"):
+        for order in ((3, 0, 2, 1), (0, 1, 2, 3), (1, 0, 3, 2), (0, 0, 1, 2), (0, 1, 2), (4, 0, 1, 2)):
+            yield call(deep(random, dtype), order)
+        yield call(image(random, 7, 5, 1, dtype), (1, 0))
+        yield call(image(random, 7, 5, 1, dtype)[1:5, ::2].copy(), [1, 0])
+    yield call(image(random, 7, 5, 3, "uint8"), (1, 0))
+    yield call(deep(random), (3, 0, 2, 1), np.zeros((5, 2, 4, 3), np.uint8))
+
+
+def positions(name):
+    @function(name)
+    def cases(random):
+        for dtype in ("uint8", "int8", "uint16", "int16", "int32", "float32", "float64"):
+            for axis in (-2, -1, 0, 1, 2, 5, -3):
+                for last in (False, True):
+                    yield call((image(random, 9, 13, 1, dtype) / 50).astype(dtype), axis, lastIndex=last)
+            for axis in (-4, 0, 1, 2, 3, -5):
+                yield call((deep(random, dtype) / 50).astype(dtype), axis, None, bool(axis % 2))
+        yield call(image(random, 9, 13, 3, "uint8"), 0)
+        yield call(image(random, 9, 13, 1, "uint8")[2:5, 3:9], 1, np.zeros((3, 1), np.int32))
+
+
+for name in ("reduceArgMax", "reduceArgMin"):
+    positions(name)
