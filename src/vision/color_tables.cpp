@@ -145,7 +145,21 @@ LabTables made() {
   return t;
 }
 
+std::array<float, 512> hsv_factors_of(double hue) {
+  std::array<float, 512> factors{};  // none for 0
+  for (size_t i = 1; i < 256; ++i) {
+    factors[i] = static_cast<float>(nearest(hue * 4096 / (6.0 * static_cast<double>(i)))) / 4096;
+    factors[256 + i] = static_cast<float>(nearest(255.0 * 4096 / static_cast<double>(i))) / 4096;
+  }
+  return factors;
+}
+
 }  // namespace
+
+const float* hsv_factors(bool full) {
+  static const std::array<float, 512> half_circle = hsv_factors_of(180), whole_circle = hsv_factors_of(256);
+  return full ? whole_circle.data() : half_circle.data();
+}
 
 const LabTables& lab_tables() {
   static const LabTables tables = made();

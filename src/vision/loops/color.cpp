@@ -357,7 +357,8 @@ struct ToHsvBytes {
     const hn::ScalableTag<uint8_t> whole;
     const hn::Rebind<uint8_t, F> bytes;
     const hn::RebindToSigned<F> integers;
-    const V scale = of(row.hue / 360.0f), one = of(1.0f);
+    // Half of a 4096th: what lies in the middle of two numbers goes to the larger one.
+    const V more_than_half = of(1.0f / 8192);
     const auto range = hn::Set(integers, static_cast<int32_t>(row.hue));
     in_fours(n, [&](size_t first) HWY_ATTR {
       // All that bytes can say is told of four vectors at once.
@@ -367,22 +368,22 @@ struct ToHsvBytes {
       alignas(64) uint8_t more[HWY_MAX_BYTES], less[HWY_MAX_BYTES], start[HWY_MAX_BYTES], difference[HWY_MAX_BYTES], highest[HWY_MAX_BYTES];
       hn::Store(hn::IfThenElse(is_red, green, hn::IfThenElse(is_green, blue, red)), whole, more);
       hn::Store(hn::IfThenElse(is_red, blue, hn::IfThenElse(is_green, red, green)), whole, less);
-      hn::Store(hn::IfThenZeroElse(is_red, hn::IfThenElse(is_green, hn::Set(whole, uint8_t{120}), hn::Set(whole, uint8_t{240}))), whole,
-                start);
+      hn::Store(hn::IfThenZeroElse(is_red, hn::IfThenElse(is_green, hn::Set(whole, uint8_t{2}), hn::Set(whole, uint8_t{4}))), whole, start);
       hn::Store(hn::Sub(most, least), whole, difference);
       hn::Store(most, whole, highest);
       hn::StoreU(most, whole, v + first);
       const auto load = [&](const uint8_t* from, size_t k)
                             HWY_ATTR { return hn::PromoteTo(integers, hn::LoadU(bytes, from + k * hn::Lanes(d))); };
       store_bytes(h + first, [&](size_t k) HWY_ATTR {
-        const V part = hn::ConvertTo(d, hn::Sub(load(more, k), load(less, k)));
-        const V sixth = hn::Div(of(60.0f), hn::Max(hn::ConvertTo(d, load(difference, k)), one));
-        const auto hue = rounded(hn::Mul(hn::MulAdd(part, sixth, hn::ConvertTo(d, load(start, k))), scale));
+        const auto reach = load(difference, k);
+        const V part =
+            hn::MulAdd(hn::ConvertTo(d, load(start, k)), hn::ConvertTo(d, reach), hn::ConvertTo(d, hn::Sub(load(more, k), load(less, k))));
+        const auto hue = rounded(hn::MulAdd(part, hn::GatherIndex(d, row.factors, reach), more_than_half));
         return hn::Add(hue, hn::And(range, hn::BroadcastSignBit(hue)));
       });
       store_bytes(s + first, [&](size_t k) HWY_ATTR {
-        const V size = hn::Mul(hn::ConvertTo(d, load(difference, k)), of(255.0f));
-        return rounded(hn::Div(size, hn::Max(hn::ConvertTo(d, load(highest, k)), one)));
+        const V size = hn::ConvertTo(d, load(difference, k));
+        return rounded(hn::MulAdd(size, hn::GatherIndex(d, row.factors + 256, load(highest, k)), more_than_half));
       });
     });
   }

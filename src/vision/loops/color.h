@@ -46,6 +46,7 @@ struct ColorRow {
   float hue = 0;                          // HSV, HLS: the range of hue
   const ColorWeights* weights = nullptr;  // luma, matrix
   const LabTables* tables = nullptr;      // Lab, Luv
+  const float* factors = nullptr;         // HSV of bytes: hsv_factors()
 };
 
 using ColorLoop = void (*)(const void* in, void* out, size_t pixels, const ColorRow& row);
@@ -120,5 +121,9 @@ struct LabTables {
   float un, vn;
 };
 const LabTables& lab_tables();
+
+/// Factors, in OpenCV's steps of 1/4096, of a difference of bytes: 256 that give the hue (0 to 180, or with `full` 256) for each largest
+/// difference, then 256 that give the saturation for each value. A difference times its factor is exact in floats.
+const float* hsv_factors(bool full);
 
 }  // namespace minnow::vision

@@ -292,6 +292,7 @@ Tensor convert_pixels(const ImageView& image, const Row& code, int channels, con
       const bool back = step == Step::from_hsv || step == Step::from_hls;
       // OpenCV's ranges. Its own code for HLS has 256, the library that it calls on x86 has 255; this is within 1 of both.
       row.hue = dtype == 2 ? 360.0f : !option ? 180.0f : back || step == Step::to_hls ? 255.0f : 256.0f;
+      row.factors = hsv_factors(option);
       break;
     }
     case Step::to_lab:

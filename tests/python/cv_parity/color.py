@@ -66,6 +66,17 @@ def integers(random):
     yield from calls(random, ("gray", "colors", "space", "alpha"), [d for d in ("uint8", "uint16")])
 
 
+@function("cvtColor")
+def bytes_to_hue(random):
+    """Thresholds of hue and saturation cut at single steps."""
+    colors = np.stack(np.meshgrid(*[np.array([*range(0, 256, 7), 1, 34, 85, 127, 128, 170, 254, 255], np.uint8)] * 3), axis=-1).reshape(-1, 45 * 3, 3)
+    for name in ("BGR2HSV", "RGB2HSV", "BGR2HSV_FULL", "RGB2HSV_FULL"):
+        for picture in images(random, channels=(3, 4)):
+            yield call(picture, getattr(cv2, f"COLOR_{name}"))
+        yield call(colors, getattr(cv2, f"COLOR_{name}"))
+        yield call(random.integers(0, 256, (300, 400, 3), dtype=np.uint8), getattr(cv2, f"COLOR_{name}"))
+
+
 @function("cvtColor", within=1)
 def bytes_of_frames(random):
     yield from calls(random, ("420", "422", "packed"), ("uint8",))
