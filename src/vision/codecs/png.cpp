@@ -83,6 +83,8 @@ bool read_header(Png& p, Header& header) {
   if (setjmp(p.jump)) return false;
   png_set_read_fn(p.png, &p, read_bytes);
   png_set_user_limits(p.png, 0x7fffffff, 0x7fffffff);
+  // A profile that this libpng knows as sRGB would make greys of linear light; newer ones, such as OpenCV's, read gAMA and sRGB alone.
+  png_set_option(p.png, PNG_SKIP_sRGB_CHECK_PROFILE, PNG_OPTION_ON);
   png_read_info(p.png, p.info);
   header.width = png_get_image_width(p.png, p.info);
   header.height = png_get_image_height(p.png, p.info);

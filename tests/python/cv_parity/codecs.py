@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 import struct
 import zlib
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -68,6 +70,10 @@ def files(random):
         yield png(width, height, 8, 4, [random.bytes(width * 2) for _ in range(height)])
         yield png(width, height, 8, 2, [random.bytes(width * 3) for _ in range(height)], (b"tRNS", b"\0\1\0\2\0\3"))
         four = [bytes(c for i in range(16) for c in (*colors[3 * i:3 * i + 3], 0)), bytes(c for i in range(16) for c in (*grays[3 * i:3 * i + 3], 0))]
+        true = [random.bytes(width * 3) for _ in range(height)]
+        gamma, chromaticities = (b"gAMA", struct.pack(">I", 45455)), (b"cHRM", struct.pack(">8I", 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000))
+        for chunks in ((gamma,), (gamma, chromaticities), ((b"sRGB", b"\0"),), ((b"sRGB", b"\0"), gamma)):
+            yield png(width, height, 8, 2, true, *chunks)
         for palette in four:
             yield bmp(width, height, 4, 0, rows, palette)
         yield bmp(width, -height, 1, 0, [random.bytes((width + 7) // 8) for _ in range(height)], four[0][:8])
@@ -80,6 +86,17 @@ def files(random):
         yield bmp(width, height, 8, 1, runs, four[0])
         yield np.frombuffer(b"P3\n# a comment\n%d %d\n100\n" % (width, height) + b" ".join(b"%d" % v for v in random.integers(0, 101, width * height * 3)) + b"\n", np.uint8)
         yield np.frombuffer(b"P1\n%d %d\n" % (width, height) + b" ".join(b"%d" % v for v in random.integers(0, 2, width * height)) + b"\n", np.uint8)
+
+
+@function("imdecode")
+def photographs(random):
+    """The profile of sRGB in two of them leaves grey as it is, unlike the chunk sRGB."""
+    for name in ("astronaut", "chelsea", "coffee", "page"):
+        path = Path(os.environ.get("MINNOW_MODELS_DIR", "build/models")) / "examples" / f"{name}.png"
+        if path.exists():
+            for flags in FLAGS:
+                yield call(np.fromfile(path, np.uint8), flags)
+    yield call(encoded(".png", image(random, 9, 8, 3, "uint8")), cv2.IMREAD_GRAYSCALE)
 
 
 @function("imdecode", within=0)
