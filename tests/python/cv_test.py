@@ -158,6 +158,18 @@ class Pictures(unittest.TestCase):
             with self.assertRaisesRegex(minnow.InvalidArgument, "beyond 32 bits"):
                 call()
 
+    def test_masks_leave_pixels_of_vars_as_they_are(self):
+        picture, mask, before = (self.random.integers(0, 255, (9, 12), np.uint8) for _ in range(3))
+        mask %= 2
+        for call in (lambda x, m, dst: cv.copyTo(x, m, dst), lambda x, m, dst: cv.add(x, x, dst, m), lambda x, m, dst: cv.bitwise_not(x, dst, m),
+                     lambda x, m, dst: cv.accumulate(x, dst, m),
+                     lambda x, m, dst: cv.warpAffine(x, np.float32([[1, 0, 3], [0, 1, 0]]), (12, 9), dst, borderMode=cv.BORDER_TRANSPARENT)):
+            for dtype in ("uint8", "float32"):
+                x, dst = picture.astype(dtype), before.astype("float32" if "accumulate" in call.__code__.co_names else dtype)
+                var = minnow.Var(dst)
+                self.assertIs(call(minnow.Var(x), minnow.Var(mask), var), var)
+                np.testing.assert_array_equal(var.numpy(), call(x, mask, dst.copy()))
+
     def test_helpers_of_detectors_take_any_numbers(self):
         dnn, floats = cv.dnn, np.float32
         where = dnn.letterbox(np.zeros((60, 80, 3), np.uint8), (64, 64))[1]

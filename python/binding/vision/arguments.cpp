@@ -209,12 +209,12 @@ From<std::vector<vision::ImageView>>::From(nb::handle object, const char* name) 
   for (const From<vision::ImageView>& picture : pictures) views.push_back(picture.get());
 }
 
-void Written::open(nb::handle object, const char* name, bool contents) {
+void Written::open(nb::handle object, const char* name) {
   object_ = object;
   if (is_var(object)) {
     const Guard guard;
     const Tensor& value = computed(var_of(object));
-    tensor_ = contents ? value.clone() : Tensor(value.dtype(), value.shape());
+    tensor_ = value.clone();
     view_ = vision::MutableImageView(tensor_.writable());
     return;
   }

@@ -197,8 +197,8 @@ class Written {
   void done();
 
  protected:
-  /// `contents`: a Var's are copied into the memory first.
-  void open(nb::handle object, const char* name, bool contents);
+  /// A Var's contents are copied into the memory first: a mask leaves parts of them.
+  void open(nb::handle object, const char* name);
   nb::handle object_;
   vision::MutableImageView view_;
 
@@ -208,13 +208,13 @@ class Written {
 };
 template <>
 struct From<vision::MutableImageView> : Written {
-  From(nb::handle object, const char* name) { open(object, name, true); }
+  From(nb::handle object, const char* name) { open(object, name); }
   const vision::MutableImageView& get() const { return view_; }
 };
 template <>
 struct From<vision::Output> : Written {
   From(nb::handle object, const char* name) {
-    if (!object.is_none()) open(object, name, false);
+    if (!object.is_none()) open(object, name);
   }
   vision::Output get() const { return view_ ? vision::Output(view_, vision::Output::Fit::or_new) : vision::Output(); }
 };
