@@ -107,6 +107,31 @@ TEST(Structure, components_are_floods_and_have_one_outer_border_each) {
   }
 }
 
+TEST(Structure, areas_of_labels_have_borders_of_their_own) {
+  // A rectangle within another. The ground and the hole of the larger one have borders too, as OpenCV finds them: this is all that it
+  // gives.
+  Tensor labels(DType::i32, {8, 10});
+  auto* const pixels = static_cast<int32_t*>(labels.writable().data());
+  for (int y = 0; y < 8; ++y)
+    for (int x = 0; x < 10; ++x)
+      pixels[10 * y + x] = y >= 3 && y < 5 && x >= 3 && x < 6 ? 100000 : y >= 1 && y < 7 && x >= 1 && x < 8 ? 7 : 0;
+  const std::vector<Point> expected = {{3, 3}, {3, 4}, {5, 4}, {5, 3},                                  // the smaller one
+                                       {8, 1}, {8, 6}, {7, 7}, {1, 7}, {0, 6}, {0, 1}, {1, 0}, {7, 0},  // the ground's hole
+                                       {1, 1}, {1, 6}, {7, 6}, {7, 1},                                  // the larger one
+                                       {2, 3}, {3, 2}, {5, 2}, {6, 3}, {6, 4}, {5, 5}, {3, 5}, {2, 4}};
+  for (const Retrieval mode : {Retrieval::two_levels, Retrieval::flood_fill}) {
+    const Contours found = find_contours(labels, mode, ChainApproximation::simple);
+    EXPECT_EQ(found.starts, (std::vector<int32_t>{0, 4, 12, 16, 24}));
+    ASSERT_EQ(found.points.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(found.points[i].x, expected[i].x) << i;
+      EXPECT_EQ(found.points[i].y, expected[i].y) << i;
+    }
+    EXPECT_EQ(found.hierarchy, (std::vector<int32_t>{1, -1, -1, -1, 2, 0, -1, -1, -1, 1, 3, -1, -1, -1, -1, 2}));
+  }
+  EXPECT_THROW(find_contours(labels, Retrieval::tree, ChainApproximation::simple), Error);
+}
+
 TEST(Structure, dft_is_the_sum_of_its_definition) {
   for (const auto& [height, width] : {std::pair<int, int>{1, 7}, {5, 6}, {9, 8}, {3, 67}}) {
     Tensor picture(DType::f64, {height, width});
