@@ -73,6 +73,11 @@ class MINNOW_API TrainingStep {
   void set_calls(int64_t calls) noexcept;
   /// Bytes for values between operators: activations and gradients, of the largest batch so far.
   size_t arena_bytes() const noexcept;
+  /// The backend in whose memory parameters, gradients and the optimizer's state stay from step to step, as in "opencl"; empty: the host's
+  /// memory, or nothing is recorded yet. They are copied to the host when somebody reads them.
+  std::string_view device() const noexcept;
+  /// Why the last step that was recorded for a device updates parameters on the host even so; empty: it does not.
+  std::string_view why_not_on_device() const noexcept;
   Optimizer& optimizer() const noexcept;
 
  private:

@@ -369,6 +369,8 @@ void define_optim(nb::module_& m) {
       .def_prop_rw(
           "calls", [](const BoundStep& self) { return self.step->calls(); },
           [](BoundStep& self, int64_t calls) { self.step->set_calls(calls); })
+      .def_prop_ro("device", [](const BoundStep& self) { return std::string(self.step->device()); })
+      .def_prop_ro("why_not_on_device", [](const BoundStep& self) { return std::string(self.step->why_not_on_device()); })
       .def_prop_ro("arena_bytes", [](const BoundStep& self) { return self.step->arena_bytes(); });
   optim.def("read_buffer", nn::read_buffer, nb::call_guard<Guard>());
   optim.def("update_buffer", nn::update_buffer, nb::call_guard<Guard>());

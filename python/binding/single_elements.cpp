@@ -27,6 +27,7 @@ std::optional<Spot> find(const Var& x, std::span<const int64_t> places) {
   Cell* cell = Access::cell(x).get();
   if (!cell) return std::nullopt;
   Cell* holder = cell->base ? cell->base.get() : cell;
+  express::settle(*holder);
   const LazyNode* node = holder->value.node.get();
   if (!node || node->keeps_inputs || !node->is_computed()) return std::nullopt;
   const Tensor& tensor = output_of(holder->value).tensor;

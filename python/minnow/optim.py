@@ -520,6 +520,17 @@ class TrainingStep:
         """Bytes for activations and gradients, of the largest batch so far."""
         return int(self._core.arena_bytes)
 
+    @property
+    def device(self) -> str:
+        """The backend in whose memory parameters, gradients and the optimizer's state stay from step to step, such as "opencl": that of the
+        expr.scope() in which the last batch of a new form was recorded. "": the host's memory, or nothing is recorded yet."""
+        return str(self._core.device)
+
+    @property
+    def why_not_on_device(self) -> str:
+        """Why a step that a device computes updates parameters on the host even so. "": it does not."""
+        return str(self._core.why_not_on_device)
+
 
 def _document(kind: type[Optimizer]) -> None:
     formula, settings = describe(kind._name)

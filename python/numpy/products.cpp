@@ -400,8 +400,9 @@ struct Factor {
 
   /// Nothing if the value is not computed, expressions have to be kept, or tiles cannot read it. A vector is a row or a column.
   static std::optional<Factor> of(const Var& x, bool is_row) {
-    const express::Cell* cell = express::Access::cell(x).get();
+    express::Cell* cell = express::Access::cell(x).get();
     if (!cell) return std::nullopt;
+    express::settle(*cell);
     const express::LazyValue& value = cell->base ? cell->base->value : cell->value;
     if (!value.node || !value.node->is_computed() || value.node->keeps_inputs) return std::nullopt;
     const Tensor& tensor = express::output_of(value).tensor;

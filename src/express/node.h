@@ -136,13 +136,31 @@ struct Region {
   std::function<LazyValue(const LazyValue&)> of_parent;
 };
 
+/// A variable's value in another memory.
+class Elsewhere {
+ public:
+  virtual ~Elsewhere() = default;
+  /// Copies it into the variable's value: into its memory, where nobody else holds that.
+  virtual void fetch(Cell& cell) const = 0;
+};
+
 /// A variable.
 struct Cell {
   LazyValue value;             // of a view: made from the base's when it is read
   std::shared_ptr<Cell> base;  // of a view
   std::unique_ptr<Region> region;
-  LazyValue seen;  // the base's value that `value` was made from
+  LazyValue seen;                          // the base's value that `value` was made from
+  std::shared_ptr<const Elsewhere> newer;  // what `value` is to become when somebody reads it; null: nothing
 };
+
+/// Brings the value of a variable here, or that of a view's base. Whoever looks into a cell calls this first, as value_of() does.
+inline void settle(Cell& cell) {
+  Cell& owner = cell.base ? *cell.base : cell;
+  if (!owner.newer) [[likely]]
+    return;
+  owner.newer->fetch(owner);
+  owner.newer = nullptr;
+}
 
 struct Access {
   static const std::shared_ptr<Cell>& cell(const Var& x) { return x.cell_; }

@@ -17,6 +17,7 @@ namespace express {
 
 LazyValue value_of(Var&& x) {
   const std::shared_ptr<Cell> cell = Access::take(x);
+  if (cell) settle(*cell);
   if (cell && !cell->base && cell.use_count() == 1) return std::move(cell->value);
   return value_of(static_cast<const Var&>(Access::var(cell)));
 }
@@ -24,6 +25,7 @@ LazyValue value_of(Var&& x) {
 LazyValue value_of(const Var& x) {
   const std::shared_ptr<Cell>& cell = Access::cell(x);
   if (!cell) return {};
+  settle(*cell);
   if (!cell->base) return cell->value;
   const LazyValue& base = cell->base->value;
   if (!(cell->seen == base)) {
@@ -165,6 +167,7 @@ void Var::assign(const Var& x) const try {
   if (!cell_) throw InvalidArgument("a value is assigned to a Var that stands for no variable");
   if (cell_->base) {
     Cell& base = *cell_->base;
+    settle(base);
     const Region& region = *cell_->region;
     cell_->value = {}, cell_->seen = {};  // would hold the base's memory
     const bool trainable = base.value.node->trainable;
@@ -187,6 +190,7 @@ void Var::assign(const Var& x) const try {
   if (is_given(node)) return give(cell_->value, tensor_of(value));
   if (!node.trainable) {
     cell_->value = value;
+    cell_->newer = nullptr;
     return;
   }
   const Tensor& tensor = tensor_of(value);
@@ -199,6 +203,7 @@ void Var::assign(const Var& x) const try {
   updated.node->variable = cell_;
   output_of(updated).name = node.outputs[0].name;
   cell_->value = std::move(updated);
+  cell_->newer = nullptr;
 } catch (...) {
   throw_as_error();
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ai.onnx.preview.training: one step of an optimizer over any number of tensors, whose inputs come group by group: all parameters, all
-// their gradients, then their accumulated values.
+// their gradients, then their accumulated values. minnow.UpdateElements: a step of any rule over one tensor.
 #include <cmath>
 
 #include "ops/operator_table.h"
+#include "ops/update_rule.h"
 
 namespace minnow {
 namespace {
@@ -99,6 +100,94 @@ void momentum(const NodeView& node, KernelArgs& args) {
   });
 }
 
+constexpr Attribute<int64_t> kFirst{"first", 0, MINNOW_DOC("the first element of coefficients that the rule reads")};
+constexpr Attribute<bool> kChecked{"checked", false, MINNOW_DOC("a gradient that is not finite is an error")};
+
+Shapes update_shapes(const NodeView& node) {
+  const Ints &rule = node.require<Ints>("rule"), &results = node.require<Ints>("results");
+  const size_t tensors = node.input_count() - 1;
+  if (tensors < 2) node.fail("takes a tensor, its gradient and states, {} tensors were given", tensors);
+  if (rule.size() % 5) node.fail("rule has five integers for each operation, it has {}", rule.size());
+  const int64_t operations = static_cast<int64_t>(rule.size() / 5);
+  for (int64_t i = 0; i < operations; ++i) {
+    const int64_t* row = rule.data() + 5 * i;
+    if (row[0] < 0 || row[0] > static_cast<int64_t>(UpdateOp::by_sign)) node.fail("rule has an operation {}, there are 0 to 10", row[0]);
+    for (int64_t k = 1; k < 5; ++k)
+      if (row[k] < -1 || row[k] >= i) node.fail("operation {} of rule takes value {}, which is not there yet", i, row[k]);
+    if (i < static_cast<int64_t>(tensors) && row[0] != 0)
+      node.fail("the first {} operations of rule should be inputs, one for each tensor", tensors);
+  }
+  if (operations < static_cast<int64_t>(tensors)) node.fail("rule should begin with an input for each of {} tensors", tensors);
+  if (results.size() != tensors - 1 || node.output_count() > results.size())
+    node.fail("results has {} values, {} are needed, one for each tensor but the gradient", results.size(), tensors - 1);
+  for (const int64_t value : results)
+    if (value < 0 || value >= operations) node.fail("results names value {}, there are {}", value, operations);
+  const Sizes x = node.input_sizes(1);
+  for (size_t i = 2; i <= tensors; ++i)
+    if (differ(node.input_sizes(i), x))
+      node.fail("input {} has shape {}, it should have the shape {} of input 1", i, node.input_sizes(i), x);
+  return Shapes(node.output_count(), x);
+}
+
+void update(const NodeView& node, KernelArgs& args) {
+  const Ints &rule = node.require<Ints>("rule"), &results = node.require<Ints>("results");
+  const Numbers<double> coefficients = args.reals(0);
+  const size_t tensors = args.input_count() - 1, operations = rule.size() / 5;
+  std::vector<Numbers<double>> given;
+  for (size_t i = 0; i < tensors; ++i) given.push_back(args.reals(1 + i));
+  std::vector<double> values(operations);
+  const bool is_checked = node.attribute(kChecked);
+  for (size_t at = 0; at < given[0].size(); ++at) {
+    size_t inputs = 0, next = static_cast<size_t>(node.attribute(kFirst));
+    if (is_checked && !std::isfinite(given[1][at])) args.fail("the gradient is not finite in element {} of {}", at, given[0].size());
+    for (size_t i = 0; i < operations; ++i) {
+      double x[4];
+      for (size_t k = 0; k < 4; ++k) x[k] = rule[5 * i + 1 + k] < 0 ? 0 : values[static_cast<size_t>(rule[5 * i + 1 + k])];
+      double& y = values[i];
+      switch (static_cast<UpdateOp>(rule[5 * i])) {
+        case UpdateOp::input:
+          if (inputs >= tensors && next >= coefficients.size()) args.fail("there are {} coefficients, the rule reads more", next);
+          y = inputs < tensors ? given[inputs][at] : coefficients[next++];
+          ++inputs;
+          break;
+        case UpdateOp::add:
+          y = x[0] + x[1];
+          break;
+        case UpdateOp::subtract:
+          y = x[0] - x[1];
+          break;
+        case UpdateOp::multiply:
+          y = x[0] * x[1];
+          break;
+        case UpdateOp::divide:
+          y = x[0] / x[1];
+          break;
+        case UpdateOp::root:
+          y = std::sqrt(x[0]);
+          break;
+        case UpdateOp::size:
+          y = std::fabs(x[0]);
+          break;
+        case UpdateOp::larger:
+          y = x[0] > x[1] ? x[0] : x[1];
+          break;
+        case UpdateOp::smaller:
+          y = x[0] < x[1] ? x[0] : x[1];
+          break;
+        case UpdateOp::clamped:
+          y = x[2] > x[1] ? x[1] : x[2] < x[0] ? x[0] : x[2];
+          break;
+        case UpdateOp::by_sign:
+          y = x[0] > 0 ? x[1] : x[0] < 0 ? x[2] : x[3];
+          break;
+      }
+    }
+    for (size_t k = 0; k < results.size(); ++k) given[k == 0 ? 0 : k + 1][at] = values[static_cast<size_t>(results[k])];
+  }
+  for (size_t k = 0; k < results.size(); ++k)
+    if (args.has_output(k)) args.write(k, given[k == 0 ? 0 : k + 1]);
+}
+
 constexpr Operator row(std::string_view name, std::string_view doc, List<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
                        void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
@@ -133,6 +222,20 @@ constexpr List<Operator> definitions() {
            required(kMomentumBeta, AttributeKind::real, MINNOW_DOC("factor of the gradient")),
            required(kMode, AttributeKind::text, MINNOW_DOC("standard or nesterov")), required(kNorm.name, AttributeKind::real, kNorm.doc)},
           momentum_shapes, momentum),
+      {.name = "minnow.UpdateElements",
+       .doc = MINNOW_DOC(
+           "One step of an optimizer's rule over the elements of a tensor: tensors are the weights, their gradient and states, outputs the "
+           "new weights and states. The rule is a list of operations with five integers each: the operation (0 input, 1 add, 2 subtract, "
+           "3 multiply, 4 divide, 5 root, 6 absolute value, 7 larger, 8 smaller, 9 third value cut to the first two, 10 second, third or "
+           "fourth value where the first is above, below or at 0) and the numbers of up to four values before, or -1 for the number 0. "
+           "Inputs are the tensors in order, then coefficients."),
+       .inputs = {{"coefficients", kReals}, {.name = "tensors", .dtypes = kReals, .arity = kVariadic, .like = "tensors"}},
+       .outputs = {{"updated", same_as("tensors"), kVariadic}},
+       .attributes = {required("rule", AttributeKind::integers, MINNOW_DOC("operations, five integers each")),
+                      required("results", AttributeKind::integers, MINNOW_DOC("values that become the new weights and states")), kFirst,
+                      kChecked},
+       .infer_shapes = update_shapes,
+       .reference = update},
   };
 }
 

@@ -157,6 +157,7 @@ PlanRequest Plan::continuation(std::span<const Slot> slots) const {
   request.aliases = parts_.aliases;
   request.outputs = parts_.wanted;
   request.output_memory = parts_.output_memory;
+  request.fixed_addresses = parts_.fixed_addresses;
   for (size_t k = 0; k < parts_.exports.size(); ++k) {
     const uint32_t v = parts_.exports[k];
     LiveIn live_in;

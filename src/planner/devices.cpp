@@ -15,7 +15,7 @@ void find_recorded_steps(PlanParts& plan) {
   plan.recorded.clear();
   // Recorded work has its addresses in it; those of inputs and outputs may change from run to run.
   const auto moves = [&](uint32_t v) {
-    if (v == kNone) return false;
+    if (v == kNone || plan.fixed_addresses) return false;
     while (plan.values[v].alias != kNone) v = plan.values[v].alias;
     const PlanValue::Place place = plan.values[v].place;
     return plan.values[v].memory && (place == PlanValue::Place::live_in || place == PlanValue::Place::output);

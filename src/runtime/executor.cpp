@@ -185,6 +185,7 @@ class Subgraphs final : public SubgraphRunner {
   }
   request.outputs = wanted_;
   request.output_memory = memory_;
+  request.fixed_addresses = fixed_addresses_;
   request.handed_over = handed_over_;
   return request;
 }
@@ -403,8 +404,9 @@ Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Dest
   return outcome;
 }
 
-[[gnu::cold]] void Executor::keep_on(Backend& device) {
+[[gnu::cold]] void Executor::keep_on(Backend& device, bool fixed_addresses) {
   memory_ = &device;
+  fixed_addresses_ = fixed_addresses;
   forget_plans();
 }
 

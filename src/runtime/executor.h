@@ -50,8 +50,8 @@ class Executor {
   using Receive = std::function<void(size_t output, const TensorView& value)>;
   void hand_over(std::vector<HandedOver> outputs, Receive receive);
   /// In later runs all live-ins are tensors in the memory of that device, and outputs are written to such memory: `destination` then gives
-  /// an address of the device's.
-  void keep_on(Backend& device);
+  /// an address of the device's. `fixed_addresses`: the same ones in all runs of a shape, so that work with them is recorded as well.
+  void keep_on(Backend& device, bool fixed_addresses = false);
   /// Allows later runs to compute a large batch in parts, and large images some rows at a time.
   void allow_parts() noexcept { allows_parts_ = true; }
   /// The number of parts in the last run.
@@ -121,6 +121,7 @@ class Executor {
   uint64_t clock_ = 0;
   bool allows_parts_ = false;
   Backend* memory_ = nullptr;  // of live-ins and outputs; null: the host's
+  bool fixed_addresses_ = false;
   std::vector<HandedOver> handed_over_;
   Receive receive_;
   std::vector<bool> received_;

@@ -273,6 +273,7 @@ void RuleOptimizer::check_same(std::span<const Trainable> tensors) const {
 const Optimizer::Parameters& RuleOptimizer::on_get_parameters(std::span<const Trainable> tensors) try {
   if (!made_) make_state(tensors);
   check_same(tensors);
+  settle_states();
   return *parameters_;
 } catch (...) {
   throw_as_error();

@@ -68,9 +68,30 @@ struct Need {
   size_t slot;
 };
 
+/// The states of an optimizer in another memory.
+class StatesElsewhere {
+ public:
+  virtual ~StatesElsewhere() = default;
+  /// Copies them to where the slots have them.
+  virtual void fetch(std::span<const Slot> slots) const = 0;
+};
+
 class RuleOptimizer final : public Optimizer {
  public:
   RuleOptimizer(const Rule& rule, const Config& config);
+
+  // Steps whose loops a device runs, on weights, gradients and states in its memory (device_step.h).
+
+  /// Why they are not possible; empty: they are. The state has to be there (on_get_parameters).
+  std::string keeps_off_devices() const;
+  bool clips_norm() const noexcept { return config_.clip_norm > 0; }
+  double clip_value() const noexcept { return config_.clip_value; }
+  std::span<const Slot> slots() const noexcept { return slots_; }
+  const std::shared_ptr<const StatesElsewhere>& newer_states() const noexcept { return newer_; }
+  /// The states are there, until somebody asks for them or a step is made here.
+  void set_newer_states(std::shared_ptr<const StatesElsewhere> newer) { newer_ = std::move(newer); }
+  /// A step as far as it is made here: the coefficients of all slots. `squares`: the sum of the squared gradients, if clips_norm().
+  void step_elsewhere(std::span<const Trainable> tensors, double squares);
 
   const Parameters& on_get_parameters(std::span<const Trainable> tensors) override;
   Cost on_measure(std::span<const Trainable> tensors) const override;
@@ -103,6 +124,10 @@ class RuleOptimizer final : public Optimizer {
   void make_state(std::span<const Trainable> tensors);
   void check_same(std::span<const Trainable> tensors) const;
 
+  void settle_states();
+  void begin_call(std::span<const Trainable> tensors);
+  void clip_norm_to(double norm);
+  void start_update();
   void prelude(Slot& slot, double scale) const;
   void run(const Loop* loop, size_t phase, void* Slot::*state);
   void run_on_device(size_t phase);
@@ -144,6 +169,7 @@ class RuleOptimizer final : public Optimizer {
   const Loop *square_sum_ = &loop_named("square_sum"), *accumulate_ = &loop_named("accumulate"), *average_ = &loop_named("average"),
              *climb_ = &loop_named("climb");
   const WholeLoop* whole_ = nullptr;
+  std::shared_ptr<const StatesElsewhere> newer_;
   std::unique_ptr<DeviceUpdates> device_;  // where another backend than these loops computes the rule
 };
 

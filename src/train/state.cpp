@@ -16,6 +16,7 @@ constexpr std::string_view kCounters = "optimizer.counters", kScheduleState = "o
 
 std::vector<NamedTensor> RuleOptimizer::state() const try {
   if (!made_) return pending_;
+  if (newer_) newer_->fetch(slots_);  // and the device goes on with them
   std::vector<NamedTensor> result;
   for (const Need& need : needs_)
     if (!need.name.empty()) result.push_back({need.name, Tensor(TensorView(need.dtype, need.shape, *need.to))});
@@ -57,6 +58,7 @@ void RuleOptimizer::set_state(std::span<const NamedTensor> state) try {
     schedule.assign(tensor.data<double>(), tensor.data<double>() + entries);
   }
   if (!given.empty()) throw InvalidArgument("{}: \"{}\" of the state belongs to no parameter", where(), given.begin()->first);
+  newer_ = nullptr;
   for (size_t i = 0; i < needs_.size(); ++i)
     if (tensors[i] && tensors[i]->bytes() > 0) std::memcpy(*needs_[i].to, tensors[i]->data(), tensors[i]->bytes());
   steps_ = counters.data<int64_t>()[0], calls_ = counters.data<int64_t>()[1], climbed_ = counters.data<int64_t>()[2] != 0;
@@ -104,6 +106,7 @@ void to_average(const T* z, T beta, bool on, size_t count, T* y) {
 void RuleOptimizer::evaluate(std::span<const Trainable> tensors, bool on) try {
   if (rule_.name != "schedule_free" || !made_ || on == is_average_) return;
   check_same(tensors);
+  settle_states();
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     const double beta = slot.settings[kCommonSettings + 1];

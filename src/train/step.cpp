@@ -168,7 +168,7 @@ bool RuleOptimizer::climb() {
   return climbed_;
 }
 
-void RuleOptimizer::update_now() {
+void RuleOptimizer::start_update() {
   const double factor = config_.schedule.at(steps_), momentum = config_.schedule.momentum_at(steps_);
   for (Slot& slot : now_) {
     if (!slot.active) continue;
@@ -185,6 +185,10 @@ void RuleOptimizer::update_now() {
                  .all_sums = all_sums_,
                  .c = slot.c};
   }
+}
+
+void RuleOptimizer::update_now() {
+  start_update();
   if (rule_.table) return update_by_table();
   if (rule_.together) {
     members_.clear();
@@ -214,7 +218,48 @@ void RuleOptimizer::update_now() {
   }
 }
 
+std::string RuleOptimizer::keeps_off_devices() const {
+  if (device_) return "the optimizer has a backend of its own";
+  if (config_.accumulate > 1 || config_.clip_adaptive > 0 || config_.sharpness > 0 || config_.average > 0 || is_searching_)
+    return "accumulate, clip_adaptive, sharpness, average and line_search are the processor's";
+  if (curvature_every_ > 0) return format("{} takes estimates of the curvature", where());
+  if (rule_.phases.size() != 1 || !rule_.whole.empty() || rule_.together || rule_.table || rule_.joint)
+    return format("{} looks at whole tensors", where());
+  for (const Slot& slot : slots_) {
+    if (slot.dtype != DType::f32) return format("parameter \"{}\" is {}", slot.name, slot.dtype);
+    if (const Tape tape = slot.loops[0]->tape(); !tape.is_whole || !tape.sums.empty()) return format("{} has 8-bit state", where());
+  }
+  return {};
+}
+
+void RuleOptimizer::step_elsewhere(std::span<const Trainable> tensors, double squares) {
+  begin_call(tensors);
+  now_ = slots_;
+  for (Slot& slot : now_) slot.active = slot.count > 0;
+  if (clips_norm()) clip_norm_to(std::sqrt(squares));
+  start_update();
+  for (Slot& slot : now_) {
+    if (!slot.active) continue;
+    prelude(slot, scale_);
+    rule_.phases[0].coefficients(slot.step);
+  }
+  ++steps_;
+}
+
+void RuleOptimizer::settle_states() {
+  if (!newer_) return;
+  newer_->fetch(slots_);
+  newer_ = nullptr;
+}
+
 void RuleOptimizer::begin(std::span<const Trainable> tensors) try {
+  settle_states();
+  begin_call(tensors);
+} catch (...) {
+  throw_as_error();
+}
+
+void RuleOptimizer::begin_call(std::span<const Trainable> tensors) {
   if (!made_) make_state(tensors);
   check_same(tensors);
   if (is_average_)
@@ -230,18 +275,18 @@ void RuleOptimizer::begin(std::span<const Trainable> tensors) try {
     slot.active = tensors[i].gradient && slot.count > 0;
     slot.is_prepared = false;
   }
-} catch (...) {
-  throw_as_error();
+}
+
+void RuleOptimizer::clip_norm_to(double norm) {
+  norm_ = norm;
+  scale_ = std::min(1.0, config_.clip_norm / (norm_ + 1e-6));
+  if (std::isnan(norm_)) scale_ = norm_;
 }
 
 /// The step of the tensors in now_; false where gradients were only added up, or the weights moved uphill.
 bool RuleOptimizer::step() {
   if (config_.accumulate > 1 && !accumulate()) return false;
-  if (config_.clip_norm > 0) {
-    norm_ = norm();
-    scale_ = std::min(1.0, config_.clip_norm / (norm_ + 1e-6));
-    if (std::isnan(norm_)) scale_ = norm_;
-  }
+  if (config_.clip_norm > 0) clip_norm_to(norm());
   if (config_.sharpness > 0 && climb()) return false;
   // Rules without loops over elements look at no single gradient. They take far longer than this.
   if (config_.clip_norm == 0 && (!rule_.whole.empty() || rule_.together || rule_.table || device_)) norm();

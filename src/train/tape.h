@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/update_rule.h"
+
 namespace minnow::train {
 
 struct Tape {
-  enum class Op : uint8_t { input, add, subtract, multiply, divide, root, size, larger, smaller, clamped, by_sign };
+  using Op = UpdateOp;
   static constexpr int16_t kZero = -1;  // the number 0, with which sums begin
   struct Entry {
     Op op;

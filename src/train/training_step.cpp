@@ -14,6 +14,7 @@
 #include "ops/infer.h"
 #include "runtime/executor.h"
 #include "runtime/model.h"
+#include "train/device_step.h"
 #include "train/recompute.h"
 #include "train/trace.h"
 
@@ -60,6 +61,15 @@ struct Recorded {
   bool one_at_a_time = false;
   bool is_rerun = false;
 
+  // Where a device computes steps and updates: its memory. Addresses stay the same, so that all of a step can be recorded.
+  std::shared_ptr<train::DevicePlace> place;
+  train::DeviceCopies fed;  // of live-ins that come from the host in each step; null: a variable's
+  train::DeviceCopies parameters;
+  std::vector<train::DeviceCopies> result_copies;  // of each result, for each shape that it had
+  train::DeviceCopies next_copies;
+  std::optional<train::DeviceUpdate> update;
+  bool has_squares = false;  // the last result, which is not the caller's
+
   // In the present run.
   bool has_begun = false, is_bad = false;
   uint64_t last_used = 0;
@@ -91,6 +101,8 @@ struct TrainingStep::Impl {
   size_t memory = 0;
   int64_t calls = 0;
   Loss curvature;
+  std::vector<std::shared_ptr<train::DevicePlace>> places;
+  std::string device, reason;                                   // TrainingStep::device(), why_not_on_device()
   std::vector<std::unique_ptr<Recorded>> recorded, curvatures;  // the latter with estimates of the curvature in place of gradients
   uint64_t clock = 0;
 
@@ -160,6 +172,8 @@ struct TrainingStep::Impl {
     std::vector<std::unique_ptr<Recorded>>& list = of_curvature ? curvatures : recorded;
     const bool by_gradient = of_curvature && curvature;
     auto made = std::make_unique<Recorded>();
+    made->runtime = current_runtime();
+    made->place = place_on(*made->runtime);  // before the loss reads the parameters, which may move to memory of their own
     Vars inputs, results, gradients;
     train::Trace trace;
     for (size_t i = 0; i < batch.size(); ++i)
@@ -184,14 +198,46 @@ struct TrainingStep::Impl {
       throw;
     }
     made->batch = std::move(batch);
-    made->runtime = current_runtime();
-    made->one_at_a_time = !of_curvature && optimizer->takes_one_at_a_time();
+    made->one_at_a_time = !of_curvature && !made->place && optimizer->takes_one_at_a_time();
+    if (made->place && made->place->optimizer().clips_norm())
+      results.push_back(sum_of_squares(gradients, made->place->optimizer().clip_value())), made->has_squares = true;
     lower(*made, trace, inputs, results, gradients);
     results = gradients = inputs = wanted = {};  // lets go of the parameters
     if (list.size() >= kMostRecorded)
       list.erase(std::min_element(list.begin(), list.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
     list.push_back(std::move(made));
     return *list.back();
+  }
+
+  /// Where steps with such backends keep what they change; null: in the host's memory.
+  std::shared_ptr<train::DevicePlace> place_on(const Runtime& runtime) {
+    const std::shared_ptr<Backend>& backend = runtime.backends.front();
+    device.clear(), reason.clear();
+    if (!memory_of(*backend)) return nullptr;
+    auto* const rules = dynamic_cast<train::RuleOptimizer*>(optimizer.get());
+    if (rules) {
+      for (size_t i = 0; i < parameters.size(); ++i) own(i);
+      rules->on_get_parameters(tensors);
+      reason = rules->keeps_off_devices();
+    } else {
+      reason = "the optimizer is none of Minnow's own";
+    }
+    if (!reason.empty()) return nullptr;
+    device = backend->name();
+    for (const auto& place : places)
+      if (place->device() == backend) return place;
+    return places.emplace_back(std::make_shared<train::DevicePlace>(backend, *rules));
+  }
+
+  static Var sum_of_squares(const Vars& gradients, double clip_value) {
+    Var sum;
+    for (const Var& gradient : gradients) {
+      const auto bound = [&](double x) { return Var::scalar(x, gradient.dtype()); };
+      const Var x = clip_value > 0 ? expr::op("Clip", {gradient, bound(-clip_value), bound(clip_value)}) : gradient;
+      const Var squares = expr::op("ReduceSumSquare", {x}, {{"keepdims", int64_t{0}}});
+      sum = sum.has_value() ? sum + squares : squares;
+    }
+    return sum;
   }
 
   /// The error about parameters that the loss does not reach, with their names.
@@ -244,6 +290,7 @@ struct TrainingStep::Impl {
     made.results.resize(results.size());
     made.gradients.resize(gradients.size());
     made.next.resize(roots.size() - results.size() - gradients.size());
+    if (made.place) prepare_memory(made, inputs.size());
     std::vector<HandedOver> handed{{0, kNone}};
     if (made.one_at_a_time)
       for (size_t i = 0; i < gradients.size(); ++i) handed.push_back({results.size() + i, static_cast<uint32_t>(inputs.size() + i)});
@@ -266,6 +313,7 @@ struct TrainingStep::Impl {
 
   void make_executor(Recorded& made, const std::vector<HandedOver>& handed) {
     made.executor.emplace(*made.graph, made.context);
+    if (made.place) return made.executor->keep_on(*made.place->device(), true);
     made.executor->hand_over(handed, [this, &made](size_t output, const TensorView& value) { receive(made, output, value); });
   }
 
@@ -278,7 +326,12 @@ struct TrainingStep::Impl {
     }
     made.executor->prepare(infos);
     size_t bytes = 0;
-    for (const PlanState* state : made.executor->last_plans()) bytes += state->plan().arena_bytes();
+    for (const PlanState* state : made.executor->last_plans()) bytes += bytes_of(state->plan());
+    return bytes;
+  }
+  static size_t bytes_of(const Plan& plan) {
+    size_t bytes = plan.arena_bytes();
+    for (const DeviceArena& arena : plan.device_arenas()) bytes += arena.bytes;
     return bytes;
   }
 
@@ -313,6 +366,140 @@ struct TrainingStep::Impl {
     });
   }
 
+  /// The memory of live-ins and outputs on the device.
+  void prepare_memory(Recorded& made, size_t inputs) {
+    train::DevicePlace& place = *made.place;
+    const auto add_fed = [&](DType dtype, const Shape& shape) {
+      made.fed.push_back(std::make_shared<train::DeviceCopy>(place.device(), dtype, shape));
+    };
+    for (size_t i = 0; i < inputs; ++i) add_fed(made.batch[i].first, made.batch[i].second);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      made.parameters.push_back(place.place_of(parameters[i].variable, tensors[i].values.dtype(), tensors[i].values.shape()));
+      made.fed.push_back(nullptr);
+    }
+    std::vector<train::DeviceUpdate::Copied> copied;
+    for (const auto& buffer : made.buffers) {
+      const DType dtype = buffer.variable.dtype();
+      const Shape shape = buffer.variable.shape();
+      // minnow.UpdateElements, which copies them, is for f32; others are changed here.
+      const bool stays = dtype == DType::f32;
+      if (stays)
+        made.fed.push_back(nullptr);
+      else
+        add_fed(dtype, shape);
+      if (!buffer.changes) continue;
+      made.next_copies.push_back(std::make_shared<train::DeviceCopy>(place.device(), dtype, shape));
+      if (stays) copied.push_back({made.next_copies.back().get(), place.place_of(buffer.variable, dtype, shape).get()});
+    }
+    for (size_t i = 0; i < made.keys.size(); ++i) add_fed(DType::u32, {2});
+    made.result_copies.resize(made.results.size());
+    made.update.emplace(place, made.parameters, copied, made.context);
+  }
+
+  /// Brings the value of a variable to the device, unless it is there.
+  static TensorView take(train::DevicePlace& place, const Var& variable, const TensorView& expected, std::string_view kind) {
+    const std::shared_ptr<train::DeviceCopy>& copy = place.place_of(variable, expected.dtype(), expected.shape());
+    if (Access::cell(variable)->newer == copy) return copy->view();
+    const Tensor& given = variable.tensor();
+    if (given.dtype() != copy->view().dtype() || !(given.shape() == copy->view().shape()))
+      throw InvalidArgument("the {} \"{}\" was {}{}, and now is {}{}", kind, variable.name(), copy->view().dtype(), copy->view().shape(),
+                            given.dtype(), given.shape());
+    copy->upload(given);
+    return copy->view();
+  }
+
+  void fill_device(Recorded& step, std::span<const TensorView> batch) {
+    train::DevicePlace& place = *step.place;
+    step.last_used = ++clock;
+    size_t slot = 0;
+    const auto feed = [&](const TensorView& given) {
+      step.fed[slot]->upload(given);
+      step.slots[slot].view = step.fed[slot]->view();
+      ++slot;
+    };
+    for (const TensorView& view : batch) feed(view);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      parameters[i].node = nullptr;  // its memory may be written where nobody else holds it
+      const Var& variable = parameters[i].variable;
+      if (!Access::cell(variable)->newer) tensor_of_constant(parameters[i], value_of(variable));
+      step.slots[slot++].view = take(place, variable, tensors[i].values, "parameter");
+    }
+    for (const auto& buffer : step.buffers) {
+      if (step.fed[slot])
+        feed(buffer.variable.tensor().view());
+      else
+        step.slots[slot].view = take(place, buffer.variable, TensorView(DType::f32, buffer.variable.shape(), nullptr), "buffer"), ++slot;
+    }
+    for (size_t i = 0; i < step.keys.size(); ++i) {
+      train::fill_key(static_cast<uint32_t*>(const_cast<void*>(step.keys[i].data())), seed, static_cast<uint64_t>(calls), i);
+      feed(step.keys[i].view());
+    }
+    place.take_states();
+    step.has_begun = step.is_bad = false;
+  }
+
+  void execute_on_device(Recorded& step) {
+    const ChargeTo session(step.account);
+    const size_t results = step.results.size(), gradients = step.gradients.size();
+    std::vector<const train::DeviceCopy*> made(results);
+    step.executor->run(step.live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
+      const auto memory = [](const train::DeviceCopy& copy) { return const_cast<void*>(copy.view().data()); };
+      if (k >= results + gradients) return memory(*step.next_copies[k - results - gradients]);
+      if (k >= results) return memory(*step.place->gradients()[k - results]);
+      train::DeviceCopies& known = step.result_copies[k];
+      auto found = std::find_if(known.begin(), known.end(),
+                                [&](const auto& copy) { return copy->view().dtype() == dtype && copy->view().shape() == shape; });
+      if (found == known.end()) {
+        const ChargeTo nobody;
+        found = known.insert(known.end(), std::make_shared<train::DeviceCopy>(step.place->device(), dtype, shape));
+      }
+      return memory(*(made[k] = found->get()));
+    });
+    for (size_t k = 0; k < results; ++k) made[k]->download(keep(step.results[k], made[k]->view().dtype(), made[k]->view().shape()));
+    step.is_bad = !std::isfinite(scalar_of(step.results[0].view()));
+  }
+
+  void run_on_device(Recorded& step, std::span<const TensorView> batch) {
+    train::DevicePlace& place = *step.place;
+    fill_device(step, batch);
+    execute_on_device(step);
+    if (step.is_bad) complain(step, batch);
+    place.optimizer().step_elsewhere(tensors, step.has_squares ? scalar_of(step.results.back().view()) : 0);
+    place.take_coefficients();
+    place.keep_states();
+    for (size_t i = 0; i < parameters.size(); ++i) Access::cell(parameters[i].variable)->newer = step.parameters[i];
+    const size_t first = batch.size() + parameters.size();
+    for (size_t i = 0; i < step.buffers.size(); ++i)
+      if (step.buffers[i].changes && !step.fed[first + i])
+        Access::cell(step.buffers[i].variable)->newer = place.place_of(step.buffers[i].variable, DType::f32, {});
+    try {
+      const ChargeTo session(step.account);
+      step.update->run();
+    } catch (const InvalidArgument&) {
+      for (size_t i = 0; i < parameters.size(); ++i)
+        if (!is_finite(place.gradients()[i]->to_host().view())) throw_bad_gradient(parameters[i].name);
+      throw;
+    }
+    size_t changed = 0;
+    for (size_t i = 0; i < step.buffers.size(); ++i) {
+      if (!step.buffers[i].changes) continue;
+      if (step.fed[first + i]) {
+        step.next_copies[changed]->download(
+            keep(step.next[changed], step.next_copies[changed]->view().dtype(), step.next_copies[changed]->view().shape()));
+        update_buffer(step.buffers[i].variable, step.next[changed]);
+      }
+      ++changed;
+    }
+    ++calls;
+  }
+
+  [[noreturn, gnu::cold]] void throw_bad_gradient(std::string_view name) const {
+    throw InvalidArgument(
+        "the loss of step {} is finite, but the gradient of the parameter \"{}\" is not, the first one that came; parameters have been "
+        "updated by it, so that training goes on from what was saved before",
+        calls + 1, name);
+  }
+
   /// Everything that a recorded step reads.
   void fill(Recorded& step, std::span<const TensorView> batch) {
     step.last_used = ++clock;
@@ -336,8 +523,11 @@ struct TrainingStep::Impl {
       execute(estimated);  // changes no buffers
       for (size_t i = 0; i < tensors.size(); ++i) tensors[i].curvature = estimated.gradients[i].view();
     }
-    run(step, batch);
-    return step.results;
+    if (step.place)
+      run_on_device(step, batch);
+    else
+      run(step, batch);
+    return std::span(step.results).first(step.results.size() - (step.has_squares ? 1 : 0));
   }
 
   void run(Recorded& step, std::span<const TensorView> batch) {
@@ -352,11 +542,7 @@ struct TrainingStep::Impl {
       optimizer->on_execute(tensors);
       for (Trainable& tensor : tensors) tensor.gradient = {};
     }
-    if (const std::string_view name = optimizer->not_finite(); !name.empty())
-      throw InvalidArgument(
-          "the loss of step {} is finite, but the gradient of the parameter \"{}\" is not, the first one that came; parameters have been "
-          "updated by it, so that training goes on from what was saved before",
-          calls + 1, name);
+    if (const std::string_view name = optimizer->not_finite(); !name.empty()) throw_bad_gradient(name);
     size_t changed = 0;
     for (const auto& buffer : step.buffers)
       if (buffer.changes && !is_second) update_buffer(buffer.variable, step.next[changed++]);
@@ -384,7 +570,7 @@ struct TrainingStep::Impl {
     for (size_t i = 0; i < batch.size() && first.empty(); ++i)
       if (!is_finite(batch[i])) first = format("array {} of the batch", i);
     for (size_t i = 0; i < tensors.size() && first.empty(); ++i)
-      if (!is_finite(tensors[i].values)) first = format("the parameter \"{}\"", tensors[i].name);
+      if (!is_finite(parameters[i].variable.tensor().view())) first = format("the parameter \"{}\"", tensors[i].name);
     if (first.empty()) {
       step.context.after = [&](NodeEvent& event) {
         for (size_t i = 0; i < event.output_count() && first.empty(); ++i)
@@ -394,7 +580,10 @@ struct TrainingStep::Impl {
       };
       step.is_rerun = true;
       try {
-        execute(step);
+        if (step.place)
+          execute_on_device(step);
+        else
+          execute(step);
       } catch (const Error&) {}
       step.is_rerun = false;
       step.context.after = nullptr;
@@ -459,11 +648,13 @@ size_t TrainingStep::arena_bytes() const noexcept {
   size_t most = 0;
   for (const auto& each : impl_->recorded) {
     size_t planned = 0;
-    for (const PlanState* state : each->executor->last_plans()) planned += state->plan().arena_bytes();
+    for (const PlanState* state : each->executor->last_plans()) planned += Impl::bytes_of(state->plan());
     most = std::max({most, each->executor->arena_bytes(), planned});
   }
   return most;
 }
+std::string_view TrainingStep::device() const noexcept { return impl_->device; }
+std::string_view TrainingStep::why_not_on_device() const noexcept { return impl_->reason; }
 Optimizer& TrainingStep::optimizer() const noexcept { return *impl_->optimizer; }
 
 }  // namespace minnow

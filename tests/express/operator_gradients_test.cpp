@@ -506,6 +506,7 @@ const std::map<std::string_view, std::string_view> kWithoutGradient = {
     {"minnow.LinearAttentionGradient", "a gradient, of first order alone"},
     {"minnow.MaxRoiPoolGradient", "a gradient, of first order alone"},
     {"minnow.RoiAlignGradient", "a gradient, of first order alone"},
+    {"minnow.UpdateElements", "an optimizer"},
     {"Scan", "control flow: control_flow_gradient_test.cpp"},
     {"TfIdfVectorizer", "integers have no derivative"},
     {"Unique", "equal elements have no derivative of their own"},

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/operators.h"
 
@@ -47,6 +48,32 @@ TEST(Optimizers, adam) {
   EXPECT_TRUE(near(first[2], {1}, {1}));
   EXPECT_TRUE(near(first[0], {1}, {0.5 * (1 - 0.5)}));
   EXPECT_TRUE(near(second[0], {1}, {0.5 * (1 - 0.5 * 0.5 / 0.5)}));
+}
+
+TEST(Optimizers, rules_over_elements) {
+  // w -= c1 * clamped(-c0, c0, g), s = by sign of g: larger(s, c0), smaller(s, c0), |s|
+  const Ints rule = {0, -1, -1, -1, -1, 0, -1, -1, -1, -1, 0, -1, -1, -1, -1, 0,  -1, -1, -1, -1, 0, -1, -1, -1, -1,  // w, g, s, c0, c1
+                     2, -1, 3,  -1, -1, 9, 5,  3,  1,  -1, 3, 4,  6,  -1, -1, 2,  0,  7,  -1, -1,                     // w
+                     7, 2,  3,  -1, -1, 8, 2,  3,  -1, -1, 6, 2,  -1, -1, -1, 10, 1,  9,  10, 11};                    // s
+  const std::vector<Tensor> inputs = {vec({9, 2, 0.5}), vec({1, 1, 1}), vec({5, -1, 0}), vec({3, 3, -3})};
+  const std::vector<Tensor> y =
+      run_operator("minnow.UpdateElements", inputs, {{"rule", rule}, {"results", Ints{8, 12}}, {"first", int64_t{1}}}, 2);
+  EXPECT_TRUE(near(y[0], {3}, {0, 1.5, 1}));
+  EXPECT_TRUE(near(y[1], {3}, {3, 2, 3}));
+  using testing::HasSubstr;
+  const auto error = [&](Ints changed, Ints results) {
+    return error_of("minnow.UpdateElements", inputs, {{"rule", std::move(changed)}, {"results", std::move(results)}}, 2);
+  };
+  EXPECT_THAT(error({0, -1}, {8, 12}), HasSubstr("five integers for each operation"));
+  EXPECT_THAT(error(rule, {8, 13}), HasSubstr("results names value 13, there are 13"));
+  EXPECT_THAT(error(rule, {8}), HasSubstr("2 are needed"));
+  Ints later = rule;
+  later[26] = 6;
+  EXPECT_THAT(error(later, {8, 12}), HasSubstr("operation 5 of rule takes value 6, which is not there yet"));
+  std::vector<Tensor> bad = inputs;
+  bad[2] = vec({1, std::numeric_limits<double>::infinity(), 0});
+  EXPECT_THAT(error_of("minnow.UpdateElements", bad, {{"rule", rule}, {"results", Ints{8, 12}}, {"checked", int64_t{1}}}, 2),
+              HasSubstr("the gradient is not finite in element 1 of 3"));
 }
 
 TEST(Optimizers, wrong_groups) {

@@ -146,6 +146,9 @@ constexpr std::string_view kNodes[] = {
     "input r: f32[]; const t = i64[] 1; input x: f32[2]; input g: f32[2]; input v: f32[2]; "
     "y, z = ai.onnx.preview.training.Momentum(r, t, x, g, v) {mode = \"standard\", norm_coefficient = 0.0, alpha = 0.9, beta = 1.0}",
     "const k = u32[2] [1, 2]; const s = i64[2] [3, 4]; y = minnow.KeyedUniform(k, s)",
+    "input c: f32[1]; input x: f32[2, 3]; input g: f32[2, 3]; y = minnow.UpdateElements(c, x, g) {rule = [0, -1, -1, -1, -1, 0, -1, -1, "
+    "-1, "
+    "-1], results = [1]}",
     "input x: f32[2, 4, 3]; input z: f32[5]; y = minnow.After(x, z)",
 #if MINNOW_GRADIENTS
     "input q: f32[2, 3, 5, 8]; input k: f32[2, 3, 7, 8]; input v: f32[2, 3, 7, 4]; input g: f32[2, 3, 5, 4]; "

@@ -181,5 +181,55 @@ class Steps(unittest.TestCase):
             optim.TrainingStep(loss, optim.AdamW({"w": minnow.Var([1.0])}))
 
 
+class OnDevice(unittest.TestCase):
+    def setUp(self):
+        try:
+            with expr.scope(backend="opencl"):
+                pass
+        except minnow.Error as error:
+            self.skipTest(str(error))
+
+    def test_parameters_stay_there_until_they_are_read(self):
+        for options in ({"name": "adamw"}, {"name": "sgd", "momentum": 0.9, "nesterov": True, "clip_norm": 0.5}, {"name": "muon"}):
+            with self.subTest(**options):
+                ours, loss = network()
+                theirs, other_loss = network()
+                here = optim.TrainingStep(loss, optim.create(options["name"], ours, lr=0.05, **{key: value for key, value in options.items() if key != "name"}))
+                there = optim.TrainingStep(other_loss, optim.create(options["name"], theirs, lr=0.05, **{key: value for key, value in options.items() if key != "name"}))
+                for i in range(4):
+                    value, more = here(batch_of(8, i))
+                    with expr.scope(backend="opencl"):
+                        other, others = there(batch_of(8, i))
+                    np.testing.assert_allclose(float(other), float(value), rtol=1e-5)
+                    np.testing.assert_allclose(others["logits"].numpy(), more["logits"].numpy(), rtol=1e-4, atol=1e-5)
+                    if i == 1:  # the state goes to a step on the processor and comes back
+                        there.load_state_dict({name: np.array(state) for name, state in there.state_dict().items()})
+                        theirs["w0"].assign(minnow.Var(theirs["w0"].numpy() * 1))
+                self.assertEqual((there.device, here.device), ("" if options["name"] == "muon" else "opencl", ""))
+                self.assertEqual("whole tensors" in there.why_not_on_device, options["name"] == "muon")
+                for name in ours:
+                    np.testing.assert_allclose(theirs[name].numpy(), ours[name].numpy(), rtol=1e-4, atol=1e-5)
+                for name, state in here.state_dict().items():
+                    np.testing.assert_allclose(there.state_dict()[name].numpy(), state.numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_running_statistics_stay_there_too(self):
+        found = []
+        for backend in ("cpu", "opencl"):
+            nn.seed(0)
+            # A bias before the normalization has a gradient of rounding errors alone, which AdamW would make whole steps of.
+            net = nn.Sequential(nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(4 * 4 * 4, 3))
+            criterion = nn.CrossEntropyLoss()
+            step = optim.TrainingStep(lambda x, y: criterion(net(x), y), optim.AdamW(net, lr=0.01))  # noqa: B023
+            x = np.random.default_rng(0).standard_normal((6, 1, 6, 6)).astype("float32")
+            with expr.scope(backend=backend):
+                losses = [float(step(x, np.arange(6) % 3)) for _ in range(3)]
+            net.eval()
+            found.append((losses, net(x).numpy(), [value.numpy() for _, value in net.named_buffers()]))
+        np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-4)
+        np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-3, atol=1e-4)
+        for one, other in zip(found[0][2], found[1][2]):
+            np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-5)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -497,6 +497,7 @@ const std::vector<Documentation> kRows = {
     {"minnow.StopGradient", "that of input", "", "", {}},
     {"minnow.SumTo", "that `shape` holds", "", "", {}},
     {"minnow.Svd", "u: [..., M, K]; s: [..., K]; v: [..., K, N] or [..., N, K] as its documentation says; K = min(M, N)", "", "", {}},
+    {"minnow.UpdateElements", "those of the tensors without the gradient", "", "", {}},
 };
 
 }  // namespace

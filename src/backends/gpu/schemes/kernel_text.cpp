@@ -14,7 +14,7 @@ void KernelText::tensor(std::string_view name, DType dtype, bool raw, std::strin
 
 void KernelText::input(size_t i, std::string_view name, bool raw) {
   if (!node_.has_input(i)) return define(format("HAS_{}", name), int64_t{0});
-  tensor(name, node_.input_dtype(i), raw, static_cast<int>(i) == overwrites_ ? "UPDATE" : "READ");
+  tensor(name, node_.input_dtype(i), raw, static_cast<int>(i) == overwrites_ || overwrites_ == kAnyInput ? "UPDATE" : "READ");
   given_.push_back(Given::input(i));
 }
 

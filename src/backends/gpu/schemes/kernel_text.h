@@ -11,7 +11,8 @@ namespace minnow::gpu {
 /// elements' size.
 class KernelText {
  public:
-  /// `overwrites`: the input whose memory output 0 may take over, as the estimate says, or -1.
+  static constexpr int kAnyInput = -2;
+  /// `overwrites`: the input whose memory output 0 may take over, as the estimate says, -1, or kAnyInput, where outputs may lie in inputs.
   KernelText(Launches& kernel, const NodeView& node, int overwrites = -1) : kernel_(kernel), node_(node), overwrites_(overwrites) {}
   void input(size_t i, std::string_view name, bool raw = false);
   void output(size_t i, std::string_view name, bool raw = false);

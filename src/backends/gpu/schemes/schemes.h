@@ -30,6 +30,7 @@ std::span<const Scheme> tensor_conv_schemes();
 std::span<const Scheme> tensor_matmul_schemes();
 std::span<const Scheme> transfer_schemes();
 std::span<const Scheme> transpose_schemes();
+std::span<const Scheme> update_schemes();
 
 /// All of them.
 std::vector<Scheme> scheme_table();
