@@ -625,6 +625,31 @@ class Tables(InFolder):
             lines.clear()
 
 
+class OnDevice(InFolder):
+    def test_a_backend_trains_and_the_processor_goes_on(self):
+        try:
+            with expr.scope(backend="opencl"):
+                pass
+        except minnow.Error as error:
+            self.skipTest(str(error))
+        lines = []
+        here = minnow.train(self.recipe(epochs=2))
+        recipe = self.recipe(epochs=2, output=str(self.folder / "there"), backend="opencl")
+        with self.assertRaises(KeyboardInterrupt):
+            minnow.train(recipe, callback=interrupt_at(5), report=lines.append)
+        self.assertIn("parameters and the optimizer's state stay on opencl", lines)
+        there = minnow.train({**recipe, "backend": "cpu"})  # from the same checkpoint
+        for (name, one), (_, other) in zip(here.network.named_parameters(), there.network.named_parameters()):
+            np.testing.assert_allclose(other.numpy(), one.numpy(), rtol=1e-3, atol=1e-4, err_msg=name)
+        lines.clear()
+        minnow.train({**recipe, "resume": False, "epochs": 1, "optimizer": {"name": "lamb"}}, report=lines.append)
+        self.assertIn('parameters are updated by the processor: optimizer "lamb" looks at whole tensors', lines)
+
+    def test_wrong_backends(self):
+        self.fails(minnow.Error, 'the recipe: backend: .*"cudda"', self.recipe(backend="cudda"))
+        self.assertFalse((self.folder / "out").exists())
+
+
 class Faults(InFolder):
     def test_wrong_recipes(self):
         """Every key with wrong values, in every table; the folder with an earlier training stays as it is."""

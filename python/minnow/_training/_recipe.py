@@ -86,7 +86,7 @@ def _object(words: str) -> Check:
 KEYS: dict[str, dict[str, tuple[Any, Check]]] = {
     "": {"model": (None, _either(_text, _files, _object("a module"))), "task": ("classify", _choice("classify", "regress", "detect")), "output": ("training", _text),
          "epochs": (10, _integer(1)), "batch": (32, _integer(1)), "seed": (0, _integer(0, 2**63 - 1)), "precision": ("normal", _choice("normal", "high", "tf32", "low")),
-         "threads": (0, _integer(0, 1024)), "loss": (None, _either(_choice("cross_entropy", "focal", "mse", "l1", "huber"), _object("a function"))),
+         "threads": (0, _integer(0, 1024)), "backend": (None, _either(_text, _texts)), "loss": (None, _either(_choice("cross_entropy", "focal", "mse", "l1", "huber"), _object("a function"))),
          "label_smoothing": (0.0, _number(0, 1, True)), "resume": (True, _either(_truth, _choice("changed")))},
     "data": {"train": (None, _either(_text, _object("a data set"))), "validation": (None, _either(_text, _number(0, 1, True), _object("a data set"))), "size": (None, _size), "mode": ("RGB", _choice("RGB", "L")),
              "mean": (None, _numbers), "std": (None, _numbers), "workers": (0, _integer(0, 64)), "inputs": (None, _text), "target": (None, _text),
@@ -152,7 +152,7 @@ class Recipe:
 
     def described(self) -> dict[str, Any]:
         """Everything that decides the result, as numbers and texts; not how long and where it is computed."""
-        left_out = {"": ("output", "epochs", "threads", "resume"), "data": ("workers",), "stop": None, "checkpoint": None, "quantize": None}
+        left_out = {"": ("output", "epochs", "threads", "backend", "resume"), "data": ("workers",), "stop": None, "checkpoint": None, "quantize": None}
         made: dict[str, Any] = {}
         for table, values in self.tables.items():
             names = left_out.get(table, ())

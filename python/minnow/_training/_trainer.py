@@ -132,6 +132,7 @@ class Training:
         self.recipe, self.report, self.line, self.callback = recipe, report, Line(progress), callback
         top = recipe[""]
         self.output, self.seed, self.epochs = os.fspath(top["output"]), top["seed"], top["epochs"]
+        self.scope = self._scope()
         self.inputs = inputs = _inputs.make(recipe)
         self.task = self._task()
         for one, key in ((inputs.train, "train"), (inputs.validation, "validation")):
@@ -158,6 +159,18 @@ class Training:
         self.metric, self.sign = self._metric()
 
     # The parts that the recipe describes.
+
+    def _scope(self) -> expr.scope:
+        """The options that steps and evaluations are computed with."""
+        top = self.recipe[""]
+        backend = {} if top["backend"] is None else {"backend": top["backend"]}
+        try:
+            scope = expr.scope(threads=top["threads"], precision=top["precision"], **backend)
+            with scope:  # which opens a device
+                return scope
+        except Error as error:
+            self.recipe.fail("", f"backend: {error}")
+            raise
 
     def _task(self) -> Any:
         top, inputs = self.recipe[""], self.inputs
@@ -365,6 +378,13 @@ class Training:
         output = self.network(inputs)
         return self.task.loss(output, self.task.drawn(output))
 
+    def _place(self) -> str:
+        """Where the recipe's backend keeps what is trained."""
+        step = self.step_of
+        if step.device:
+            return f"parameters and the optimizer's state stay on {step.device}"
+        return f"parameters are updated by the processor{': ' if step.why_not_on_device else ''}{step.why_not_on_device}"
+
     def _step(self, batch: Any) -> float:
         if not isinstance(batch, (tuple, list)) or len(batch) < 2:
             raise InvalidArgument("a batch is a pair of inputs and targets")
@@ -516,12 +536,11 @@ class Training:
                 if os.path.exists(self._path(name)):
                     os.replace(self._path(name), self._path(name) + ".before")
         self.log = _events.Log(self.output, self.steps)
-        options = self.recipe[""]
         names = ", ".join(f"{value} {key}" for key, value in (("parameters", sum(math.prod(value.shape) for value in self.chosen.values())), ("samples", len(self.inputs.train)),
                                                               ("to validate", len(self.inputs.validation or ()))) if value)
         self.report(f"{'resumed at step ' + str(self.steps) if resumed else 'training'}: {names}, {len(self.loader)} steps an epoch; in {self.output}")
         try:
-            with expr.scope(threads=options["threads"], precision=options["precision"]):
+            with self.scope:
                 if not resumed:
                     self.save()
                 self.saved = self.began = time.monotonic()
@@ -557,6 +576,8 @@ class Training:
             start, first = time.monotonic(), self.steps
             for batch in self.loader:
                 value = self._step(batch)
+                if self.steps == self._begin_steps + 1 and self.recipe[""]["backend"] is not None:
+                    self.report(self._place())
                 self.line.show(lambda: self._shown(value, start, first))
                 if self.callback is not None:
                     self.callback({"step": self.steps, "epoch": len(self.history), "loss": value})
