@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/kernels.h"
+#include "numpy/f64_i64.h"
 #include "numpy/reductions.h"
-#include "numpy/wide.h"
 
 namespace minnow::numpy {
 namespace {
@@ -156,7 +156,7 @@ uint64_t kept_bits(DType dtype) {
   }
 }
 /// any() and all() for complex128, which is wider than every vectorized loop: one element after another.
-void wide_truths(bool any, const Complex* x, const Block& b, uint8_t* y) {
+void any_all_complex(bool any, const Complex* x, const Block& b, uint8_t* y) {
   for (int64_t i = 0; i < b.outer * b.inner; ++i) {
     const Complex* from = x + i / b.inner * b.count * b.inner + i % b.inner;
     int64_t k = 0;
@@ -184,11 +184,11 @@ Tensor moment(const std::string& name, const Tensor& x, const Shape& shape, cons
   return y;
 }
 
-Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block) {
+Tensor any_all(bool any, const Tensor& x, const Shape& shape, const Block& block) {
   Tensor y(DType::boolean, shape);
   uint8_t* to = y.writable().data<uint8_t>();
   if (x.dtype() == DType::complex128) {
-    wide_truths(any, x.data<Complex>(), block, to);
+    any_all_complex(any, x.data<Complex>(), block, to);
     return y;
   }
   const size_t size = size_of(x.dtype()), count = unsign(block.count), inner = unsign(block.inner);

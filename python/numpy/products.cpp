@@ -11,9 +11,9 @@
 #include "base/numeric.h"
 #include "base/os.h"
 #include "express/node.h"
+#include "numpy/f64_i64.h"
 #include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
-#include "numpy/wide.h"
 
 namespace minnow::numpy {
 namespace {
@@ -352,10 +352,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                        k, n);
     }
   };
-  switch (width_of(dtype)) {
-    case Width::complex: {
+  switch (work_type_of(dtype)) {
+    case WorkType::complex128: {
       std::vector<Complex> values(count);
-      const Wide<Complex> pc(a, DType::complex128), qc(b, DType::complex128);
+      const Converted<Complex> pc(a, DType::complex128), qc(b, DType::complex128);
       each(pc.data, qc.data, values.data());
       for (size_t i = 0; i < count; ++i) {
         if (dtype == DType::complex64)
@@ -365,9 +365,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       }
       break;
     }
-    case Width::integer: {
+    case WorkType::i64: {
       std::vector<int64_t> values(count);
-      const Wide<int64_t> p64(a, DType::i64), q64(b, DType::i64);
+      const Converted<int64_t> p64(a, DType::i64), q64(b, DType::i64);
       each(p64.data, q64.data, values.data());
       narrow(dtype, values.data(), count, y.data());
       break;

@@ -11,9 +11,9 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "base/numeric.h"
+#include "numpy/f64_i64.h"
 #include "numpy/numpy.h"
 #include "numpy/reductions.h"
-#include "numpy/wide.h"
 
 namespace minnow::numpy {
 namespace {
@@ -205,7 +205,7 @@ cpu::MinMax extremes_of(DType dtype, bool largest) {
   return kKernels.of(dtype, largest);
 }
 /// The vectors that find them, if there are those.
-const cpu::ArgmaxLoops& places_of(DType dtype) {
+const cpu::ArgmaxLoops& argmax_loops_of(DType dtype) {
   static const cpu::ArgmaxKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).argmax;
   return kKernels.loops[cpu::number_row(dtype)];
 }
@@ -309,7 +309,7 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
   char* to = y.writable().data<char>();
   const bool extreme = name == "max" || name == "min", some = n > 0 && b.count > 0;
   if (some && extreme && x.dtype() == result) {
-    if (x.dtype() == DType::boolean) return truths(name == "max", x, shape, b);
+    if (x.dtype() == DType::boolean) return any_all(name == "max", x, shape, b);
     if (const cpu::MinMax extremes = extremes_of(x.dtype(), name == "max"); extremes.loops) {
       const Extreme fold{extremes.loops, extremes.flip};
       fold_block(b, x.data<char>(), size_of(x.dtype()), fold, to, size_of(x.dtype()), fold);
@@ -317,8 +317,8 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
     }
   }
   const bool vectors = some && !extreme && cpu::sum_row(x.dtype()) < cpu::kSumRows;
-  switch (width_of(x.dtype())) {
-    case Width::complex: {
+  switch (work_type_of(x.dtype())) {
+    case WorkType::complex128: {
       const std::vector<Complex> values = reduced_plainly<Complex>(name, x, b);
       for (size_t i = 0; i < n; ++i) {
         if (result == DType::complex64)
@@ -328,7 +328,7 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
       }
       break;
     }
-    case Width::real: {
+    case WorkType::f64: {
       std::vector<double> values;
       if (vectors)
         values.resize(n), folded(name == "sum", x, b, values.data());
@@ -337,7 +337,7 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
       narrow(result, values.data(), n, to);
       break;
     }
-    case Width::integer: {
+    case WorkType::i64: {
       if (!vectors && extreme && n > 0) throw InvalidArgument(kNoIdentity, name);
       std::vector<int64_t> values(n, name == "sum" ? 0 : 1);
       if (vectors) folded(name == "sum", x, b, values.data());
@@ -403,14 +403,14 @@ std::optional<Var> reduce_at_hand(const std::string& name, nb::handle a, nb::han
   if (!axes_of(dims, axis, first, last)) return std::nullopt;
   const Shape shape = without(dims, first, last, keepdims.ptr() == Py_True);
   const Block block = block_of(dims, first, last);
-  if (truth) return Var(truths(name == "any", x, shape, block));
+  if (truth) return Var(any_all(name == "any", x, shape, block));
   if (moments) return Var(moment(name, x, shape, block, ddof, real ? x.dtype() : DType::f64));
   const bool wide = whole && (name == "sum" || name == "prod");
   return Var(reduced(name, x, shape, block, !wide ? x.dtype() : is_unsigned(x.dtype()) ? DType::u64 : DType::i64));
 }
 
 template <class T>
-void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int64_t* y) {
+void extreme_indices(bool largest, const T* x, const Block& b, int64_t flip, int64_t* y) {
   const auto value = [&](const T& element) {
     if constexpr (std::is_same_v<T, int64_t>)
       return element ^ flip;
@@ -431,8 +431,8 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
 }
 
 /// Rows of bools: the search ends at the first element equal to the extreme.
-void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
-  const cpu::ArgmaxLoops& places = places_of(DType::boolean);
+void extreme_indices(bool largest, const bool* x, const Block& b, int64_t* y) {
+  const cpu::ArgmaxLoops& places = argmax_loops_of(DType::boolean);
   in_parts(b.outer, b.outer == 1 ? 1 : b.count, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const bool* row = x + i * b.count;
@@ -444,8 +444,8 @@ void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
 
 /// With vector loops: finds the extreme of each piece of a row, the first piece with the largest of these, and the index within that piece.
 /// `known`: for bools in columns, the value to search, which may be absent; else null.
-void extreme_places(const cpu::MinMax& extremes, const cpu::ArgmaxLoops& places, const bool* known, const char* x, const Block& b,
-                    size_t size, int64_t* y) {
+void extreme_indices(const cpu::MinMax& extremes, const cpu::ArgmaxLoops& places, const bool* known, const char* x, const Block& b,
+                     size_t size, int64_t* y) {
   const cpu::MinMaxLoops& loops = *extremes.loops;
   const size_t count = unsign(b.count), inner = unsign(b.inner);
   if (b.inner == 1) {
@@ -506,28 +506,28 @@ Var arg_extreme(bool largest, const Tensor& x, const Shape& shape, const Block& 
   int64_t* to = y.writable().data<int64_t>();
   const cpu::MinMax extremes = extremes_of(x.dtype(), largest);
   if (extremes.loops && x.dtype() == DType::boolean && b.inner == 1) {
-    extreme_places(largest, x.data<bool>(), b, to);
+    extreme_indices(largest, x.data<bool>(), b, to);
     return Var(std::move(y));
   }
   if (extremes.loops && x.elements() > 0) {
-    extreme_places(extremes, places_of(x.dtype()), x.dtype() == DType::boolean ? &largest : nullptr, x.data<char>(), b, size_of(x.dtype()),
-                   to);
+    extreme_indices(extremes, argmax_loops_of(x.dtype()), x.dtype() == DType::boolean ? &largest : nullptr, x.data<char>(), b,
+                    size_of(x.dtype()), to);
     return Var(std::move(y));
   }
-  switch (width_of(x.dtype())) {
-    case Width::complex: {
-      const Wide<Complex> wide(x, DType::complex128);
-      extreme_places(largest, wide.data, b, 0, to);
+  switch (work_type_of(x.dtype())) {
+    case WorkType::complex128: {
+      const Converted<Complex> converted(x, DType::complex128);
+      extreme_indices(largest, converted.data, b, 0, to);
       break;
     }
-    case Width::integer: {
-      const Wide<int64_t> wide(x, DType::i64);
-      extreme_places(largest, wide.data, b, x.dtype() == DType::u64 ? kTopBit : 0, to);
+    case WorkType::i64: {
+      const Converted<int64_t> converted(x, DType::i64);
+      extreme_indices(largest, converted.data, b, x.dtype() == DType::u64 ? kTopBit : 0, to);
       break;
     }
     default: {
-      const Wide<double> wide(x, DType::f64);
-      extreme_places(largest, wide.data, b, 0, to);
+      const Converted<double> converted(x, DType::f64);
+      extreme_indices(largest, converted.data, b, 0, to);
     }
   }
   return Var(std::move(y));
@@ -604,10 +604,10 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
   Tensor y(x.dtype(), x.shape());
   void* to = y.writable().data();
   const nb::gil_scoped_release release;
-  switch (width_of(x.dtype())) {
-    case Width::complex: {
-      const Wide<Complex> wide(x, DType::complex128);
-      std::vector<Complex> values(wide.data, wide.data + n);
+  switch (work_type_of(x.dtype())) {
+    case WorkType::complex128: {
+      const Converted<Complex> converted(x, DType::complex128);
+      std::vector<Complex> values(converted.data, converted.data + n);
       accumulate_by(name, values.data(), b);
       for (size_t i = 0; i < n; ++i) {
         if (x.dtype() == DType::complex64)
@@ -617,9 +617,9 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
       }
       break;
     }
-    case Width::integer: {
-      const Wide<int64_t> wide(x, DType::i64);
-      std::vector<int64_t> values(wide.data, wide.data + n);
+    case WorkType::i64: {
+      const Converted<int64_t> converted(x, DType::i64);
+      std::vector<int64_t> values(converted.data, converted.data + n);
       const int64_t flip = x.dtype() == DType::u64 && (name == "maximum" || name == "minimum") ? kTopBit : 0;
       for (int64_t& value : values) value ^= flip;
       accumulate_by(name, values.data(), b);
@@ -637,8 +637,8 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
         accumulate_sums(x.data<float>(), b, static_cast<float*>(to));
         break;
       }
-      const Wide<double> wide(x, DType::f64);
-      std::vector<double> values(wide.data, wide.data + n);
+      const Converted<double> converted(x, DType::f64);
+      std::vector<double> values(converted.data, converted.data + n);
       if (x.dtype() == DType::f16)  // overflowed sums stay infinite
         accumulate_by<double, Rounded>(name, values.data(), b);
       else

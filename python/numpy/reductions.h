@@ -27,6 +27,6 @@ Tensor moment(const std::string& name, const Tensor& x, const Shape& shape, cons
 /// Sums of real elements along the middle of `block`, in f64; those of integers of up to 32 bits are exact.
 std::vector<double> sums_of(const Tensor& x, const Block& block);
 /// Whether all elements along the middle of `block` are not zero, or with `any` one of them; looks no further than needed.
-Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block);
+Tensor any_all(bool any, const Tensor& x, const Shape& shape, const Block& block);
 
 }  // namespace minnow::numpy

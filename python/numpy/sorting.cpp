@@ -98,8 +98,8 @@ bool before(std::complex<double> a, std::complex<double> b) {
 }
 
 template <class T>
-const OrderLoops<T>& order_loops() {
-  static const OrderKernels& kKernels = *numpy_kernels(cpu::best_isa()).orders;
+const SortLoops<T>& sort_loops() {
+  static const SortKernels& kKernels = *numpy_kernels(cpu::best_isa()).sort;
   if constexpr (sizeof(T) == 4)
     return kKernels.of32;
   else
@@ -110,9 +110,9 @@ const OrderLoops<T>& order_loops() {
 /// on all threads row by row, or one row of many on two.
 template <class T, class F>
 void sort_rows(size_t rows, size_t n, F sort_row) {
-  const OrderLoops<T>& loops = order_loops<T>();
+  const SortLoops<T>& loops = sort_loops<T>();
   const DType dtype = sizeof(T) == 4 ? DType::i32 : DType::i64;
-  const Shape room{static_cast<int64_t>(n + kOrderPadding)};
+  const Shape room{static_cast<int64_t>(n + kSortPadding)};
   if (rows == 1 && n >= size_t{1} << 16) {
     Fresh other(dtype, room);
     sort_row(0, [&](T* x) {
@@ -271,7 +271,7 @@ template <class Key, class F>
 void each_narrow_row(const Tensor& x, size_t rows, size_t n, Key* y, F f) {
   const DType dtype = x.dtype();
   in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
-    std::vector<int32_t> wide(n), other(n + kOrderPadding);
+    std::vector<int32_t> wide(n), other(n + kSortPadding);
     for (size_t r = unsign(first); r < unsign(last); ++r) {
       Key* row = y + r * n;
       keys_of(dtype, x.data<char>() + r * n * sizeof(Key), n, row);
@@ -291,7 +291,7 @@ void each_narrow_row(const Tensor& x, size_t rows, size_t n, Key* y, F f) {
 template <class T, class F>
 void each_wide_row(const Tensor& x, size_t row, size_t n, T* y, F f) {
   const DType dtype = x.dtype();
-  const OrderLoops<T>& loops = order_loops<T>();
+  const SortLoops<T>& loops = sort_loops<T>();
   const T* from = x.data<T>() + row * n;
   T* to = y + row * n;
   constexpr T kTop = std::numeric_limits<T>::min();
@@ -348,7 +348,7 @@ Var sort(const Var& var) {
       Number* numbers = reinterpret_cast<Number*>(to);
       sort_rows<Number>(rows, n, [&](size_t row, auto sort) { each_wide_row(x, row, n, numbers, sort); });
     } else {
-      const auto sort = order_loops<int32_t>().sort;
+      const auto sort = sort_loops<int32_t>().sort;
       each_narrow_row(x, rows, n, reinterpret_cast<Key*>(to), [=](int32_t* keys, int32_t* other) { sort(keys, n, other, false); });
     }
   });
@@ -477,9 +477,9 @@ Var partition(const Var& var, const std::vector<int64_t>& kth) {
     using Key = decltype(zero);
     using Number = std::make_signed_t<Key>;
     if constexpr (sizeof(Key) >= 4) {
-      const auto select = order_loops<Number>().select;
+      const auto select = sort_loops<Number>().select;
       in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 4, [&](int64_t first, int64_t last) {
-        Fresh other(sizeof(Key) == 4 ? DType::i32 : DType::i64, Shape{static_cast<int64_t>(n + kOrderPadding)});
+        Fresh other(sizeof(Key) == 4 ? DType::i32 : DType::i64, Shape{static_cast<int64_t>(n + kSortPadding)});
         Number* scratch = other.data<Number>();
         for (size_t row = unsign(first); row < unsign(last); ++row)
           each_wide_row(x, row, n, y.data<Number>(), [&](Number* keys) {
@@ -487,7 +487,7 @@ Var partition(const Var& var, const std::vector<int64_t>& kth) {
           });
       });
     } else {
-      const auto select = order_loops<int32_t>().select;
+      const auto select = sort_loops<int32_t>().select;
       each_narrow_row(x, rows, n, y.data<Key>(), [&](int32_t* keys, int32_t* other) {
         each_place(order, [&](size_t from, size_t k) { select(keys + from, n - from, k - from, other); });
       });
@@ -534,7 +534,7 @@ Var searchsorted(const Var& sorted, const Var& values, bool right) {
 template <class T>
 void part_places(const T* keys, size_t n, size_t k, T* copy, T* other, int64_t* places, int64_t* others) {
   std::copy_n(keys, n, copy);
-  order_loops<T>().select(copy, n, k, other);
+  sort_loops<T>().select(copy, n, k, other);
   const T pivot = copy[k];
   size_t low = 0, rest = 0, more = 0;
   for (size_t i = 0; i < n; ++i) {  // both are written, one counts
@@ -564,7 +564,7 @@ Var argpartition(const Var& var, const std::vector<int64_t>& kth) {
     using Key = decltype(zero);
     using Number = std::conditional_t<sizeof(Key) == 8, int64_t, int32_t>;
     in_parts(x.elements() / static_cast<int64_t>(n), static_cast<int64_t>(n) * 4, [&](int64_t first, int64_t last) {
-      const Shape room{static_cast<int64_t>(n + kOrderPadding)};
+      const Shape room{static_cast<int64_t>(n + kSortPadding)};
       const DType number = sizeof(Number) == 8 ? DType::i64 : DType::i32;
       Fresh bits(x.dtype(), room), keys(number, room), copy(number, room), other(number, room), others(DType::i64, room);
       for (size_t r = unsign(first); r < unsign(last); ++r) {

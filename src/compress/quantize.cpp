@@ -34,10 +34,10 @@ constexpr size_t kTrialSamples = 8;  // on which method "auto" compares the othe
 
 /// Weights of layers get the numbers that they have when a file stores them as f16.
 void round_to_f16(Graph& graph) {
-  const StoredWeights halves = minnow::round_weights(graph, DType::f16);
+  const StoredWeights stored = minnow::round_weights(graph, DType::f16);
   for (const auto& constant : graph.constants()) {
-    const auto found = halves.find(constant.get());
-    if (found == halves.end()) continue;
+    const auto found = stored.find(constant.get());
+    if (found == stored.end()) continue;
     Tensor rounded(DType::f32, found->second.shape());
     for (int64_t i = 0; i < rounded.elements(); ++i) rounded.writable().data<float>()[i] = f32_from_f16(found->second.data<uint16_t>()[i]);
     constant->set_constant(std::move(rounded));

@@ -57,25 +57,25 @@ Shapes non_zero_shape(const NodeView& node) {
 }
 
 /// For each element whether it is not zero.
-Numbers<uint8_t> truths(const TensorView& x) {
+Numbers<uint8_t> booleans(const TensorView& x) {
   constexpr size_t kChunk = 512;
   const size_t count = static_cast<size_t>(x.elements());
-  Numbers<uint8_t> truths(count);
+  Numbers<uint8_t> booleans(count);
   const auto fill = [&](auto zero) {
     decltype(zero) wide[kChunk];
     for (size_t start = 0; start < count; start += kChunk) {
       const size_t n = std::min(kChunk, count - start);
       widen(x.dtype(), x.data<char>() + start * size_of(x.dtype()), n, wide);
-      narrow(DType::boolean, wide, n, truths.data() + start);
+      narrow(DType::boolean, wide, n, booleans.data() + start);
     }
   };
   is_float(x.dtype()) ? fill(double()) : fill(int64_t());
-  return truths;
+  return booleans;
 }
 
 void non_zero(const NodeView&, KernelArgs& args) {
   const TensorView& x = args.input(0);
-  const Numbers<uint8_t> found = truths(x);
+  const Numbers<uint8_t> found = booleans(x);
   const size_t rank = x.rank(), count = static_cast<size_t>(std::count(found.begin(), found.end(), uint8_t{1}));
   const MutableTensorView y = args.allocate_output(0, {static_cast<int64_t>(rank), static_cast<int64_t>(count)});
   if (rank == 0 || count == 0) return;

@@ -99,9 +99,9 @@ void prepare_kernels(const PlanEnvironment& environment, Draft& draft);
 /// no memory of their own. Requires prepared kernels. False if there are no such steps.
 bool join_tiled_steps(PlanParts& plan);
 
-/// places.cpp. Between which steps each value must stay, and which values lie in the memory of others.
+/// lifetimes.cpp. Between which steps each value must stay, and which values lie in the memory of others.
 void find_lifetimes(PlanParts& plan);
-/// places.cpp. Gives values and scratch their places in the arena. Wants lifetimes.
+/// lifetimes.cpp. Gives values and scratch their places in the arena. Wants lifetimes.
 void place_values(PlanParts& plan);
 
 /// sharing.cpp. Places values in the memory of others (PlanValue::alias, alias_offset) and extends the lifetimes of the latter accordingly.

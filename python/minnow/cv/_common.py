@@ -81,7 +81,7 @@ def _of_more_axes(function: Callable[..., Any], arguments: tuple[Any, ...]) -> A
     return deep(function(*pictures))
 
 
-def _of_halves(function: Callable[..., Any], arguments: tuple[Any, ...], as_bits: bool) -> Any:
+def _of_float16(function: Callable[..., Any], arguments: tuple[Any, ...], as_bits: bool) -> Any:
     """A function's result for arrays of float16: as_bits: the elements are moved as words, else read as float32. NotImplemented where there are
     none."""
     def other(value: Any) -> Any:
@@ -108,16 +108,16 @@ def _of_halves(function: Callable[..., Any], arguments: tuple[Any, ...], as_bits
     return half(result) if as_bits else result
 
 
-def of_any(name: str, halves: str = "") -> Callable[..., Any]:
+def of_any(name: str, float16: str = "") -> Callable[..., Any]:
     """A function of the engine that takes further arrays, as OpenCV does: of more than three axes, and one channel, where it goes element by element;
-    of float16 where `halves` is "bits" (elements are moved) or "values" (they are read)."""
+    of float16 where `float16` is "bits" (elements are moved) or "values" (they are read)."""
     function = getattr(vision, name)
 
     def call(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except (InvalidArgument, Unsupported):
-            result = _of_halves(function, arguments, halves == "bits") if halves else NotImplemented
+            result = _of_float16(function, arguments, float16 == "bits") if float16 else NotImplemented
             if result is NotImplemented:
                 result = _of_more_axes(function, arguments)
             if result is NotImplemented:

@@ -7,7 +7,7 @@
 // In the order of struct Kernels.
 #define MINNOW_NUMPY_TABLES(DO, target) \
   DO(target, Binary64Kernels)           \
-  DO(target, OrderKernels)              \
+  DO(target, SortKernels)               \
   DO(target, ProductKernels)            \
   DO(target, PredicateKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \

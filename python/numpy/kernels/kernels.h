@@ -3,16 +3,16 @@
 #pragma once
 #include "backends/cpu/isa.h"
 #include "numpy/kernels/binary64.h"
-#include "numpy/kernels/orders.h"
 #include "numpy/kernels/predicates.h"
 #include "numpy/kernels/products.h"
+#include "numpy/kernels/sort.h"
 
 namespace minnow::numpy {
 
 struct Kernels {
   cpu::Isa isa;
   const Binary64Kernels* binary64;
-  const OrderKernels* orders;
+  const SortKernels* sort;
   const ProductKernels* products;
   const PredicateKernels* predicates;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types in which elements of every dtype are worked on.
+// Elements of any dtype as i64, f64 or complex128, in which loops without kernels of their own work.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -13,16 +13,18 @@ namespace minnow::numpy {
 
 using Complex = std::complex<double>;
 
-// The dtype in which elements are worked on.
-enum class Width : uint8_t { integer, real, complex };
-inline Width width_of(DType dtype) { return is_complex(dtype) ? Width::complex : is_float(dtype) ? Width::real : Width::integer; }
+/// The dtype in which elements are worked on.
+enum class WorkType : uint8_t { i64, f64, complex128 };
+inline WorkType work_type_of(DType dtype) {
+  return is_complex(dtype) ? WorkType::complex128 : is_float(dtype) ? WorkType::f64 : WorkType::i64;
+}
 
 /// The elements as T; those that are of that type already are not copied.
 template <class T>
-struct Wide {
+struct Converted {
   std::vector<T> copy;
   const T* data;
-  Wide(const Tensor& x, DType own) {
+  Converted(const Tensor& x, DType own) {
     if (x.dtype() == own) {
       data = x.data<T>();
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lifetimes and places of values.
+// Lifetimes of values, and where they are stored.
 #include <algorithm>
 
 #include "planner/draft.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/orders.h"
+#include "numpy/kernels/sort.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/orders.cpp"
+#define HWY_TARGET_INCLUDE "numpy/kernels/sort.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -37,7 +37,7 @@ struct Order {
   using V = hn::Vec<D>;
   static constexpr D d{};
   static constexpr size_t kLanes = HWY_LANES(T), kLog = kLanes == 16 ? 4 : kLanes == 8 ? 3 : kLanes == 4 ? 2 : 1;
-  static_assert(kLanes <= kOrderPadding && size_t{1} << kLog == kLanes);
+  static_assert(kLanes <= kSortPadding && size_t{1} << kLog == kLanes);
   static constexpr size_t kRows = 16, kBlock = kRows * kLanes;  // most elements of a network: the vectors of all its rows are registers
 
   /// Compares each lane with the one whose number differs in the bits `x`: the smaller element goes to the lane without the bit `upper`.
@@ -326,13 +326,13 @@ struct Order {
 };
 
 template <class T>
-constexpr OrderLoops<T> loops_of() {
+constexpr SortLoops<T> loops_of() {
   return {Order<T>::sort, Order<T>::partition, Order<T>::select, Order<T>::template converted<true>, Order<T>::template converted<false>};
 }
 }  // namespace
 
-extern const OrderKernels kOrderKernels;
-const OrderKernels kOrderKernels{loops_of<int32_t>(), loops_of<int64_t>()};
+extern const SortKernels kSortKernels;
+const SortKernels kSortKernels{loops_of<int32_t>(), loops_of<int64_t>()};
 #endif
 }  // namespace minnow::numpy::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

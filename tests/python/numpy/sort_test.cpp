@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/orders.h"
+#include "numpy/kernels/sort.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,11 +12,11 @@
 namespace minnow::numpy {
 namespace {
 
-class OrdersTest : public cpu::EveryIsa {
+class NumpySortTest : public cpu::EveryIsa {
  protected:
   template <class T>
-  void expect_order(const OrderLoops<T>& loops, std::vector<T> x) {
-    std::vector<T> expected = x, other(x.size() + kOrderPadding + 1, T{77});
+  void expect_order(const SortLoops<T>& loops, std::vector<T> x) {
+    std::vector<T> expected = x, other(x.size() + kSortPadding + 1, T{77});
     std::sort(expected.begin(), expected.end());
     std::vector<T> halves = x, moved = x, selected = x;
     moved.resize(other.size(), T{77});
@@ -47,7 +47,7 @@ class OrdersTest : public cpu::EveryIsa {
   }
 
   template <class T>
-  void expect_orders(const OrderLoops<T>& loops) {
+  void expect_orders(const SortLoops<T>& loops) {
     std::mt19937_64 generator(1);
     for (const size_t n : {0, 1, 2, 3, 7, 15, 16, 17, 31, 64, 65, 100, 127, 128, 129, 200, 256, 257, 300, 1000, 5000, 20000}) {
       SCOPED_TRACE(n);
@@ -68,7 +68,7 @@ class OrdersTest : public cpu::EveryIsa {
   }
 
   template <class T, class F>
-  void expect_keys(const OrderLoops<T>& loops) {
+  void expect_keys(const SortLoops<T>& loops) {
     constexpr F kInfinity = std::numeric_limits<F>::infinity(), kNan = std::numeric_limits<F>::quiet_NaN();
     std::vector<F> rising = {-kInfinity, F{-3}, -std::numeric_limits<F>::denorm_min(), -F{0}, F{0}, F{1e-30f}, F{1}, F{2}, kInfinity, kNan};
     rising.insert(rising.end(), 9, -kNan);
@@ -80,20 +80,20 @@ class OrdersTest : public cpu::EveryIsa {
     for (size_t i = 0; i < 9; ++i) EXPECT_EQ(keys[i], i == 3 ? 0 : bits[i]);
     for (size_t i = 9; i < keys.size(); ++i) EXPECT_TRUE(std::isnan(std::bit_cast<F>(keys[i])));
   }
-  const OrderKernels& kernels_ = *numpy_kernels(GetParam()).orders;
+  const SortKernels& kernels_ = *numpy_kernels(GetParam()).sort;
 };
 
-TEST_P(OrdersTest, sorts_and_partitions_as_the_standard_library) {
+TEST_P(NumpySortTest, sorts_and_partitions_as_the_standard_library) {
   expect_orders(kernels_.of32);
   expect_orders(kernels_.of64);
 }
 
-TEST_P(OrdersTest, keys_are_in_the_order_of_floats_with_nan_last) {
+TEST_P(NumpySortTest, keys_are_in_the_order_of_floats_with_nan_last) {
   expect_keys<int32_t, float>(kernels_.of32);
   expect_keys<int64_t, double>(kernels_.of64);
 }
 
-MINNOW_EVERY_ISA(OrdersTest);
+MINNOW_EVERY_ISA(NumpySortTest);
 
 }  // namespace
 }  // namespace minnow::numpy

@@ -6,9 +6,9 @@
 
 namespace minnow::numpy {
 
-/// Loops over signed integers of one width. `other` is scratch for `count` elements and kOrderPadding.
+/// Loops over signed integers of one width. `other` is scratch for `count` elements and kSortPadding.
 template <class T>
-struct OrderLoops {
+struct SortLoops {
   /// Sorts in rising order, not stably, at worst n log n. The result is in x; the input is in x or, if `moved`, in `other`.
   void (*sort)(T* x, size_t count, T* other, bool moved);
   /// Partitions the elements of x, count > 0, by a median of samples: smaller ones move to the front of x, the others to `other`, from the
@@ -21,11 +21,11 @@ struct OrderLoops {
   /// And back; the two may lie at one place.
   void (*floats_of_keys)(const T* keys, size_t count, T* bits);
 };
-constexpr size_t kOrderPadding = 16;
+constexpr size_t kSortPadding = 16;
 
-struct OrderKernels {
-  OrderLoops<int32_t> of32;
-  OrderLoops<int64_t> of64;
+struct SortKernels {
+  SortLoops<int32_t> of32;
+  SortLoops<int64_t> of64;
 };
 
 }  // namespace minnow::numpy
