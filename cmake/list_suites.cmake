@@ -19,4 +19,7 @@ foreach(suite IN LISTS suites)
   string(REPLACE "/" "-" file "${suite}")
   add_test(${target}:${suite}* ${command} --gtest_filter=${suite}* --gtest_brief=1 --gtest_output=xml:${results}/${target}-${file}xml)
   set_tests_properties(${target}:${suite}* PROPERTIES ENVIRONMENT "${environment}")
+  if(suite MATCHES "^Drivers/")  # an instance for each driver of a device; compiling its kernels takes most of the time
+    set_tests_properties(${target}:${suite}* PROPERTIES LABELS devices)
+  endif()
 endforeach()
