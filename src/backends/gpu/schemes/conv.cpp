@@ -10,7 +10,9 @@ namespace {
 
 bool is_fused(const NodeView& node) { return node.op() == "minnow.FusedConv"; }
 
-std::string refusal_of_conv(const NodeView& node) {
+}  // namespace
+
+std::string refusal_of_float_conv(const NodeView& node) {
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return reason;
   const size_t rank = node.input_shape(0).rank();
   if (rank < 3 || rank > 5) return format("there are {} spatial dimensions", static_cast<int64_t>(rank) - 2);
@@ -20,21 +22,23 @@ std::string refusal_of_conv(const NodeView& node) {
   return {};
 }
 
+void add_conv_terms(Gemm& gemm, const NodeView& node) {
+  if (is_fused(node)) gemm.activation = Activation::of(node);
+  const Term terms[] = {{2, 1, true}, {3, 1, false}};
+  add_terms(gemm, node, std::span(terms).first(is_fused(node) ? 2 : 1));
+}
+
+namespace {
+
 // As a product of matrices for each group, else one item for each result.
 bool is_product(const ConvGeometry& conv) { return conv.groups == 1 || conv.out_channels_per_group() >= 16; }
 
 Estimate estimate_conv(const NodeView& node, const Device& device) {
-  if (std::string reason = refusal_of_conv(node); !reason.empty()) return declined("{}", reason);
+  if (std::string reason = refusal_of_float_conv(node); !reason.empty()) return declined("{}", reason);
   const ConvGeometry conv = ConvGeometry::of(node);
   if (std::string reason = refusal_of_gemm(conv.out_channels_per_group(), conv.groups); is_product(conv) && !reason.empty())
     return declined("{}", reason);
   return estimate_of(node, device, 2 * conv.multiply_adds(), 0.25);
-}
-
-void add_epilogue(Gemm& gemm, const NodeView& node) {
-  if (is_fused(node)) gemm.activation = Activation::of(node);
-  const Term terms[] = {{2, 1, true}, {3, 1, false}};
-  add_terms(gemm, node, std::span(terms).first(is_fused(node) ? 2 : 1));
 }
 
 }  // namespace
@@ -80,7 +84,7 @@ namespace {
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry& conv) {
   const NodeView& node = context.node();
   Gemm gemm = conv_gemm(node, conv, float_operand(node, 0, "x"), float_operand(node, 1, "w"));
-  add_epilogue(gemm, node);
+  add_conv_terms(gemm, node);
   auto kernel = std::make_unique<Launches>(context);
   add_gemm(*kernel, context, gemm);
   return kernel;
@@ -115,7 +119,7 @@ std::unique_ptr<Kernel> prepare_direct(PrepareContext& context, const Window3& w
   const std::string_view x = dialect_name(node.input_dtype(0)), w = dialect_name(node.input_dtype(1)),
                          y = dialect_name(node.output(0).dtype);
   Gemm ends;
-  add_epilogue(ends, node);
+  add_conv_terms(ends, node);
   std::vector<Given> given = {Given::input(0), Given::input(1), Given::output(0), node.output_shape(0).elements(),
                               in_channels,     out_channels,    channels};
   window.append(given);
@@ -163,7 +167,7 @@ constexpr std::string_view kTransposed = R"(
 )";
 
 Estimate estimate_transposed(const NodeView& node, const Device& device) {
-  if (std::string reason = refusal_of_conv(node); !reason.empty()) return declined("{}", reason);
+  if (std::string reason = refusal_of_float_conv(node); !reason.empty()) return declined("{}", reason);
   return estimate_of(node, device, 2 * ConvTransposeGeometry::of(node).multiply_adds(), 0.05);
 }
 

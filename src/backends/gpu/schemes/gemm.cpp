@@ -107,7 +107,7 @@ std::string refusal_of_gemm(int64_t rows, int64_t matrices) {
 
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   const NodeView& node = context.node();
-  const std::string_view dtype = dialect_name(node.output(0).dtype);
+  const std::string_view dtype = gemm.result.kind == Given::Kind::output ? dialect_name(node.output(0).dtype) : "f32";
   const auto tiles_along = [](int64_t size, int64_t tile) { return static_cast<uint32_t>((size + tile - 1) / tile); };
   const int64_t tile = int64_t{tiles_along(gemm.m, 128)} * tiles_along(gemm.n, 128) * gemm.batches * 2 > kBusy && gemm.m > 64 ? 128 : 64;
   const uint32_t tiles_m = tiles_along(gemm.m, tile), tiles_n = tiles_along(gemm.n, tile);
@@ -129,7 +129,7 @@ void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   std::vector<Given> given = gemm.given;
   for (const int64_t number : {gemm.m, gemm.n, gemm.k, k_each, splits}) given.emplace_back(number);
   if (splits == 1) {
-    given.push_back(Given::output(0));
+    given.push_back(gemm.result);
     given.insert(given.end(), gemm.term_given.begin(), gemm.term_given.end());
     const std::string source = format(
         "{}KERNEL(gemm)({}, WRITE(MEM({}), y){}) {{\n{}  USE_WRITE(MEM({}), y);\n{}      const {} sum = {}[r][c];\n"
@@ -146,7 +146,7 @@ void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
                     "      parts[((split * (GROUPS(2) / splits) + batch) * M + m) * N + n] = {}[r][c];\n    }}\n  }}\n}}\n",
                     definitions, head, number, gemm.pointers, number, kSource, sums),
              "gemm_part", groups, group, std::move(given));
-  std::vector<Given> end = {Given::scratch(scratch), elements, gemm.m, gemm.n, splits, Given::output(0)};
+  std::vector<Given> end = {Given::scratch(scratch), elements, gemm.m, gemm.n, splits, gemm.result};
   end.insert(end.end(), gemm.term_given.begin(), gemm.term_given.end());
   kernel.add_1d(
       format("{}KERNEL(gemm_end)(READ({}, parts), const int count, const int M, const int N, const int splits, WRITE(MEM({}), y){}) {{\n"

@@ -18,7 +18,8 @@ struct Gemm {
   bool a_columns = false;   // neighbours in memory are those along m, else along k
   bool b_rows = true;       // along n, else along k
 
-  // The result: element (m, n) of a batch is at index RESULT_AT(batch, m, n) of output 0.
+  // The result: element (m, n) of a batch is at index `result_at` of it, an expression. Scratch holds f32.
+  Given result = Given::output(0);
   std::string result_at;
   float alpha = 1;
   Activation activation;
@@ -56,5 +57,10 @@ struct Term {
   bool per_channel;  // of axis 1 alone
 };
 void add_terms(Gemm& gemm, const NodeView& node, std::span<const Term> terms);
+
+/// Why no kernel computes a Conv or minnow.FusedConv of floats; empty: there may be one.
+std::string refusal_of_float_conv(const NodeView& node);
+/// The terms and the activation of such a node.
+void add_conv_terms(Gemm& gemm, const NodeView& node);
 
 }  // namespace minnow::gpu

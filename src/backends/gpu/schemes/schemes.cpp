@@ -22,7 +22,7 @@ std::vector<Scheme> scheme_table() {
                                              recurrent_schemes(),   reduce_schemes(),        sampling_schemes(),
                                              scan_schemes(),        softmax_schemes(),       tensor_attention_schemes(),
                                              tensor_conv_schemes(), tensor_matmul_schemes(), transfer_schemes(),
-                                             transpose_schemes(),   update_schemes()})
+                                             transpose_schemes(),   update_schemes(),        winograd_schemes()})
     table.insert(table.end(), file.begin(), file.end());
   return table;
 }

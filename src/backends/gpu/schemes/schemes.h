@@ -31,6 +31,7 @@ std::span<const Scheme> tensor_matmul_schemes();
 std::span<const Scheme> transfer_schemes();
 std::span<const Scheme> transpose_schemes();
 std::span<const Scheme> update_schemes();
+std::span<const Scheme> winograd_schemes();
 
 /// All of them.
 std::vector<Scheme> scheme_table();
