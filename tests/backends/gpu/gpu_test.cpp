@@ -136,6 +136,54 @@ TEST_P(Gpu, computes_convolutions_by_winograd) {
   }
 }
 
+// Few and many rows; blocks that rows end in the middle of.
+TEST_P(Gpu, multiplies_packed_weights_of_few_bits) {
+  const auto bytes = [](const Shape& shape) {
+    Tensor tensor(DType::u8, shape);
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      tensor.writable().data<uint8_t>()[i] = static_cast<uint8_t>(static_cast<uint32_t>(i) * 2654435761U >> 13);
+    return tensor;
+  };
+  constexpr int64_t kColumns = 70;
+  struct Case {
+    int64_t bits, block, depth;
+    DType zeros;  // f64: none
+  };
+  for (const Case& each :
+       {Case{4, 32, 320, DType::u8}, Case{4, 16, 77, DType::f64}, Case{8, 16, 70, DType::u8}, Case{2, 64, 130, DType::f32}}) {
+    SCOPED_TRACE(format("{} bits, {} numbers", each.bits, each.depth));
+    const int64_t blocks = (each.depth + each.block - 1) / each.block;
+    auto graph = std::make_unique<Graph>();
+    GraphBuilder b(*graph);
+    Expr zeros;
+    if (each.zeros == DType::u8) zeros = b.constant(bytes({kColumns, (blocks * each.bits + 7) / 8}));
+    if (each.zeros == DType::f32) zeros = b.constant(random_tensor({kColumns, blocks}, 2));
+    const Expr weights = b.constant(bytes({kColumns, blocks, each.block * each.bits / 8})),
+               scales = b.constant(random_tensor({kColumns, blocks}, 3));
+    std::vector<Tensor> tensors;
+    for (const Shape& shape : {Shape{each.depth}, Shape{2, 3, each.depth}, Shape{71, each.depth}}) {
+      tensors.push_back(random_tensor(shape, static_cast<unsigned>(tensors.size() + 7)));
+      const Expr a = b.wrap(&graph->add_input("x" + std::to_string(tensors.size()), ValueType::tensor(DType::f32, shape)));
+      const Expr bias = tensors.size() == 2 ? Expr() : b.constant(random_tensor({kColumns}, 4));
+      graph->add_output(*b.op("minnow.MatMulNBits", {a, weights, scales, zeros, Expr(), bias},
+                              {{"K", each.depth}, {"N", kColumns}, {"bits", each.bits}, {"block_size", each.block}})
+                             .value());
+    }
+    const Model model = Model::from_graph(std::move(graph));
+    const std::vector<TensorView> inputs(tensors.begin(), tensors.end());
+    SessionOptions reference;
+    reference.backends = {"reference"};
+    Session device(model, options);
+    const std::vector<Tensor> found = device.run(inputs), expected = Session(model, reference).run(inputs);
+    for (size_t i = 0; i < expected.size(); ++i) expect_close(found[i], expected[i], each.bits == 8 ? 2e-3 : 1e-4);
+    for (const PlanRow& row : device.plan_report().rows) {
+      if (row.op != kTransfer) {
+        EXPECT_EQ(row.scheme, "gpu.matmul_nbits");
+      }
+    }
+  }
+}
+
 // Many matrices, of one right side and of one each, and many groups of channels.
 TEST_P(Gpu, computes_large_batches_and_many_groups) {
   auto graph = std::make_unique<Graph>();

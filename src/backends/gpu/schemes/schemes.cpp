@@ -15,14 +15,31 @@ double bytes_of(const ValueInfo& info) { return static_cast<double>(info.shape.e
 
 std::vector<Scheme> scheme_table() {
   std::vector<Scheme> table;
-  for (const std::span<const Scheme> file : {attention_schemes(),   axes_schemes(),          conv_schemes(),
-                                             elementwise_schemes(), indexing_schemes(),      integer_schemes(),
-                                             matmul_schemes(),      movement_schemes(),      normalization_schemes(),
-                                             packed_byte_schemes(), packed_schemes(),        pool_schemes(),
-                                             recurrent_schemes(),   reduce_schemes(),        sampling_schemes(),
-                                             scan_schemes(),        softmax_schemes(),       tensor_attention_schemes(),
-                                             tensor_conv_schemes(), tensor_matmul_schemes(), transfer_schemes(),
-                                             transpose_schemes(),   update_schemes(),        winograd_schemes()})
+  for (const std::span<const Scheme> file : {attention_schemes(),
+                                             axes_schemes(),
+                                             conv_schemes(),
+                                             elementwise_schemes(),
+                                             indexing_schemes(),
+                                             integer_schemes(),
+                                             matmul_schemes(),
+                                             movement_schemes(),
+                                             nbits_schemes(),
+                                             normalization_schemes(),
+                                             packed_byte_schemes(),
+                                             packed_schemes(),
+                                             pool_schemes(),
+                                             recurrent_schemes(),
+                                             reduce_schemes(),
+                                             sampling_schemes(),
+                                             scan_schemes(),
+                                             softmax_schemes(),
+                                             tensor_attention_schemes(),
+                                             tensor_conv_schemes(),
+                                             tensor_matmul_schemes(),
+                                             transfer_schemes(),
+                                             transpose_schemes(),
+                                             update_schemes(),
+                                             winograd_schemes()})
     table.insert(table.end(), file.begin(), file.end());
   return table;
 }

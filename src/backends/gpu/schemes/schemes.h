@@ -16,6 +16,7 @@ std::span<const Scheme> indexing_schemes();
 std::span<const Scheme> integer_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
+std::span<const Scheme> nbits_schemes();
 std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> packed_byte_schemes();
 std::span<const Scheme> packed_schemes();
