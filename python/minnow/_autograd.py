@@ -2,6 +2,7 @@
 """Gradients of functions: grad() and value_and_grad(), as in JAX."""
 from __future__ import annotations
 
+import contextvars
 from typing import Any, Callable, Sequence
 
 from minnow import _minnow
@@ -48,12 +49,14 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
     the same dtype and computes with minnow; functions may be nested, for second derivatives. has_aux: `fun` gives (value, anything), and the result is ((value, anything), gradient). Raises
     InvalidArgument (a ValueError) for arguments that are no floats and values of several elements, and where the value does not depend on an
     array; Unsupported, with the operator or function, where one has no gradient; InvalidType (a TypeError) where `fun` makes numbers of Python or
-    arrays of NumPy of what depends on the arguments.
+    arrays of NumPy of what depends on the arguments, and for argnums that are no integers.
 
     >>> minnow.value_and_grad(lambda x: (x * x).sum())(minnow.Var([1.0, 2.0, 3.0]))
     (Var(14.0, shape=(), dtype=float64), Var([2., 4., 6.], shape=(3,), dtype=float64))
     """
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not all(isinstance(number, int) for number in numbers):
+        raise InvalidType(f"argnums is the number of an argument, or a tuple of numbers, not {argnums!r}")
 
     def run(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         given = list(args)
@@ -64,6 +67,9 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
                 raise InvalidArgument(f"argument {number} is asked for; the function was called with {len(args)}")
             own = _leaves(args[number])
             variables = [_variable(leaf) for leaf in own]
+            for variable in variables:
+                if not str(variable.dtype).startswith(("float", "bfloat")):
+                    raise InvalidArgument(f"argument {number} has the dtype {variable.dtype}; there are gradients of floats")
             leaves += own
             parameters += variables
             given[number] = _rebuilt(args[number], iter(variables))
@@ -149,7 +155,8 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 class custom_vjp:
     """A function whose gradient defvjp() defines, as in JAX: forward(*inputs) gives (result, kept), and backward(kept, gradient) a tuple of
-    gradients of the inputs; the gradient of several results is a tuple. A call raises InvalidType (a TypeError) before defvjp().
+    gradients of the inputs; the gradient of several results is a tuple. `forward` may call the function itself. A call raises InvalidType (a
+    TypeError) before defvjp().
 
     >>> @minnow.custom_vjp
     ... def double(x):
@@ -163,6 +170,7 @@ class custom_vjp:
         self._fun = fun
         self._forward: Callable[..., Any] | None = None
         self._backward: Callable[..., Any] | None = None
+        self._inside = contextvars.ContextVar("inside", default=False)  # the forward function may call the function itself
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
         """Sets both functions."""
@@ -172,9 +180,15 @@ class custom_vjp:
         forward, backward = self._forward, self._backward
         if forward is None or backward is None:
             raise InvalidType("a function of custom_vjp is called before defvjp()")
+        if self._inside.get():
+            return self._fun(*inputs)
 
         def both(*values: Var) -> tuple[Any, Callable[..., Any]]:
-            result, kept = forward(*values)
+            token = self._inside.set(True)
+            try:
+                result, kept = forward(*values)
+            finally:
+                self._inside.reset(token)
             several = isinstance(result, (tuple, list))
             return result, lambda *gradients: backward(kept, gradients if several else gradients[0])
         return custom_gradient(both)(*inputs)

@@ -127,7 +127,7 @@ class Optimizer:
     for a batch. threads: 0 for all cores. backend: computes the updates instead of the processor's own loops, such as "cuda" or "opencl"; the state
     stays in memory.
 
-    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, and for patterns that fit no parameter; Unsupported
+    Raises InvalidArgument (a ValueError) for unknown names and settings, with the nearest ones, for no parameters, and for patterns that fit none; Unsupported
     (a NotImplementedError) for an optimizer that looks at whole tensors with a backend; InvalidType (a TypeError) for arrays that cannot be updated.
     """
     _name = "adamw"
@@ -136,6 +136,8 @@ class Optimizer:
                  accumulate: int = 1, clip_value: float = 0, clip_norm: float = 0, clip_adaptive: float = 0, average: float = 0,
                  sharpness: float = 0, threads: int = 0, backend: str = "", **settings: Setting) -> None:
         self._parameters, own_groups = _named(parameters)
+        if not self._parameters:
+            raise InvalidArgument("an optimizer needs parameters, there are none; of a module, all may be frozen: nn.unfreeze() trains them again")
         if lr is not None:
             settings["lr"] = lr
         for given in (settings, *own_groups.values()):
@@ -143,7 +145,7 @@ class Optimizer:
         groups = {**own_groups, **(groups or {})}
         self._schedule = schedule or Schedule()
         for pattern in groups or {}:
-            if self._parameters and not any(fnmatch.fnmatchcase(name, pattern.replace("[", "[[]")) for name in self._parameters):
+            if not any(fnmatch.fnmatchcase(name, pattern.replace("[", "[[]")) for name in self._parameters):
                 known = list(self._parameters)
                 raise InvalidArgument(f'groups has "{pattern}", which fits no parameter; there are {", ".join(known[:6])}{" ..." if len(known) > 6 else ""}')
         options = {"accumulate": accumulate, "clip_value": clip_value, "clip_norm": clip_norm, "clip_adaptive": clip_adaptive,

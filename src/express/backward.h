@@ -34,6 +34,10 @@ class RuleGraph {
 std::vector<LazyValue> differentiate(std::span<const LazyValue> outputs, std::span<const LazyValue> output_gradients,
                                      std::span<const LazyValue> parameters, bool ends = false);
 
+/// The end of an error about a parameter that gets no gradient: the nodes that let none through. Empty where the loss does not depend on
+/// it.
+std::string why_no_gradient(const LazyValue& loss, const LazyValue& parameter);
+
 /// Makes nodes that read a tensor of a sequence or an optional read the tensor itself, where the length and the place are known before the
 /// run. Gradients then need no rules for sequences.
 void resolve_sequences(std::span<const LazyValue> roots);

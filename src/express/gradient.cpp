@@ -211,7 +211,8 @@ class Backward {
   }
 
   std::vector<LazyValue> run() {
-    for (size_t i = order_.size(); i-- > 0;) go_back(order_[i]);
+    for (size_t i = order_.size(); i-- > 0;)
+      if (!go_back(order_[i])) stopped_.push_back(order_[i]);
     compute_sums();
     std::vector<LazyValue> gradients;
     for (const LazyValue& parameter : parameters_) {
@@ -225,6 +226,29 @@ class Backward {
       }
     }
     return gradients;
+  }
+
+  /// The gradients of the sum of one output.
+  std::vector<LazyValue> run_from(const LazyValue& root) {
+    Expr seed = rules_->builder.scalar(1, output_of(root).dtype);
+    if (const Shape* shape = known_shape(root); shape && shape->rank() > 0)
+      seed = rules_->builder.op("Expand", {seed, rules_->builder.constant(Ints(shape->begin(), shape->end()))});
+    add(root, seed);
+    return run();
+  }
+
+  /// After run(): the nodes, `node "x" (Round)`, that depend on a parameter and give it no gradient.
+  std::vector<std::string> stops() const {
+    std::vector<std::string> found;
+    const auto tell = [&](const LazyNode& node) {
+      found.push_back(node.name.empty() ? format("{}", node.op->name) : format("node \"{}\" ({})", node.name, node.op->name));
+    };
+    for (const std::shared_ptr<LazyNode>& node : order_) {
+      if (node->kind != LazyNode::Kind::call || node->op->shape_only) continue;
+      const bool floats = std::any_of(node->outputs.begin(), node->outputs.end(), [](const Output& one) { return is_float(one.dtype); });
+      if (!floats || std::find(stopped_.begin(), stopped_.end(), node) != stopped_.end()) tell(*node);
+    }
+    return found;
   }
 
  private:
@@ -266,8 +290,9 @@ class Backward {
     rules_ = std::make_unique<RuleGraph>();
   }
 
-  void go_back(const std::shared_ptr<LazyNode>& node) {
-    if (node->kind != LazyNode::Kind::call && node->kind != LazyNode::Kind::step) return;
+  /// False where gradients came to the node and none of its inputs got one.
+  bool go_back(const std::shared_ptr<LazyNode>& node) {
+    if (node->kind != LazyNode::Kind::call && node->kind != LazyNode::Kind::step) return true;
     if (const std::shared_ptr<const GradientRule> rule = custom_rule(*node)) return go_back_by(*rule, node);
     Exprs gradients(node->outputs.size());
     bool any = false;
@@ -279,28 +304,31 @@ class Backward {
       any = true;
       if (!kept_.contains(found->first)) sums_.erase(found);
     }
-    if (!any) return;
+    if (!any) return true;
     if (node->kind == LazyNode::Kind::step) {  // its outputs are its first inputs
       for (size_t i = 0; i < gradients.size(); ++i)
         if (gradients[i] && reaches_.contains(node->inputs[i].node.get())) add(node->inputs[i], gradients[i]);
-      return;
+      return true;
     }
     std::vector<bool> wanted(node->inputs.size());
     bool asked = false;
     for (size_t i = 0; i < wanted.size(); ++i) asked |= wanted[i] = wants(node->inputs[i]);
-    if (!asked) return;
+    if (!asked) return true;
     if (node->operators) operators_ = joined(operators_, node->operators);
     const std::vector<LazyValue> inputs = node->inputs;  // control flow may get others
     const Exprs made = rules_->go_back(node, gradients, wanted);
+    bool goes_on = false;
     for (size_t i = 0; i < made.size() && i < wanted.size(); ++i)
-      if (made[i] && wanted[i]) add(inputs[i], made[i]);
+      if (made[i] && wanted[i]) add(inputs[i], made[i]), goes_on = true;
+    return goes_on;
   }
 
   bool wants(const LazyValue& input) const { return input && reaches_.contains(input.node.get()) && is_float(output_of(input).dtype); }
 
-  /// Calls the rule when the gradients of all its outputs have come. They are ready before the first of its inputs is looked at.
-  void go_back_by(const GradientRule& rule, const std::shared_ptr<LazyNode>& node) {
-    if (ends_ && kept_.contains({node, 0})) return;
+  /// Calls the rule when the gradients of all its outputs have come. They are ready before the first of its inputs is looked at. Returns as
+  /// go_back().
+  bool go_back_by(const GradientRule& rule, const std::shared_ptr<LazyNode>& node) {
+    if (ends_ && kept_.contains({node, 0})) return true;
     Custom& custom = custom_[&rule];
     custom.gradients.resize(rule.outputs);
     const auto found = sums_.find({node, 0});
@@ -309,24 +337,27 @@ class Backward {
       custom.gradients[static_cast<size_t>(*node->attributes.get<int64_t>("output"))] = found->second.made;
       if (!kept_.contains(found->first)) sums_.erase(found);
     }
-    if (--custom.left > 0) return;
+    if (--custom.left > 0) return true;
     Vars given;
     bool any = false;
     for (const LazyValue& gradient : custom.gradients) {
       given.push_back(gradient ? var_of(gradient) : Var());
       any = any || gradient;
     }
-    if (!any) return;
+    if (!any) return true;
     const Vars made = rule.function(given);
     const size_t count = node->inputs.size() - 1;
     if (made.size() != count) throw InvalidArgument("a custom gradient gives {} gradients for {} inputs", made.size(), count);
+    bool goes_on = false;
     for (size_t i = 0; i < count; ++i) {
       const LazyValue& input = node->inputs[i + 1];
       if (!made[i].has_value() || !wants(input)) continue;
       const LazyValue gradient = required_value(made[i]);
       check(*node, gradient, input, "input", i);
       add(input, rules_->wrap(gradient));
+      goes_on = true;
     }
+    return goes_on;
   }
 
   std::vector<LazyValue> parameters_;
@@ -334,7 +365,7 @@ class Backward {
   std::unordered_set<LazyValue, HashOfValue> kept_;  // values whose gradients are results
   std::unique_ptr<RuleGraph> rules_;
   std::shared_ptr<const OperatorSet> operators_;
-  std::vector<std::shared_ptr<LazyNode>> order_;
+  std::vector<std::shared_ptr<LazyNode>> order_, stopped_;
   std::unordered_set<const LazyNode*> reaches_;
   std::unordered_map<LazyValue, Sum, HashOfValue> sums_;
   std::vector<LazyValue> open_;  // values whose sums are in the graph of the rules
@@ -351,6 +382,17 @@ std::vector<LazyValue> express::differentiate(std::span<const LazyValue> outputs
   return backward.run();
 }
 
+std::string express::why_no_gradient(const LazyValue& loss, const LazyValue& parameter) {
+  Backward backward({&loss, 1}, {&parameter, 1}, false);
+  backward.run_from(loss);
+  const std::vector<std::string> stops = backward.stops();
+  if (stops.empty()) return {};
+  std::string told;
+  for (size_t i = 0; i < std::min<size_t>(stops.size(), 3); ++i) told += format("{}{}", i > 0 ? ", " : "", stops[i]);
+  return format(" by operators that have derivatives: {}{} {} none", told, stops.size() > 3 ? " ..." : "",
+                stops.size() > 1 ? "have" : "has");
+}
+
 Vars expr::gradients(const Var& loss, const Vars& parameters) try {
   const LazyValue root = required_value(loss);
   const Output& output = output_of(root);
@@ -365,16 +407,11 @@ Vars expr::gradients(const Var& loss, const Vars& parameters) try {
       throw InvalidArgument("the gradient of {} is asked for; there are gradients of floats", described(values.back()));
   }
   Backward backward({&root, 1}, values, false);
-  RuleGraph& rules = backward.rules();
-  Expr seed = rules.builder.scalar(1, output.dtype);
-  if (const Shape* shape = known_shape(root); shape && shape->rank() > 0)
-    seed = rules.builder.op("Expand", {seed, rules.builder.constant(Ints(shape->begin(), shape->end()))});
-  backward.add(root, seed);
-  const std::vector<LazyValue> made = backward.run();
+  const std::vector<LazyValue> made = backward.run_from(root);
   Vars results;
   for (size_t i = 0; i < made.size(); ++i) {
     if (!made[i])
-      throw InvalidArgument("the loss does not depend on parameter {} ({}) by operators that have derivatives", i, described(values[i]));
+      throw InvalidArgument("the loss does not depend on parameter {} ({}){}", i, described(values[i]), why_no_gradient(root, values[i]));
     results.push_back(var_of(made[i]));
   }
   return results;

@@ -244,21 +244,20 @@ struct TrainingStep::Impl {
   void rethrow_with_name(const Var& loss_value) {
     const Shape* shape = known_shape(value_of(loss_value));
     if ((shape && shape->elements() != 1) || !is_float(loss_value.dtype())) return;
-    std::string names;
+    std::string names, why;
     size_t count = 0;
     for (const Parameter& parameter : parameters) {
       try {
         expr::gradients(loss_value, {parameter.variable});
       } catch (const InvalidArgument&) {
+        if (why.empty()) why = express::why_no_gradient(value_of(loss_value), value_of(parameter.variable));
         if (++count <= 5) names += format("{}\"{}\"", count > 1 ? ", " : "", parameter.name);
       }
     }
     if (count > 0)
-      throw InvalidArgument(
-          "the loss does not depend on the parameter{} {}{} by operators that have derivatives; leave {} out of the optimizer, or freeze "
-          "{} before",
-          count > 1 ? "s" : "", names, count > 5 ? format(" and {} more", count - 5) : "", count > 1 ? "them" : "it",
-          count > 1 ? "them" : "it");
+      throw InvalidArgument("the loss does not depend on the parameter{} {}{}{}; leave {} out of the optimizer, or freeze {} before",
+                            count > 1 ? "s" : "", names, count > 5 ? format(" and {} more", count - 5) : "", why, count > 1 ? "them" : "it",
+                            count > 1 ? "them" : "it");
   }
 
   void lower(Recorded& made, const train::Trace& trace, const Vars& inputs, const Vars& results, const Vars& gradients) {

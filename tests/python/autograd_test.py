@@ -86,8 +86,16 @@ class Autograd(unittest.TestCase):
             minnow.grad(lambda v: minnow.Var([1.0]).sum())(x)
         with self.assertRaisesRegex(ValueError, "does not depend"):
             minnow.grad(lambda v: mnp.floor(v).sum())(x)
-        with self.assertRaisesRegex(ValueError, "floats"):
+        for name, f in (("Floor", mnp.floor), ("Cast", lambda v: v.astype("int32").astype("float64")), ("ArgMax", lambda v: mnp.argmax(v) * 2.0),
+                        ("Round, minnow.StopGradient", lambda v: mnp.round(v) + minnow.stop_gradient(v))):
+            with self.assertRaisesRegex(ValueError, rf"parameter 1 \(f64\[2\]\) by operators that have derivatives: {name} ha(s|ve) none$"):
+                minnow.grad(lambda u, v, f=f: (u + f(v)).sum(), argnums=(0, 1))(x, x)
+        with self.assertRaisesRegex(ValueError, r"does not depend on parameter 0 \(f64\[2\]\)$"):
+            minnow.grad(lambda v: minnow.Var(0.5) * v.shape[0])(x)
+        with self.assertRaisesRegex(ValueError, "argument 0 has the dtype int64; there are gradients of floats"):
             minnow.grad(lambda v: v.sum())(minnow.Var([1, 2]))
+        with self.assertRaisesRegex(TypeError, "argnums is the number of an argument, or a tuple of numbers, not 'v'"):
+            minnow.grad(lambda v: v.sum(), argnums="v")
         with self.assertRaisesRegex(NotImplementedError, "Unique has no gradient"):
             minnow.grad(lambda v: expr.op("Unique", [v]))(minnow.Var([[1.0, 2.0], [3.0, 4.0]]))
 
@@ -246,6 +254,17 @@ class Autograd(unittest.TestCase):
         # Values without gradients, conditions and printing are nobody's loss.
         free = lambda v: (v[mnp.argsort(v[:, 0])] * mnp.zeros_like(v)).sum() + (v.sum() if v[0, 0] > 0 and repr(v) and str(v) and mnp.allclose(v, v) else 0)
         np.testing.assert_array_equal(minnow.grad(free)(a), np.ones((3, 3)))
+
+    def test_the_forward_function_of_a_rule_may_call_the_function(self):  # as in JAX's documentation
+        @minnow.custom_vjp
+        def product(x, y):
+            return mnp.sin(x) * y
+        product.defvjp(lambda x, y: (product(x, y), (x, y)), lambda kept, g: (g * kept[1] * 100.0, g * 7.0))
+        x, y = minnow.Var([0.5, 1.0]), minnow.Var([2.0, 3.0])
+        value, (gx, gy) = minnow.value_and_grad(lambda x, y: product(x, y).sum(), argnums=(0, 1))(x, y)
+        self.assertAlmostEqual(float(value), float((np.sin(x.numpy()) * y.numpy()).sum()))
+        np.testing.assert_array_equal(gx, [200.0, 300.0])
+        np.testing.assert_array_equal(gy, [7.0, 7.0])
 
     def test_functions_with_a_gradient_of_their_own_may_compute_at_once(self):
         @minnow.custom_gradient

@@ -280,6 +280,9 @@ class Optimizers(unittest.TestCase):
         w = np.zeros((2, 3), "float32")
         with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no optimizer "adamm"; the nearest are "adam"'):
             optim.create("adamm", [w])
+        for none in ([], {}, minnow.nn.ReLU()):
+            with self.assertRaisesRegex(minnow.InvalidArgument, "an optimizer needs parameters, there are none"):
+                optim.SGD(none)
         with self.assertRaisesRegex(minnow.InvalidArgument, 'there is no setting "momentun"; the nearest are "momentum"'):
             optim.SGD([w], momentun=0.9)
         with self.assertRaisesRegex(minnow.InvalidArgument, '"adam": there is no setting "betas"; here it is beta1 and beta2'):

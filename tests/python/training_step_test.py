@@ -172,6 +172,7 @@ class Steps(unittest.TestCase):
                 (lambda batch: 3, minnow.InvalidType, "a Var of one float, not int"),
                 (lambda batch: loss(batch)[1]["logits"], minnow.InvalidArgument, "a loss of one element"),
                 (lambda batch: (parameters["w0"] * 2).sum(), minnow.InvalidArgument, 'does not depend on the parameters "b0", "w1", "b1".*freeze them'),
+                (lambda batch: sum(minnow.numpy.round(w).sum() for w in parameters.values()), minnow.InvalidArgument, "by operators that have derivatives: Round has none; leave them"),
                 (lambda batch: 1 / 0, ZeroDivisionError, "division")):
             with self.assertRaisesRegex(kind, sentence):
                 optim.TrainingStep(bad, optim.AdamW(parameters))(batch_of(4))

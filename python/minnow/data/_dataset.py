@@ -162,7 +162,7 @@ def default_collate(samples: Sequence[Any]) -> Any:
         arrays = [numpy.asarray(sample) for sample in samples]
         for i, array in enumerate(arrays):
             if array.shape != arrays[0].shape:
-                raise InvalidArgument(f"samples 0 and {i} of a batch have the shapes {arrays[0].shape} and {array.shape}; a transform such as Resize makes them equal")
+                raise InvalidArgument(f"samples 0 and {i} of a batch have the shapes {arrays[0].shape} and {array.shape}; a transform such as Resize makes them equal, or size in [data] of a recipe")
         return numpy.stack(arrays)
     if isinstance(first, bool):
         return numpy.array(samples, numpy.bool_)

@@ -69,7 +69,10 @@ def _where(condition: Var, a: Var, b: Var | float) -> Var:
 
 
 def _same_shape(input: Var, target: Var) -> None:
-    if input.dims is not None and target.dims is not None and len(input.dims) == len(target.dims) and None not in input.dims + target.dims and input.dims != target.dims:
+    if input.dims is None or target.dims is None or not target.dims:  # a scalar is a target for all
+        return
+    # Even shapes that could be broadcast: [n, 1] and [n] would make a loss of n x n differences.
+    if len(input.dims) != len(target.dims) or any(None not in (x, t) and x != t for x, t in zip(input.dims, target.dims)):
         raise InvalidArgument(f"the target has the input's shape {list(input.dims)}, it has {list(target.dims)}")
 
 
@@ -147,6 +150,8 @@ def _along_classes(weight: Var, x: Var) -> Var:
 
 
 def _soft_cross_entropy(x: Var, target: Var, weight: Var | None, reduction: str, label_smoothing: float) -> Var:
+    if target.dims is not None and x.dims is not None and len(target.dims) < len(x.dims):
+        raise InvalidArgument(f"targets of floats are shares of the shape of the scores, {list(x.dims)}, they have {list(target.dims)}; classes are integers")
     _same_shape(x, target)
     shape = shape_of(x)
     if label_smoothing:

@@ -27,7 +27,7 @@ void needs(const Vars& x, size_t least, size_t most) {
 std::pair<Var, Var> pair(const Vars& x, size_t count = 2) {
   needs(x, count, count);
   const auto a = x[0].known_shape(), b = x[1].known_shape();
-  if (a && b && a->rank() == b->rank() && !(*a == *b)) throw InvalidArgument("the target has the input's shape {}, it has {}", *a, *b);
+  if (a && b && b->rank() > 0 && !(*a == *b)) throw InvalidArgument("the target has the input's shape {}, it has {}", *a, *b);
   return {x[0], x[1].dtype() == x[0].dtype() ? x[1] : x[1].astype(x[0].dtype())};
 }
 
