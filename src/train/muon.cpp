@@ -16,36 +16,21 @@ namespace minnow::train::HWY_NAMESPACE {
 namespace {
 #include "train/loops.inc"
 
-template <class T>
-T dot(const T* a, const T* b, size_t count) {
-  return static_cast<T>(sum_of<T>(count, [&]<class N>(N, size_t i) HWY_ATTR { return N::load(a + i) * N::load(b + i); }));
-}
-
-/// to [n, n] = a a^T of a [n, length].
-template <class T>
-void gram(const T* a, size_t n, size_t length, T* to) {
-  for (size_t i = 0; i < n; ++i)
-    for (size_t j = i; j < n; ++j) to[i * n + j] = to[j * n + i] = dot(a + i * length, a + j * length, length);
-}
-
-/// As train::orthogonalize of f32, in plain loops.
-template <class T>
-T* orthogonalize(T* x, size_t n, size_t length, int steps, const double* c, T* scratch, int) {
-  T *other = scratch, *g = other + n * length, *g2 = g + n * n;
-  for (int step = 0; step < steps; ++step) {
-    gram(x, n, length, g);
-    gram(g, n, n, g2);  // g is symmetric
-    for (size_t i = 0; i < n * n; ++i) g2[i] = static_cast<T>(c[1]) * g[i] + static_cast<T>(c[2]) * g2[i];
-    for (size_t i = 0; i < n; ++i) {
-      T* row = other + i * length;
-      each<T>(length, [&]<class N>(N, size_t j) HWY_ATTR { (N::of(static_cast<T>(c[0])) * N::load(x + i * length + j)).store(row + j); });
-      for (size_t k = 0; k < n; ++k)
-        each<T>(length, [&]<class N>(N, size_t j)
-                            HWY_ATTR { (N::load(row + j) + N::of(g2[i * n + k]) * N::load(x + k * length + j)).store(row + j); });
+/// y [rows, columns] = a [rows, depth] b, or b^T where it is [columns, depth].
+void multiply(const double* a, const double* b, bool transpose_b, size_t rows, size_t depth, size_t columns, double* y) {
+  for (size_t i = 0; i < rows; ++i) {
+    const double* from = a + i * depth;
+    double* to = y + i * columns;
+    if (transpose_b) {
+      for (size_t j = 0; j < columns; ++j)
+        to[j] = sum_of<double>(depth, [&]<class N>(N, size_t k) HWY_ATTR { return N::load(from + k) * N::load(b + j * depth + k); });
+      continue;
     }
-    std::copy_n(other, n * length, x);
+    std::fill_n(to, columns, 0.0);
+    for (size_t k = 0; k < depth; ++k)
+      each<double>(columns,
+                   [&]<class N>(N, size_t j) HWY_ATTR { (N::load(to + j) + N::of(from[k]) * N::load(b + k * columns + j)).store(to + j); });
   }
-  return x;
 }
 
 /// c: lr, momentum, nesterov, steps, eps, a, b, c of the iteration; Adam's for vectors: beta1, beta2, eps, corrections.
@@ -88,7 +73,10 @@ void muon(const Whole& t) {
   if constexpr (std::is_same_v<T, float>)
     x = train::orthogonalize(x, n, length, iterations, c + 5, rest, t.threads);
   else
-    x = orthogonalize(x, n, length, iterations, c + 5, rest, t.threads);
+    x = train::orthogonalize(x, n, iterations, c + 5, rest, [=](MuonProduct product, const double* a, const double* b, double* y) {
+      multiply(a, b, product == MuonProduct::gram, n, product == MuonProduct::gram ? length : n,
+               product == MuonProduct::update ? length : n, y);
+    });
   const T rate = static_cast<T>(c[0] * std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns))));
   for (size_t r = 0; r < rows; ++r)
     for (size_t j = 0; j < columns; ++j) {

@@ -17,7 +17,6 @@ size_t runners() {
   static const size_t found = std::min(static_cast<size_t>(os::available_cores()), ThreadPool::kMostRunners);
   return found;
 }
-size_t whole_lines(size_t floats) { return (floats + 15) / 16 * 16; }
 
 }  // namespace
 
@@ -50,23 +49,17 @@ struct Iteration {
 
 }  // namespace
 
-size_t orthogonalize_floats(size_t n, size_t length) {
-  return 2 * whole_lines(n * n) + whole_lines(n * length) + Iteration(n, length).scratch_floats();
-}
+size_t orthogonalize_floats(size_t n, size_t length) { return muon_elements(n, length) + Iteration(n, length).scratch_floats(); }
 
 float* orthogonalize(float* x, size_t n, size_t length, int steps, const double* abc, float* scratch, int threads) noexcept {
   const Iteration iteration(n, length);
-  const float a = static_cast<float>(abc[0]), b = static_cast<float>(abc[1]), c = static_cast<float>(abc[2]);
-  float *g = scratch, *g2 = g + whole_lines(n * n), *other = g2 + whole_lines(n * n), *rest = other + whole_lines(n * length);
-  for (int step = 0; step < steps; ++step) {
-    iteration.gram.run(x, x, g, rest, threads);
-    iteration.square.run(g, g, g2, rest, threads);
-    for (size_t i = 0; i < n * n; ++i) g2[i] = b * g[i] + c * g2[i];
-    for (size_t i = 0; i < n; ++i) g2[i * n + i] += a;
-    iteration.update.run(g2, x, other, rest, threads);
-    std::swap(x, other);
-  }
-  return x;
+  float* rest = scratch + muon_elements(n, length);
+  return orthogonalize(x, n, steps, abc, scratch, [&](MuonProduct product, const float* a, const float* b, float* y) {
+    const Product& of = product == MuonProduct::gram     ? iteration.gram
+                        : product == MuonProduct::square ? iteration.square
+                                                         : iteration.update;
+    of.run(a, b, y, rest, threads);
+  });
 }
 
 }  // namespace minnow::train

@@ -294,7 +294,7 @@ std::vector<Rule> table() {
              const size_t count = static_cast<size_t>(shape.elements());
              if (shape.rank() < 2 || count == 0) return size_t{1};
              const size_t rows = static_cast<size_t>(shape[0]), n = std::min(rows, count / rows);
-             return (count + 15) / 16 * 16 + std::max(orthogonalize_floats(n, count / n), count + 2 * n * n);
+             return whole_lines(count) + orthogonalize_floats(n, count / n);
            }},
   };
 }
