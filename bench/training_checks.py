@@ -139,13 +139,14 @@ def last_layers():
 
 
 def resume(_):
+    import detector_training_test
     import train_test
     from minnow import optim
     print("Each training of 100 steps runs twice: at once, and in a process that is killed (SIGKILL) after step 50 (or after those named) and a second one that goes on. Compared to the\n"
           "bit: all arrays of the checkpoint (weights, buffers, state of the optimizer, averages), the history, and the files of the model. Checkpoints are saved every 10 steps.")
     case = train_test.Resumption("test_killed_and_resumed_to_the_bit")
     case.setUp()
-    train_test.shapes(case.folder / "shapes", 100, 1)
+    detector_training_test.shapes(case.folder / "shapes", 100, 1)
     points = {"epochs": 5, "batch": 9, "checkpoint": {"steps": 10}, "data": {"standardize": False}}
     pictures = {"model": "cnn", "epochs": 5, "batch": 5, "checkpoint": {"steps": 10}, "data": {"train": str(case.folder / "squares.npz"), "validation": 1 / 6}}
     changed = {**pictures, "augment": {"flip": True, "crop": 2, "erase": 0.5, "mixup": 0.3}, "schedule": {"name": "cosine", "warm_up": 10}}
@@ -186,6 +187,7 @@ def flat(recipe, path=()):
 
 
 def recipes(_):
+    import detector_training_test
     import train_test
     found = []
 
@@ -198,7 +200,7 @@ def recipes(_):
         def described(self, recipe):
             if not isinstance(recipe, dict):
                 return "`" + (recipe.read_text(errors="replace").replace(f"{self.folder}/", "")[-60:] if isinstance(recipe, Path) and recipe.exists() else str(recipe)) + "`"
-            usual = dict(flat(getattr(self, "detector", self.recipe)()))
+            usual = dict(flat((self.detector if hasattr(self, "detector") else self.recipe)()))
             made = dict(flat(recipe))
             parts = [f"{'.'.join(key)} = {value!r:.60}" for key, value in made.items() if key not in usual or usual[key] != value] + [f"no {'.'.join(key)}" for key in usual if key not in made]
             words = re.sub(r" at 0x\w+", "", ", ".join(parts).replace(f"{self.folder}/", ""))
@@ -208,7 +210,7 @@ def recipes(_):
     class Faults(Recorded, train_test.Faults):
         pass
 
-    class Boxes(Recorded, train_test.Detectors):
+    class Boxes(Recorded, detector_training_test.Detectors):
         pass
 
     suite = unittest.TestSuite([*(Faults(name) for name in ("test_wrong_recipes", "test_wrong_toml", "test_wrong_data")), Boxes("test_wrong_boxes")])
