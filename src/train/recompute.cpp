@@ -4,6 +4,7 @@
 #include "train/recompute.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "ops/infer.h"
@@ -69,7 +70,8 @@ class Recomputation {
     for (uint32_t at = 0; at < nodes_.size(); ++at) add_items(at, operators);
   }
 
-  size_t run(size_t bytes) {
+  /// Chooses what is dropped; returns the bytes that the result needs.
+  size_t choose(size_t bytes) {
     const size_t all = simulate();
     if (all <= bytes) return all;
     Choice best{all, 0, std::vector<bool>(items_.size())};
@@ -89,9 +91,41 @@ class Recomputation {
     }
     for (size_t i = 0; i < items_.size(); ++i) items_[i].dropped = best.dropped[i];
     keep_again(bytes);
-    const size_t peak = simulate();
-    insert_nodes();
-    return peak;
+    return simulate();
+  }
+
+  /// Adds the nodes that compute dropped values again.
+  void insert_nodes() {
+    std::unordered_map<const Node*, Node*> copies;
+    for (Item& item : items_) {  // in order, so that inputs come first
+      if (!item.dropped || item.again == kNever) continue;
+      Node& node = *item.value->producer();
+      uint32_t at = item.again;
+      for (size_t i = 0; i < node.output_count(); ++i)  // another output may be needed before
+        if (const Value* other = node.output(i))
+          if (const Item& same = items_[number_.at(other)]; same.dropped) at = std::min(at, same.again);
+      Node*& copy = copies[&node];
+      if (!copy) {
+        std::vector<Value*> inputs;
+        std::vector<std::string> names;
+        for (size_t i = 0; i < node.input_count(); ++i) {
+          Value* input = node.input(i);
+          const auto found = input ? number_.find(input) : number_.end();
+          if (found != number_.end() && items_[found->second].dropped && items_[found->second].again != kNever)
+            input = copies.at(input->producer())->output(input->output_index());
+          inputs.push_back(input);
+        }
+        for (size_t i = 0; i < node.output_count(); ++i)
+          names.push_back(node.output(i) ? graph_.fresh_name(node.output(i)->name()) : std::string());
+        copy = &graph_.add_node(node.op(), inputs, names, node.attributes, node.name(), nodes_[at]);
+        for (size_t i = 0; i < node.output_count(); ++i)
+          if (node.output(i)) copy->output(i)->type = node.output(i)->type;
+      }
+      const std::vector<Use> uses(item.value->uses().begin(), item.value->uses().end());
+      for (const Use& use : uses)
+        if (const auto found = place_.find(use.node); found != place_.end() && found->second > turn_)
+          use.node->set_input(use.input, copy->output(item.value->output_index()));
+    }
   }
 
  private:
@@ -279,39 +313,6 @@ class Recomputation {
     }
   }
 
-  void insert_nodes() {
-    std::unordered_map<const Node*, Node*> copies;
-    for (Item& item : items_) {  // in order, so that inputs come first
-      if (!item.dropped || item.again == kNever) continue;
-      Node& node = *item.value->producer();
-      uint32_t at = item.again;
-      for (size_t i = 0; i < node.output_count(); ++i)  // another output may be needed before
-        if (const Value* other = node.output(i))
-          if (const Item& same = items_[number_.at(other)]; same.dropped) at = std::min(at, same.again);
-      Node*& copy = copies[&node];
-      if (!copy) {
-        std::vector<Value*> inputs;
-        std::vector<std::string> names;
-        for (size_t i = 0; i < node.input_count(); ++i) {
-          Value* input = node.input(i);
-          const auto found = input ? number_.find(input) : number_.end();
-          if (found != number_.end() && items_[found->second].dropped && items_[found->second].again != kNever)
-            input = copies.at(input->producer())->output(input->output_index());
-          inputs.push_back(input);
-        }
-        for (size_t i = 0; i < node.output_count(); ++i)
-          names.push_back(node.output(i) ? graph_.fresh_name(node.output(i)->name()) : std::string());
-        copy = &graph_.add_node(node.op(), inputs, names, node.attributes, node.name(), nodes_[at]);
-        for (size_t i = 0; i < node.output_count(); ++i)
-          if (node.output(i)) copy->output(i)->type = node.output(i)->type;
-      }
-      const std::vector<Use> uses(item.value->uses().begin(), item.value->uses().end());
-      for (const Use& use : uses)
-        if (const auto found = place_.find(use.node); found != place_.end() && found->second > turn_)
-          use.node->set_input(use.input, copy->output(item.value->output_index()));
-    }
-  }
-
   Graph& graph_;
   std::vector<Node*> nodes_;
   std::unordered_map<const Node*, uint32_t> place_;
@@ -321,11 +322,48 @@ class Recomputation {
   uint32_t turn_ = 0, peak_ = 0;
 };
 
+/// Takes the gates of LSTMs away from their gradients, which then compute them again for a few steps at a time. Cells with peepholes or
+/// unusual activations, which no scheme goes back through, keep theirs. Returns whether there were any.
+bool drop_gates(Graph& graph) {
+  constexpr size_t kP = 7, kGates = 9, kGatesOfLstm = 3;
+  bool any = false;
+  for (Node& node : graph.nodes()) {
+    Value* gates = node.op() == "minnow.RecurrentGradient" ? node.input(kGates) : nullptr;
+    Node* lstm = gates ? gates->producer() : nullptr;
+    if (!lstm || lstm->op() != "LSTM" || gates->output_index() != kGatesOfLstm || gates->uses().size() != 1 || gates->is_graph_output())
+      continue;
+    bool usual = !lstm->input(kP) && gates->type.dtype == DType::f32;
+    for (const std::string_view name : {"clip", "activations", "input_forget"}) usual = usual && !lstm->attributes.find(name);
+    if (!usual) continue;
+    node.set_input(kGates, nullptr);
+    std::vector<Value*> inputs;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < lstm->input_count(); ++i) inputs.push_back(lstm->input(i));
+    for (size_t i = 0; i < lstm->output_count(); ++i)
+      names.push_back(lstm->output(i) && i != kGatesOfLstm ? graph.fresh_name(lstm->output(i)->name()) : std::string());
+    Node& made = graph.add_node(lstm->op(), inputs, names, lstm->attributes, lstm->name(), lstm);
+    for (size_t i = 0; i < made.output_count(); ++i)
+      if (made.output(i)) {
+        made.output(i)->type = lstm->output(i)->type;
+        lstm->output(i)->replace_all_uses_with(*made.output(i));
+      }
+    graph.remove(*lstm);
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 size_t recompute(Graph& graph, const OperatorSet& operators, size_t bytes) {
   infer_static_types(operators, graph);
-  const size_t needed = Recomputation(graph, operators).run(bytes);
+  std::optional<Recomputation> made(std::in_place, graph, operators);
+  size_t needed = made->choose(bytes);
+  if (needed > bytes && drop_gates(graph)) {
+    made.emplace(graph, operators);
+    needed = made->choose(bytes);
+  }
+  made->insert_nodes();
   infer_types(operators, graph);
   return needed;
 }

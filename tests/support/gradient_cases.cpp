@@ -155,6 +155,9 @@ std::vector<SchemeCase> gradient_cases() {
           for (size_t i = 0; i < states && whole; ++i) inputs[12 + i] = normal(state, unsigned(8 + i));
           attributes.set("cell", std::string(cell));
           cases.push_back({"minnow.RecurrentGradient", inputs, attributes, {}, lstm && whole ? size_t{6} : whole ? size_t{5} : size_t{4}});
+          if (!lstm) continue;
+          cases.push_back(cases.back());
+          cases.back().inputs[9] = Tensor();  // gates, which are computed again
         }
 
   const auto filters = [&](const Shape& x, int64_t outputs, const Attributes& attributes) {

@@ -129,6 +129,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
     t.rest = depth % lanes_;
     t.low = is_last ? epilogue_.low : -kInfinity;
     t.high = is_last ? epilogue_.high : kInfinity;
+    t.accumulate = arguments.goes_on && slice == 0;
     t.finish = all_add || (is_last && epilogue_.clamps());
     for (size_t panel = share(panels(), chunks_, chunk); panel < last; ++panel) {
       const size_t vectors = std::min(kPair, vectors_ - panel * kPair), lanes = vectors * lanes_, column = panel * kPair * lanes_;
@@ -156,6 +157,8 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
         else if (slice)
           for (size_t r = 0; r < height; ++r)
             for (size_t c = 0; c < lanes; c += 64 / sizeof(float)) __builtin_prefetch(y + r * n + c, 1, 3);
+        if (narrow && t.accumulate)
+          for (size_t r = 0; r < height; ++r) std::memcpy(edge + r * lanes, y + r * n, columns * sizeof(float));
         t.y[0] = narrow ? edge : y;
         t.y[1] = t.y[0] + half * stride;
         t.add[0] = add ? (narrow ? edge_add : add) : nullptr;

@@ -40,6 +40,7 @@ class MatMul {
     float* y;
     std::atomic<bool>* overflowed = nullptr;  // see Tile
     MakeB make_b = {};                        // in place of b
+    bool goes_on = false;                     // sums begin with y, in place of the bias
   };
   MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue);
 

@@ -30,9 +30,11 @@ void keep(const CellRows& cell, size_t row, V a, V b, V c, V e, V state) {
   const D d;
   const KeptGates& kept = *cell.kept;
   const bool whole = kept.units >= kLanes + row * kept.units_step;
-  float* to = whole ? kept.gates + row * kept.gates_step : cell.gates + row * cell.gate_stride;
-  const size_t gate = whole ? kept.gate : kLanes;
-  hn::StoreU(a, d, to), hn::StoreU(b, d, to + gate), hn::StoreU(c, d, to + 2 * gate), hn::StoreU(e, d, to + 3 * gate);
+  if (kept.gates || !whole) {
+    float* to = whole ? kept.gates + row * kept.gates_step : cell.gates + row * cell.gate_stride;
+    const size_t gate = whole ? kept.gate : kLanes;
+    hn::StoreU(a, d, to), hn::StoreU(b, d, to + gate), hn::StoreU(c, d, to + 2 * gate), hn::StoreU(e, d, to + 3 * gate);
+  }
   if (whole && kept.c) hn::StoreU(state, d, kept.c + row * kept.c_step);
 }
 #else
@@ -103,6 +105,26 @@ void add_scaled(const float* x, float factor, const float* base, size_t count, f
 #endif
 
 #if MINNOW_GRADIENTS
+template <bool kSigmoid>
+void activate(float* x, size_t count) {
+  const D d;
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const V sums = hn::LoadU(d, x + i);
+    hn::StoreU(kSigmoid ? sigmoid_of(sums) : tanh_of(sums), d, x + i);
+  }
+  if (i == count) return;
+  float rest[kLanes] = {};
+  std::memcpy(rest, x + i, (count - i) * sizeof(float));
+  const V sums = hn::LoadU(d, rest);
+  hn::StoreU(kSigmoid ? sigmoid_of(sums) : tanh_of(sums), d, rest);
+  std::memcpy(x + i, rest, (count - i) * sizeof(float));
+}
+void lstm_gates(float* sums, size_t hidden) {
+  activate<true>(sums, 3 * hidden);
+  activate<false>(sums + 3 * hidden, hidden);
+}
+
 /// One vector of a sequence: the gradients of its sums from its gates, and the states' gradients in place.
 struct LstmCell {
   static constexpr size_t kGates = 4, kKept = 4;
@@ -188,7 +210,8 @@ const RecurrentKernels kRecurrentKernels {
   .largest = largest, .add_scaled = add_scaled,
 #endif
 #if MINNOW_GRADIENTS
-  .lstm_back = back<LstmCell>, .gru_back = back<GruCell>, .tanh_back = back<RnnCell<false>>, .relu_back = back<RnnCell<true>>,
+  .lstm_gates = lstm_gates, .lstm_back = back<LstmCell>, .gru_back = back<GruCell>, .tanh_back = back<RnnCell<false>>,
+  .relu_back = back<RnnCell<true>>,
 #endif
 };
 #endif

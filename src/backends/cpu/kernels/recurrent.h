@@ -10,7 +10,7 @@ namespace minnow::cpu {
 /// Gates are `gate` floats apart; the second row is `gates_step` and `c_step` floats behind the first. A row of fewer units than a vector
 /// has its gates in place of its sums instead.
 struct KeptGates {
-  float *gates, *c;  // c: of an LSTM; may be null
+  float *gates, *c;  // either may be null; c: of an LSTM
   size_t gate, gates_step, c_step;
   size_t units, units_step;  // units of the first row, and how many fewer the next one has
 };
@@ -58,6 +58,8 @@ struct RecurrentKernels {
   void (*add_scaled)(const float* x, float factor, const float* base, size_t count, float* y);
 #endif
 #if MINNOW_GRADIENTS
+  /// The sums of one sequence's gates input, output, forget, new, `hidden` each, become the gates.
+  void (*lstm_gates)(float* sums, size_t hidden);
   // The gradients of the sums of a step.
   void (*lstm_back)(const CellBack& cell);
   void (*gru_back)(const CellBack& cell);  // of a GRU that scales the product: gates z, r, new and the product

@@ -102,7 +102,6 @@ double products_time(const Recurrent& r, const Device& device, Factors factors) 
 Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
   const Recurrent r(node, node.op());
   if (Estimate refusal = cell_refusal(r, node, node.op()); !refusal.declined.empty()) return refusal;
-  if (r.lstm && node.has_output(4) && !node.has_output(3)) return declined("cell states are kept without gates");
   const bool low_precision = factors != Factors::f32;
   if (low_precision) {
     if (Estimate refusal = refusal_of(factors, node, device, {1, 2}); !refusal.declined.empty()) return refusal;
@@ -421,10 +420,10 @@ class RecurrentKernel final : public Kernel {
 #if MINNOW_GRADIENTS
     KeptGates kept_gates{};
     const size_t gates_output = r_.lstm ? 3 : 2;
-    if (r_.gates > 1 && context.has_output(gates_output)) {
+    if (r_.gates > 1 && (context.has_output(gates_output) || context.has_output(4))) {
       const size_t width = 4 * r_.hidden, row = (d * r_.length + t) * r_.batch;
       const bool one = r_.batch == 1;
-      kept_gates = {context.out<float>(gates_output) + row * width + block * lanes_,
+      kept_gates = {context.has_output(gates_output) ? context.out<float>(gates_output) + row * width + block * lanes_ : nullptr,
                     r_.lstm && context.has_output(4) ? context.out<float>(4) + row * r_.hidden + block * lanes_ : nullptr,
                     r_.hidden,
                     one ? lanes_ : width,
@@ -449,11 +448,11 @@ class RecurrentKernel final : public Kernel {
       kernels_.recurrent->gru(rows, h, next);
 #if MINNOW_GRADIENTS
     // The last vector of units where it is not whole.
-    if (const size_t rest = r_.hidden % lanes_; kept_gates.gates && rest && block + blocks == blocks_)
+    if (const size_t rest = r_.hidden % lanes_; rows.kept && rest && block + blocks == blocks_)
       for (size_t b = 0; b < r_.batch; ++b) {
         const size_t last = (blocks - 1) * lanes_;
         const float* from = rows.gates + (r_.batch == 1 ? blocks - 1 : b) * rows.gate_stride;
-        for (size_t g = 0; g < 4; ++g)
+        for (size_t g = 0; g < 4 && kept_gates.gates; ++g)
           std::memcpy(kept_gates.gates + (b * 4 + g) * r_.hidden + last, from + g * lanes_, rest * sizeof(float));
         if (kept_gates.c) std::memcpy(kept_gates.c + b * r_.hidden + last, c + b * each + last, rest * sizeof(float));
       }

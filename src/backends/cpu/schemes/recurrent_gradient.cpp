@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Back through the steps of an LSTM, a GRU or an RNN, from the gates that the forward pass has kept. A step multiplies the gradients of its
+// Back through the steps of an LSTM, a GRU or an RNN, from the gates that the forward pass has kept, or, for an LSTM, that are computed
+// again for a span of steps: the states before all steps are known, so that they are two products. A step multiplies the gradients of its
 // sums by R; the products with inputs, and those that give the gradients of weights, are one for a span of steps, after the last of them.
 #include <algorithm>
 #include <cstring>
@@ -29,12 +30,13 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (r.reset_before) return declined("the reset gate scales the state");
   for (const size_t input : {kY, kGates, kCells, kOfY, kOfH, kOfC}) {
     if (node.has_input(input) && node.input_dtype(input) != DType::f32) return declined("the dtype is not f32");
-    if (!node.has_input(input) && (input == kY || (input == kGates && r.gates > 1) || (input == kCells && r.lstm)))
+    if (!node.has_input(input) && (input == kY || (input == kGates && r.gates == 3) || (input == kCells && r.lstm)))
       return declined("the forward pass has not kept what the gradient needs");
   }
   const double rows = static_cast<double>(r.length * r.batch * r.directions), width = static_cast<double>(r.gates * r.hidden);
-  return Estimate(device.flop_time(4 * rows * width * static_cast<double>(r.input + r.hidden), 0.85) + device.flop_time(rows * width * 30) +
-                  device.byte_time(16 * rows * width) + static_cast<double>(r.length) * 2e-6);
+  const double products = r.lstm && !node.has_input(kGates) ? 6 : 4;
+  return Estimate(device.flop_time(products * rows * width * static_cast<double>(r.input + r.hidden), 0.85) +
+                  device.flop_time(rows * width * 30) + device.byte_time(16 * rows * width) + static_cast<double>(r.length) * 2e-6);
 }
 
 class RecurrentGradientKernel final : public Kernel {
@@ -50,6 +52,7 @@ class RecurrentGradientKernel final : public Kernel {
         span_(r_.directions > 1 || (r_.batch_first && r_.batch > 1)
                   ? r_.length
                   : std::min(r_.length, std::max<size_t>(1, kRowsOfSpan / std::max<size_t>(1, r_.batch)))),
+        makes_gates_(r_.lstm && !context.node().has_input(kGates)),
         whole_(*this, span_ * r_.batch, context),
         rest_(*this, (span_ ? r_.length % span_ : 0) * r_.batch, context) {
     const RecurrentKernels& k = *kernels_.recurrent;
@@ -72,9 +75,14 @@ class RecurrentGradientKernel final : public Kernel {
     states_ = reserve({r_.directions, 2, blocks_, plane_});
     bias_ = reserve({r_.directions, 2, r_.gates, blocks_, lanes_});
     zeros_ = reserve({blocks_, lanes_});
+    if (makes_gates_) {
+      gates_ = reserve({r_.directions, rows_, width_});
+      gate_bias_ = reserve({whole_.gates_of_x.bias_floats()});
+    }
     size_t packed = 0, units = 0, floats = 0;
     for (const Products* products : {&whole_, &rest_})
-      for (const MatMul* product : {&products->of_x, &products->of_w, &products->of_r}) {
+      for (const MatMul* product : {&products->of_x, &products->of_w, &products->of_r, &products->gates_of_x, &products->gates_of_r}) {
+        if (!makes_gates_ && (product == &products->gates_of_x || product == &products->gates_of_r)) continue;
         packed = std::max(packed, product->packed_b_floats());
         units = std::max(units, product->units());
         floats = std::max(floats, product->scratch_floats());
@@ -92,6 +100,7 @@ class RecurrentGradientKernel final : public Kernel {
     size_t first = 0;
     do {
       const size_t last = std::min(first + span_, r_.length);
+      for (size_t d = 0; d < r_.directions && makes_gates_; ++d) make_gates(context, d, first, last);
       go_through(context, first, last + (last == r_.length && context.has_output(kToH)), panels);
       if (last == r_.length)
         for (size_t d = 0; d < r_.directions; ++d) end(context, d);
@@ -109,8 +118,10 @@ class RecurrentGradientKernel final : public Kernel {
     Products(const RecurrentGradientKernel& k, size_t rows, const PrepareContext& context)
         : of_x(k.kernels_, {rows, k.width_, k.r_.input, false, false}, options(context), Epilogue{}),
           of_w(k.kernels_, {k.width_, rows, k.r_.input, true, false}, options(context), Epilogue{}),
-          of_r(k.kernels_, {k.width_, rows, k.r_.hidden, true, false}, options(context), Epilogue{}) {}
-    MatMul of_x, of_w, of_r;
+          of_r(k.kernels_, {k.width_, rows, k.r_.hidden, true, false}, options(context), Epilogue{}),
+          gates_of_x(k.kernels_, {rows, k.r_.input, k.width_, false, true}, options(context, SIZE_MAX), Epilogue{}),
+          gates_of_r(k.kernels_, {rows, k.r_.hidden, k.width_, false, true}, options(context, SIZE_MAX), Epilogue{}) {}
+    MatMul of_x, of_w, of_r, gates_of_x, gates_of_r;
   };
 
   /// Steps [first, until) of the way back. Step i of a panel multiplies the gradients that step i - 1 of all panels has made.
@@ -139,6 +150,25 @@ class RecurrentGradientKernel final : public Kernel {
     }
   }
 
+  /// The gates of steps [first, last) of the way back. Sums are those of the forward pass, in its order: the bias, inputs, states.
+  void make_gates(RunContext& context, size_t d, size_t first, size_t last) const noexcept {
+    const Products& products = last - first == span_ ? whole_ : rest_;
+    const size_t row = first_time(d, first, last) * r_.batch;  // 0 where rows do not begin with the time
+    float *sums = gates(context, d), *bias = nullptr;
+    if (context.has_input(kB)) {
+      bias = context.scratch_at<float>(gate_bias_);
+      const float* b = context.in<float>(kB) + d * 2 * width_;
+      std::fill(std::copy(b, b + width_, bias), bias + products.gates_of_x.bias_floats(), 0.0f);
+      for (size_t i = 0; i < width_; ++i) bias[i] += b[width_ + i];
+    }
+    multiply(context, products.gates_of_x, context.in<float>(kW) + d * width_ * r_.input,
+             {.a = context.in<float>(kX) + row * r_.input, .b = nullptr, .bias = bias, .add = nullptr, .y = sums});
+    context.parallel_for(r_.batch, [&](size_t b) { copy_states_before(context, d, b, first, last); });
+    multiply(context, products.gates_of_r, context.in<float>(kR) + d * width_ * r_.hidden,
+             {.a = before(context, d), .b = nullptr, .bias = nullptr, .add = nullptr, .y = sums, .goes_on = true});
+    context.parallel_for((last - first) * r_.batch, [&](size_t i) { kernels_.recurrent->lstm_gates(sums + i * width_, r_.hidden); });
+  }
+
   /// The products with the gradients of the sums of steps [first, last) of the way back.
   void multiply_all(RunContext& context, size_t d, size_t first, size_t last) const noexcept {
     const Products& products = last - first == span_ ? whole_ : rest_;
@@ -150,19 +180,20 @@ class RecurrentGradientKernel final : public Kernel {
       multiply(context, products.of_w, sums(context, d, 0), context.in<float>(kX) + row * r_.input, first > 0,
                context.out<float>(kToW) + d * width_ * r_.input);
     if (context.has_output(kToR)) {
-      context.parallel_for(r_.batch, [&](size_t b) { copy_states_before(context, d, b, first, last); });
+      if (!makes_gates_) context.parallel_for(r_.batch, [&](size_t b) { copy_states_before(context, d, b, first, last); });
       multiply(context, products.of_r, sums(context, d, r_.gates == 3), before(context, d), first > 0,
                context.out<float>(kToR) + d * width_ * r_.hidden);
     }
   }
 
-  static MatMul::Options options(const PrepareContext& context) {
-    return {static_cast<size_t>(context.device().threads), context.device().l2};
+  static MatMul::Options options(const PrepareContext& context, size_t depth = MatMul::Options().depth) {
+    return {static_cast<size_t>(context.device().threads), context.device().l2, nullptr, depth};
   }
 
   float* sums(const RunContext& context, size_t d, size_t which) const noexcept {
     return context.scratch_at<float>(sums_) + (d * (r_.gates == 3 ? 2 : 1) + which) * rows_ * width_;
   }
+  float* gates(const RunContext& context, size_t d) const noexcept { return context.scratch_at<float>(gates_) + d * rows_ * width_; }
   float* before(const RunContext& context, size_t d) const noexcept { return context.scratch_at<float>(before_) + d * rows_ * r_.hidden; }
   float* factors(const RunContext& context, size_t d, size_t i) const noexcept {
     return context.scratch_at<float>(factors_) + (d * 2 + i % 2) * r_.gates * blocks_ * plane_;
@@ -249,7 +280,11 @@ class RecurrentGradientKernel final : public Kernel {
     const size_t y_row = r_.batch_first ? r_.length * r_.directions * r_.hidden : r_.hidden;
     const size_t state_row = r_.batch_first ? r_.directions * r_.hidden : r_.hidden;
     CellBack c{};
-    if (r_.gates > 1) c.gates = context.in<float>(kGates) + step(t) * kept + unit, c.of_rows.gates = kept;
+    const size_t place = row_of(t - span_time(d, i), 0) * width_ + unit, row = r_.batch_first ? r_.length * width_ : width_;
+    if (makes_gates_)
+      c.gates = gates(context, d) + place, c.of_rows.gates = row;
+    else if (r_.gates > 1)
+      c.gates = context.in<float>(kGates) + step(t) * kept + unit, c.of_rows.gates = kept;
     c.gate = r_.hidden;
     const size_t initial = r_.lstm ? kInitialC : kInitialH;
     c.initial = context.scratch_at<float>(zeros_) + unit;
@@ -263,9 +298,8 @@ class RecurrentGradientKernel final : public Kernel {
     }
     c.of_y = context.scratch_at<float>(zeros_) + unit;
     if (context.has_input(kOfY)) c.of_y = context.in<float>(kOfY) + y_place(d, t, 0) + unit, c.of_rows.y = y_row;
-    const size_t place = row_of(t - span_time(d, i), 0) * width_ + unit;
     c.of_x = sums(context, d, 0) + place, c.of_r = sums(context, d, r_.gates == 3) + place;
-    c.of_rows.sums = r_.batch_first ? r_.length * width_ : width_;
+    c.of_rows.sums = row;
     c.of_h = state(context, d, 0) + block * plane_, c.of_c = state(context, d, 1) + block * plane_;
     c.factors = factors(context, d, i) + block * plane_, c.factor = blocks_ * plane_;
     c.of_bias_x = bias(context, d, 0) + unit, c.of_bias_r = bias(context, d, 1) + unit, c.bias = blocks_ * lanes_;
@@ -335,11 +369,14 @@ class RecurrentGradientKernel final : public Kernel {
   }
 
   void multiply(RunContext& context, const MatMul& product, const float* a, const float* b, bool adds, float* y) const noexcept {
+    multiply(context, product, b, {a, nullptr, nullptr, adds ? y : nullptr, y});
+  }
+  void multiply(RunContext& context, const MatMul& product, const float* b, MatMul::Arguments arguments) const noexcept {
     float* packed = context.scratch_at<float>(packed_);
     context.parallel_for(product.panels(), [&](size_t panel) { product.pack_b(panel, b, 1, packed); });
-    units_.run(context, 0, product.units(), [&](size_t unit, float* scratch, size_t before) {
-      product.run(unit, {a, packed, nullptr, adds ? y : nullptr, y}, scratch, before);
-    });
+    arguments.b = packed;
+    units_.run(context, 0, product.units(),
+               [&](size_t unit, float* scratch, size_t before) { product.run(unit, arguments, scratch, before); });
   }
 
   Recurrent r_;
@@ -347,9 +384,10 @@ class RecurrentGradientKernel final : public Kernel {
   size_t width_, rows_ = 0;        // of the sums of one direction in a span
   size_t lanes_, blocks_, plane_;  // vectors of units; floats of one vector of all sequences
   size_t span_;                    // steps whose gradients of sums are kept until they are multiplied
+  bool makes_gates_;
   Products whole_, rest_;
-  void (*back_[2])(const CellBack&) = {};                                      // by direction
-  size_t weights_, sums_, before_, factors_, states_, bias_, zeros_, packed_;  // of scratch
+  void (*back_[2])(const CellBack&) = {};                                                                  // by direction
+  size_t weights_, sums_, before_, factors_, states_, bias_, zeros_, packed_, gates_ = 0, gate_bias_ = 0;  // of scratch
   size_t chunks_;
   Units units_;
 };
