@@ -281,6 +281,39 @@ std::vector<SchemeCase> quantized_cases() {
       inputs.resize(8);
       cases.push_back({"QLinearMatMul", inputs, {}, constants_of(inputs)});
     }
+  // Products of two activations: batches that both have, that one has, that are joined; terms and columns that are not whole groups and
+  // vectors.
+  const std::pair<Shape, Shape> activations[] = {{{5, 7}, {7, 9}},
+                                                 {{2, 3, 40, 64}, {2, 3, 64, 40}},
+                                                 {{2, 1, 33, 66}, {1, 3, 66, 65}},
+                                                 {{3, 4, 17}, {17, 33}},
+                                                 {{70, 300}, {2, 300, 20}},
+                                                 {{1, 1}, {1, 1}},
+                                                 {{2, 130, 600}, {600, 35}},
+                                                 {{64}, {2, 64, 48}},
+                                                 {{2, 9, 48}, {48}}};
+  for (const auto& [a, b] : activations)
+    for (const Quantized& q : kQuantized) {
+      const int64_t columns = b.rank() == 1 ? 1 : b.back(), depth = a.back();
+      for (const int zero : {0, 128, 77}) {
+        std::vector<Tensor> inputs = quantized_inputs(q, bytes(q.x, a, 2), b, columns, double(depth));
+        inputs[5] = one_byte(q.w, zero);
+        std::vector<size_t> constants = constants_of(inputs);
+        std::erase(constants, size_t{3});
+        cases.push_back(
+            {"minnow.QuantizedMatMul", inputs, q.relu ? Attributes{{"activation", std::string("Relu")}} : Attributes{}, constants});
+        SchemeCase real = with_real_result("minnow.QuantizedMatMul", q.bias ? with_real_bias(inputs) : inputs, q, {});
+        std::erase(real.constants, size_t{3});
+        cases.push_back(real);
+        SchemeCase activated = with_activation("minnow.QuantizedMatMul", inputs, {}, number++);
+        std::erase(activated.constants, size_t{3});
+        cases.push_back(activated);
+        cases.push_back({"MatMulInteger", {inputs[0], inputs[3], inputs[2], inputs[5]}});
+        inputs.resize(8), constants = constants_of(inputs);
+        std::erase(constants, size_t{3});
+        cases.push_back({"QLinearMatMul", inputs, {}, constants});
+      }
+    }
   for (DType dtype : {DType::u8, DType::i8}) {
     cases.push_back({"MaxPool", {bytes(dtype, {1, 17, 9, 11}, 1)}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}}});
     cases.push_back({"MaxPool", {bytes(dtype, {2, 16, 7, 8}, 1)}, {{"kernel_shape", Ints{3, 2}}, {"pads", Ints{1, 1, 2, 0}}}});

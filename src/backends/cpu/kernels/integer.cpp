@@ -583,79 +583,7 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   for (; i < count; ++i, x += kLanes, y += kLanes) store(result.one(of(x)), t.is_signed, y);
 }
 
-template <class F>
-HWY_INLINE void rows_of_bytes(const int32_t* from, size_t rows, const IntegerTile& t, uint8_t* y, ptrdiff_t stride, F steps) {
-  const D d;
-  const auto most = hn::Set(DF(), t.high), least = hn::Set(DF(), t.low);
-  const V zero = hn::Set(d, t.zero_point);
-  const auto of = [&](const int32_t* place) HWY_ATTR {
-    const auto v = hn::Min(most, steps(hn::LoadU(d, place)));
-    if constexpr (kCutsBytes) return nearest(v);
-    return hn::Add(nearest(hn::Max(least, v)), zero);
-  };
-  const Result result(t);
-  size_t r = 0;
-  for (; r + 4 <= rows; r += 4, from += 4 * kLanes, y += 4 * stride) {
-    V four[4];
-    MINNOW_UNROLL for (size_t k = 0; k < 4; ++k) four[k] = of(from + k * kLanes);
-    store_rows<4>(four, result, y, stride);
-  }
-  for (; r < rows; ++r, from += kLanes, y += stride) store(result.one(of(from)), t.is_signed, y);
-}
-#if HWY_TARGET == HWY_AVX3
-constexpr bool kActivatesSmoothly = true;
-// 1 / (1 + 2^t). The polynomial is 2^f of the fraction f within 0.01 %.
-HWY_INLINE hn::Vec<DF> gate(hn::Vec<DF> t) {
-  const DF d;
-  const auto f = hn::Vec<DF>{_mm512_reduce_ps(t.raw, _MM_FROUND_TO_NEG_INF)};
-  auto p = hn::MulAdd(hn::Set(d, 0.07802480f), f, hn::Set(d, 0.22606716f));
-  p = hn::MulAdd(hn::MulAdd(p, f, hn::Set(d, 0.69583354f)), f, hn::Set(d, 0.99992520f));
-  const auto power = hn::Vec<DF>{_mm512_scalef_ps(p.raw, t.raw)};
-  return hn::ApproximateReciprocal(hn::Add(power, hn::Set(d, 1.0f)));
-}
-#else
-constexpr bool kActivatesSmoothly = false;
-#endif
-void activate(int32_t* x, size_t rows, const IntegerTile& t, size_t n, const int32_t* bias, uint8_t* y, ptrdiff_t stride) {
-  const D d;
-  const DF df;
-  const V first = bias ? hn::LoadU(d, bias) : hn::Zero(d);
-  const auto addend = t.addend ? hn::LoadU(df, t.addend + n * kLanes) : hn::Zero(df);
-  const auto multiplier = hn::LoadU(df, t.multiplier + n * kLanes);
-  const auto real = [&](V sum) HWY_ATTR { return hn::Mul(hn::Add(hn::ConvertTo(df, hn::Add(sum, first)), addend), multiplier); };
-  float* const reals = reinterpret_cast<float*>(x);
-  const auto for_each = [&](auto f) HWY_ATTR {
-    for (size_t r = 0; r < rows; ++r) hn::StoreU(f(real(hn::LoadU(d, x + r * kLanes))), df, reals + r * kLanes);
-  };
-  auto factor = hn::Set(df, 1.0f);  // behind it
-  if (t.residual.step != 0) {
-    const uint8_t* more = y + t.residual.from_y;
-    const V zero = hn::Set(d, t.residual.zero_point);
-    const auto step = hn::Set(df, t.residual.step);
-    for_each([&](hn::Vec<DF> v) HWY_ATTR {
-      const V byte = t.residual.is_signed ? hn::PromoteTo(d, hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(more)))
-                                          : hn::PromoteTo(d, hn::LoadU(D8(), more));
-      more += stride;
-      return hn::MulAdd(hn::ConvertTo(df, hn::Sub(byte, zero)), step, v);
-    });
-  } else if (const ByteActivation& f = *t.activation; f.function) {
-    for_each([](hn::Vec<DF> v) HWY_ATTR { return v; });
-    f.function(reals, reals, rows * kLanes, f.a, f.b);
-    factor = hn::LoadU(df, t.factor + n * kLanes);
-  } else {
-    const auto slope = hn::LoadU(df, t.factor + n * kLanes), a = hn::Set(df, f.a), low = hn::Set(df, f.b), high = hn::Set(df, f.high);
-#if HWY_TARGET == HWY_AVX3
-    if (f.smooth)
-      for_each([&](hn::Vec<DF> v) HWY_ATTR {
-        const auto z = hn::Mul(slope, v);
-        return hn::Mul(v, gate(hn::Mul(z, hn::MulAdd(hn::Mul(a, z), z, hn::Set(df, 1.0f)))));
-      });
-    else
-#endif
-      for_each([&](hn::Vec<DF> v) HWY_ATTR { return hn::Mul(hn::Min(high, hn::Max(low, hn::MulAdd(slope, v, a))), v); });
-  }
-  rows_of_bytes(x, rows, t, y, stride, [&](V v) HWY_ATTR { return hn::Mul(hn::BitCast(df, v), factor); });
-}
+#include "backends/cpu/kernels/integer_ends.inc"
 
 #if !MINNOW_SMALL
 using Bytes = hn::ScalableTag<uint8_t>;
@@ -833,6 +761,7 @@ const IntegerKernels kIntegerKernels{
     maximum,
     requantize,
     activate,
+    finish_rows,
     kActivatesSmoothly,
     lookup,
     sum,

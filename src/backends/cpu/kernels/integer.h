@@ -86,8 +86,10 @@ struct IntegerTile {
   const ByteActivation* activation = nullptr;
   const float* factor = nullptr;
   ByteResidual residual;  // beside `activate` alone, without another activation
-  bool raw = false;       // y is the sums, i32, or made of them in f32 if there is a multiplier
-  size_t vectors = 2;     // that are written
+  const int32_t* row_terms =
+      nullptr;         // for IntegerKernels::finish_rows: a number for each row of y, from y[0] on, which is added to its sums
+  bool raw = false;    // y is the sums, i32, or made of them in f32 if there is a multiplier
+  size_t vectors = 2;  // that are written
   size_t rows = 0;
   mutable uint32_t registers = 0;  // amx: what the tile registers are configured for, which tiles of one loop share
   uint8_t* y[2];
@@ -148,6 +150,8 @@ struct IntegerKernels {
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
   /// For IntegerTile::activate. Adds the residual or activates.
   ActivateFunction activate;
+  /// The same where each row has a term of its own. Null: there is none.
+  ActivateFunction finish_rows;
   bool activates_smoothly;  // ByteActivation may be smooth: a SiLU took half the time of the function's with AVX-512, 0.95 with AVX2
   /// y = table[x], a table of 256 bytes; y may be x. Null: there is none.
   void (*lookup)(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y);

@@ -9,7 +9,7 @@ namespace {
 
 // A byte as a number less the offset of its output.
 int32_t number(const ByteWeights& w, size_t at) { return w.data[at] ^ (w.is_signed ? 0x80 : 0); }
-int32_t offset_of(const ByteWeights& w, size_t output) { return (w.zeros ? w.zeros[output] : 0) + (w.is_signed ? 0x80 : 0); }
+int32_t offset_of(const ByteWeights& w, size_t output) { return (w.zeros ? w.zeros[output] : w.zero) + (w.is_signed ? 0x80 : 0); }
 
 // To: i8, or i16 for words. Some groups of an output at once: its terms lie close to each other, outputs may lie a power of two apart.
 template <size_t kAtOnce, class To>
@@ -18,6 +18,18 @@ void pack_as(const ByteWeights& w, std::span<const size_t> terms, size_t first, 
   const size_t used = std::min(end - first, lanes);
   for (size_t begin = 0; begin < terms.size(); begin += kTerms) {
     const std::span<const size_t> some = terms.subspan(begin, std::min(kTerms, terms.size() - begin));
+    if (w.output_step == 1 && !w.zeros) {  // outputs of a term are next to each other: no step from row to row for each number
+      std::memset(out, 0, some.size() * sizeof(To) * lanes);
+      const int32_t offset = offset_of(w, 0);
+      for (size_t k = 0; k < some.size(); ++k) {
+        if (some[k] == ByteWeights::kNoTerm) continue;
+        To* const to = reinterpret_cast<To*>(out + k / kAtOnce * lanes * kGroup) + k % kAtOnce;
+        const size_t from = first + some[k] * w.term_step;
+        for (size_t lane = 0; lane < used; ++lane) to[lane * kAtOnce] = static_cast<To>(number(w, from + lane) - offset);
+      }
+      out += some.size() * sizeof(To) * lanes;
+      continue;
+    }
     for (size_t lane = 0; lane < lanes; ++lane) {
       uint8_t* to = out + lane * kGroup;
       const size_t from = (first + lane) * w.output_step;
@@ -37,7 +49,7 @@ void pack_as(const ByteWeights& w, std::span<const size_t> terms, size_t first, 
 }  // namespace
 
 bool ByteWeights::fit_bytes() const noexcept {
-  if (is_signed && !zeros) return true;
+  if (is_signed && !zeros && !zero) return true;
   for (size_t o = 0; o < outputs; ++o) {
     const int32_t offset = offset_of(*this, o);
     for (size_t k = 0; k < terms; ++k)

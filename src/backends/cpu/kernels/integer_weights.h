@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant weights of products of bytes, in the order in which tiles read them (IntegerTile::w).
+// The right factor of products of bytes, weights or an activation, in the order in which tiles read them (IntegerTile::w).
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,8 +12,9 @@ namespace minnow::cpu {
 struct ByteWeights {
   const uint8_t* data = nullptr;
   bool is_signed = false;
-  const int32_t* zeros = nullptr;  // null: all are 0
+  const int32_t* zeros = nullptr;  // null: all are `zero`
   size_t outputs = 0, terms = 0, output_step = 0, term_step = 0;
+  int32_t zero = 0;
 
   /// Whether all less their zero points are i8.
   bool fit_bytes() const noexcept;

@@ -42,18 +42,20 @@ float residual_step(const NodeView& node) { return of_channel(node.contents(kRes
 
 }  // namespace
 
-std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth) {
+std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth, bool any_w) {
   const FactorInputs inputs(node);
   for (size_t i : {inputs.x, inputs.w, inputs.x_zero, inputs.w_zero})
     if (node.has_input(i) && !is_byte(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
   for (size_t i : {inputs.w, inputs.w_zero})
-    if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+    if (!any_w && node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
   if (node.has_input(inputs.x_zero) && node.input_shape(inputs.x_zero).elements() != 1)
     return "the rows of x have zero points of their own";
   const auto is_per_channel = [&](size_t i) {
     const int64_t elements = node.input_shape(i).elements();
     return elements == 1 || elements == static_cast<int64_t>(outputs);
   };
+  if (any_w && node.has_input(inputs.w_zero) && node.input_shape(inputs.w_zero).elements() != 1)
+    return "the columns of w have zero points of their own";
   if (node.has_input(inputs.w_zero) && !is_per_channel(inputs.w_zero)) return "the zero points of w are not one for each channel";
   if (depth > kMostIntegerDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
   if (inputs.raw) return {};
@@ -62,7 +64,7 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
   for (size_t i = kXScale; i <= kResidualZero; ++i)
-    if (i != kResidual && node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+    if (i != kResidual && !(any_w && i == kW) && node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
   const bool conv = node.op() == "minnow.QuantizedConv";
   for (size_t i : {kXScale, kYScale, kYZero})
     if (node.has_input(i) && node.input_shape(i).elements() != 1 && !(conv && i != kYZero && is_per_channel(i)))

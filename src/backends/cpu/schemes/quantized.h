@@ -93,8 +93,9 @@ void arrange_rows(const Kernels& kernels, IntegerForm form, const ByteSource& x,
 
 /// Sums of so many products of 9-bit numbers and a bias below 2^30 fit 32 bits.
 inline constexpr size_t kMostIntegerDepth = 16384;
-/// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty if they can.
-std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
+/// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty if they can. `any_w`: w need not be
+/// constant, but has one zero point.
+std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth, bool any_w = false);
 /// Why no scheme can serve a convolution; empty if one can.
 std::string refusal_of_quantized_conv(const NodeView& node);
 /// The estimate for a convolution in the packed layout; `speed` is relative to multiply-adds of f32. `of_input`, `of_output`: operations
