@@ -21,11 +21,22 @@ void compute_in_f32(Graph& graph, PassContext& context, Node& product) {
   // Steps that integer kernels would leave to others: f32 products do them in one pass.
   const std::string_view activation = text_attribute(product, kActivation.name);
   if (!activation.empty() && activation != "Relu" && activation != "Clip") return;
-  if (product.input(3) || product.input(kScale) || int_attribute(product, kChannelsLast.name, 0)) return;
+  if ((product.input(3) && (!is_matmul(product) || !activation.empty())) || product.input(kScale) ||
+      int_attribute(product, kChannelsLast.name, 0))
+    return;
   const Node *const x = made_by(product.input(0), "DequantizeLinear"), *const w = made_by(product.input(1), "DequantizeLinear");
   if (!is_known(Quantization::of(x)) || !is_known(Quantization::of(w)) || !is_stored(*w->input(0))) return;
   if (is_matmul(product) && rank_of(*w->input(0)) != size_t{2}) return;
-  if (take_inputs(graph, found)) compute_with_integers(graph, context, found, product);
+  if (!take_inputs(graph, found)) return;
+  if (Value* const residual = product.input(3)) {  // an integer product adds none
+    Value& result = *product.output(0);
+    Node& sum = graph.add_node("Add", {&result, residual}, 1, {}, {}, product.next());
+    sum.output(0)->type = result.type;
+    take_place_of(result, *sum.output(0));
+    sum.set_input(0, &result);
+    product.set_input(3, nullptr);
+  }
+  compute_with_integers(graph, context, found, product);
 }
 
 }  // namespace
