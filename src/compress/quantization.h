@@ -78,7 +78,7 @@ class Quantization {
   const Samples& samples_;
   const QuantizeOptions& options_;
   const Settings settings_;
-  const bool f16_;
+  const bool f16_, trained_;
   std::unique_ptr<Graph> graph_;
   Selection selection_;
   std::vector<TensorStatistics> statistics_;               // of groups

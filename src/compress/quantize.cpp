@@ -54,14 +54,14 @@ size_t bytes_of_constants(const Graph& graph) {
 
 Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained,
                            std::span<const int> more_bits, bool f16)
-    : model_(model), samples_(samples), options_(options), settings_(options), f16_(f16), graph_(simplified(model)) {
+    : model_(model), samples_(samples), options_(options), settings_(options), f16_(f16), trained_(trained), graph_(simplified(model)) {
   levels_.push_back({options.weight_bits ? options.weight_bits : 8, settings_.most_weight, {}});
   for (const int bits : more_bits) levels_.push_back({bits, (1 << (bits - 1)) - 1, {}});
   if (!trained) {
     transposed_to_convolutions(*graph_, options.skip);
     infer_types(*model.impl()->operators, *graph_);
   }
-  selection_ = select(*graph_, options.skip, {}, options.portable);
+  selection_ = select(*graph_, options.skip, {}, options.portable, !trained);
   if (trained || !options.per_channel)
     for (Group& group : selection_.groups) group.channels = 0;
   if (trained)
@@ -113,7 +113,7 @@ Model Quantization::plain(std::span<const int> bits) const {
   const std::unique_ptr<Graph> graph = graph_->clone();
   std::vector<bool> excluded;
   for (const int each : bits) excluded.push_back(each == kF32);
-  const Selection selection = select(*graph, options_.skip, excluded, options_.portable);
+  const Selection selection = select(*graph, options_.skip, excluded, options_.portable, !trained_ && bits.empty());
   // Values that share a quantizer still do: with fewer layers groups fall apart and never join.
   std::vector<Quantizer> quantizers;
   for (const Group& group : selection.groups) quantizers.push_back(quantizer_of(group.values[0]));
@@ -359,6 +359,7 @@ void Quantization::report(std::span<const int> bits, Quantized& result) {
   std::vector<std::string> names;
   for (const Layer& layer : selection_.layers) names.push_back(layer.result->name());
   for (const Node* recurrence : selection_.recurrences) names.push_back(first_output(*recurrence).name());
+  for (const Node* attention : selection_.attentions) names.push_back(attention->output(0)->name());
   std::unordered_map<std::string, FidelitySum> sums;
   std::unordered_map<std::string, std::pair<double, double>> clipped;  // and all
   std::unordered_map<std::string, int64_t> elements;
@@ -426,6 +427,15 @@ void Quantization::report(std::span<const int> bits, Quantized& result) {
   for (size_t i = 0; i < recurrences_.size(); ++i) {
     report.layers.push_back(row_of(*selection_.recurrences[i], recurrences_[i]));
     report.layers.back().fidelity = sums[report.layers.back().output].result();
+  }
+  for (const Node* attention : selection_.attentions) {
+    LayerReport row;
+    row.output = attention->output(0)->name();
+    row.node = attention->name().empty() ? row.output : attention->name(), row.op = attention->op();
+    row.fidelity = sums[row.output].result();
+    row.weights.sqnr = std::numeric_limits<double>::infinity();  // it has none
+    if (!bits.empty()) row.refusal = "the search leaves attention in f32", row.weight_bits = kF32;
+    report.layers.push_back(std::move(row));
   }
   for (const Refusal& refusal : selection_.refusals) {
     LayerReport row;

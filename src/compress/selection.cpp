@@ -18,7 +18,7 @@
 namespace minnow::compress {
 namespace {
 
-enum class Role : uint8_t { other, layer, computes, moves };
+enum class Role : uint8_t { other, layer, attention, computes, moves };
 
 /// Operators that compute on quantized numbers, beside those that are elementwise.
 struct Computing {
@@ -31,8 +31,8 @@ constexpr int kNewestOpset = 26;
 
 class Selector {
  public:
-  Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable)
-      : graph_(graph), skip_(skip), excluded_(excluded), portable_(portable) {
+  Selector(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable, bool attentions)
+      : graph_(graph), skip_(skip), excluded_(excluded), portable_(portable), attentions_(attentions) {
     check_names(graph, skip, "skip", false);
   }
 
@@ -66,6 +66,15 @@ class Selector {
         result_.recurrences.push_back(&node);
       else
         result_.refusals.push_back({&node, std::move(reason)});
+      return Role::other;
+    }
+    if (node.op() == "Attention") {
+      std::string reason = is_named(node, skip_) ? "the options skip it" : refusal_of_attention(node);
+      if (reason.empty()) {
+        result_.attentions.push_back(&node);
+        return Role::attention;
+      }
+      result_.refusals.push_back({&node, std::move(reason)});
       return Role::other;
     }
     if (multiplies(node)) result_.refusals.push_back({&node, is_named(node, skip_) ? "the options skip it" : refusal_of_operator(node)});
@@ -115,6 +124,17 @@ class Selector {
     if (node.op() == "ConvTranspose") return "as a convolution it has groups, dilations, strides that differ or too many more products";
     return format("{} has no form in integers", node.op());
   }
+  std::string refusal_of_attention(const Node& node) const {
+    if (!attentions_) return "it is quantized by calibration alone, of all layers";
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (i < 3 ? !is_f32(node.input(i)) || node.input(i)->constant() : i > 3 && node.input(i))
+        return i < 3 ? "a factor is no f32 activation" : "it has a cache of keys";
+    for (size_t i = 1; i < node.output_count(); ++i)
+      if (node.output(i) && !node.output(i)->is_unused()) return "its keys or scores are wanted";
+    if (real_attribute(node, "softcap", 0) != 0) return "its scores are capped";
+    if (node.attributes.find("softmax_precision")) return "its softmax has a precision of its own";
+    return {};
+  }
   static std::string refusal_of_recurrence(const Node& node) {
     if (!is_f32(node.input(0)) || node.input(0)->constant()) return "its input is no f32 activation";
     for (const size_t i : {size_t{1}, size_t{2}}) {
@@ -149,6 +169,8 @@ class Selector {
       if (role == Role::layer) {
         wanted_.insert(node->input(0));
         read_by_layer_.insert(node->input(0));
+      } else if (role == Role::attention) {
+        for (const size_t i : {0, 1, 2}) wanted_.insert(node->input(i)), read_by_layer_.insert(node->input(i));
       } else if (role != Role::other) {
         bool wanted = false;
         for (size_t i = 0; i < node->output_count(); ++i) wanted |= node->output(i) && wanted_.contains(node->output(i));
@@ -291,7 +313,7 @@ class Selector {
   Graph& graph_;
   const std::vector<std::string>& skip_;
   const std::vector<bool>& excluded_;
-  bool portable_;
+  bool portable_, attentions_;
   size_t layers_ = 0;  // found so far, excluded ones among them
   std::unordered_map<const Node*, Role> roles_;
   std::unordered_set<Value*> wanted_, read_by_layer_, quantized_;
@@ -365,8 +387,8 @@ std::string reason_of(const std::vector<Refusal>& refusals) {
   return format("; {}: {}", label_of(*refusals[0].node), refusals[0].reason);
 }
 
-Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable) {
-  return Selector(graph, skip, excluded, portable).run();
+Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded, bool portable, bool attentions) {
+  return Selector(graph, skip, excluded, portable, attentions).run();
 }
 
 }  // namespace minnow::compress

@@ -30,6 +30,7 @@ struct Selection {
   std::vector<Layer> layers;
   // LSTM and GRU with constant weights. Their integers need no ranges: a run rounds inputs and states by their largest magnitudes.
   std::vector<Node*> recurrences;
+  std::vector<Node*> attentions;  // their queries, keys and values are quantized; scores and their softmax are not
   std::vector<Group> groups;
   std::vector<Refusal> refusals;  // of nodes that multiply
 };
@@ -51,6 +52,8 @@ void check_not_quantized(const Model& model, std::string_view step);
 
 /// Looks at the outermost graph alone. `skip`: names of nodes, with `*` and `?`, or operators, that stay f32. Throws InvalidArgument for a
 /// name that is neither. `excluded`: which of the layers that a selection without it has stay f32, too. `portable`: as in QuantizeOptions.
-Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {}, bool portable = false);
+/// `attentions`: whether they may compute with integers.
+Selection select(Graph& graph, const std::vector<std::string>& skip, const std::vector<bool>& excluded = {}, bool portable = false,
+                 bool attentions = false);
 
 }  // namespace minnow::compress

@@ -8,6 +8,10 @@ namespace {
 
 enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKeys };
 
+/// minnow.QuantizedAttention has scales in the place of the cache.
+bool may_have_cache(const NodeView& node) { return node.op() != kQuantizedAttention; }
+bool has_cache(const NodeView& node) { return may_have_cache(node) && node.has_input(kPastKey); }
+
 int64_t heads_of(const NodeView& node, std::string_view attribute) {
   const int64_t heads = node.require<int64_t>(attribute);
   if (heads <= 0) node.fail("{} is {}, it should be positive", attribute, heads);
@@ -67,8 +71,9 @@ std::array<Sizes, 4> attention_sizes(const NodeView& node) {
   }
   if (kv_heads.is(0) ? less(0, q_heads) : leaves_rest(q_heads, kv_heads))
     node.fail("{} query heads cannot share {} key and value heads", q_heads, kv_heads);
-  if (node.has_input(kPastKey) != node.has_input(kPastValue)) node.fail("past_key and past_value should be given together");
-  if (node.has_input(kPastKey)) {
+  if (may_have_cache(node) && node.has_input(kPastKey) != node.has_input(kPastValue))
+    node.fail("past_key and past_value should be given together");
+  if (has_cache(node)) {
     const auto past = node.known_sizes(kPastKey);
     if (past && past->rank() != 4) node.fail("past_key should have rank 4, it has shape {}", *past);
     const Size length = past ? (*past)[2] : Size::unknown();
@@ -80,7 +85,7 @@ std::array<Sizes, 4> attention_sizes(const NodeView& node) {
   }
   const Sizes scores{batch, q_heads, queries, keys};
   check_mask(node, scores);
-  expect(node, kUsedKeys, "nonpad_kv_seqlen", {batch});
+  if (may_have_cache(node)) expect(node, kUsedKeys, "nonpad_kv_seqlen", {batch});
   return {packed ? Sizes{batch, queries, width} : Sizes{batch, q_heads, queries, v_head}, Sizes{batch, kv_heads, keys, head},
           Sizes{batch, kv_heads, keys, v_head}, scores};
 }
@@ -92,7 +97,7 @@ AttentionGeometry AttentionGeometry::of(const NodeView& node) {
   a.packed = node.input_shape(kQuery).rank() == 3;
   a.batch = scores[0], a.q_heads = scores[1], a.kv_heads = keys[1];
   a.queries = scores[2], a.head = keys[3], a.v_head = values[3];
-  a.past = node.has_input(kPastKey) ? node.input_shape(kPastKey)[2] : 0;
+  a.past = has_cache(node) ? node.input_shape(kPastKey)[2] : 0;
   a.added = keys[2] - a.past;
   a.before = node.attribute(kAttentionLeft);
   a.after = node.attribute(kAttentionRight);

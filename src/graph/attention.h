@@ -5,7 +5,20 @@
 
 namespace minnow {
 
-/// The sizes and options of an Attention node, checked against all its inputs.
+inline constexpr std::string_view kQuantizedAttention = "minnow.QuantizedAttention";
+/// Its inputs behind the mask.
+enum QuantizedAttentionInput : size_t {
+  kQueryScale = 4,
+  kQueryZero,
+  kKeyScale,
+  kKeyZero,
+  kValueScale,
+  kValueZero,
+  kAttentionScale,
+  kAttentionZero
+};
+
+/// The sizes and options of an Attention or minnow.QuantizedAttention node, checked against all its inputs.
 struct AttentionGeometry {
   int64_t batch = 0, q_heads = 0, kv_heads = 0;
   int64_t queries = 0;          // length of the query sequence

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/numeric.h"
 #include "ops/batch.h"
 #include "ops/dense.h"
 #include "ops/gradient.h"
@@ -52,35 +53,46 @@ Numbers<double> bias_of(const KernelArgs& args, const AttentionGeometry& a) {
   return bias;
 }
 
-void softmax(std::span<double> row) {
+/// `bytes`: weights are not divided by their sum, and rounded to 255 steps of the largest.
+void softmax(std::span<double> row, bool bytes) {
   const double largest = *std::max_element(row.begin(), row.end());
   if (largest == kExcluded) return std::fill(row.begin(), row.end(), 0.0);  // a query that sees nothing
   double sum = 0;
-  for (double& value : row) sum += value = std::exp(value - largest);
+  for (double& value : row) sum += value = bytes ? std::nearbyint(255 * std::exp(value - largest)) : std::exp(value - largest);
   for (double& value : row) value /= sum;
+}
+
+/// An input as real numbers. `scale`: the input of its scale, in front of that of its zero point, or 0.
+Numbers<double> numbers_of(const KernelArgs& args, size_t input, size_t scale) {
+  Numbers<double> x = args.reals(input);
+  if (!scale) return x;
+  const double factor = args.reals(scale)[0], zero = args.reals(scale + 1)[0];
+  for (double& value : x) value = (value - zero) * factor;
+  return x;
 }
 
 void reference(const NodeView& node, KernelArgs& args) {
   const AttentionGeometry a = AttentionGeometry::of(node);
   const int64_t keys = a.keys();
+  const bool bytes = node.op() == kQuantizedAttention, cached = !bytes && args.has_input(kPastKey);
   Numbers<double> q(size(a.batch * a.q_heads * a.queries * a.head)), k(size(a.key_shape().elements())), v(size(a.value_shape().elements()));
-  place(a, args.reals(kQuery), a.q_heads, a.queries, a.head, a.packed, 0, a.queries, q);
-  place(a, args.reals(kKey), a.kv_heads, a.added, a.head, a.packed, a.past, keys, k);
-  place(a, args.reals(kValue), a.kv_heads, a.added, a.v_head, a.packed, a.past, keys, v);
-  if (args.has_input(kPastKey)) {
+  place(a, numbers_of(args, kQuery, bytes ? size_t{kQueryScale} : 0), a.q_heads, a.queries, a.head, a.packed, 0, a.queries, q);
+  place(a, numbers_of(args, kKey, bytes ? size_t{kKeyScale} : 0), a.kv_heads, a.added, a.head, a.packed, a.past, keys, k);
+  place(a, numbers_of(args, kValue, bytes ? size_t{kValueScale} : 0), a.kv_heads, a.added, a.v_head, a.packed, a.past, keys, v);
+  if (cached) {
     place(a, args.reals(kPastKey), a.kv_heads, a.past, a.head, false, 0, keys, k);
     place(a, args.reals(kPastValue), a.kv_heads, a.past, a.v_head, false, 0, keys, v);
   }
-  if (args.has_output(kPresentKey)) args.write(kPresentKey, k);
-  if (args.has_output(kPresentValue)) args.write(kPresentValue, v);
+  if (!bytes && args.has_output(kPresentKey)) args.write(kPresentKey, k);
+  if (!bytes && args.has_output(kPresentValue)) args.write(kPresentValue, v);
 
   Numbers<int64_t> used(size(a.batch), keys);
-  if (args.has_input(kUsedKeys)) used = args.ints(kUsedKeys);
+  if (!bytes && args.has_input(kUsedKeys)) used = args.ints(kUsedKeys);
   for (int64_t count : used)
     if (count < 0 || count > keys) args.fail("nonpad_kv_seqlen names {} keys, there are {}", count, keys);
   const Numbers<double> bias = args.has_input(kMask) ? bias_of(args, a) : Numbers<double>();
 
-  Numbers<double> shown(args.has_output(kScores) ? size(a.scores_shape().elements()) : 0), scores(size(a.queries * keys)),
+  Numbers<double> shown(!bytes && args.has_output(kScores) ? size(a.scores_shape().elements()) : 0), scores(size(a.queries * keys)),
       turned(size(a.head * keys)), result(size(a.queries * a.v_head)), y(size(a.output_shape().elements()));
   Pace pace;
   for (int64_t b = 0; b < a.batch; ++b)
@@ -100,7 +112,7 @@ void reference(const NodeView& node, KernelArgs& args) {
       if (a.softcap > 0)
         for (double& score : scores) score = a.softcap * std::tanh(score / a.softcap);
       show(1);
-      const int64_t first = args.has_input(kUsedKeys) ? used[size(b)] - a.queries : a.past;
+      const int64_t first = !bytes && args.has_input(kUsedKeys) ? used[size(b)] - a.queries : a.past;
       for (int64_t i = 0; i < a.queries; ++i, pace.step(size(keys)))
         for (int64_t j = 0; j < keys; ++j) {
           double& score = scores[size(i * keys + j)];
@@ -111,7 +123,7 @@ void reference(const NodeView& node, KernelArgs& args) {
       show(2);
       if (keys)
         for (int64_t i = 0; i < a.queries; ++i, pace.step(size(8 * keys)))
-          softmax(std::span<double>(scores).subspan(size(i * keys), size(keys)));
+          softmax(std::span<double>(scores).subspan(size(i * keys), size(keys)), bytes);
       show(3);
       std::fill(result.begin(), result.end(), 0.0);
       multiply_add<double>(a.queries, a.v_head, used[size(b)], {scores.data(), keys}, {v.data() + shared * keys * a.v_head, a.v_head},
@@ -121,8 +133,14 @@ void reference(const NodeView& node, KernelArgs& args) {
         std::copy_n(result.begin() + i * a.v_head, a.v_head, y.begin() + row * a.v_head);
       }
     }
+  if (bytes && args.has_input(kAttentionScale)) {
+    const double scale = args.reals(kAttentionScale)[0], zero = args.reals(kAttentionZero)[0];
+    const double lowest = static_cast<double>(lowest_of(args.output(0).dtype())),
+                 highest = static_cast<double>(highest_of(args.output(0).dtype()));
+    for (double& value : y) value = std::clamp(std::nearbyint(value / scale) + zero, lowest, highest);
+  }
   args.write(kResult, y);
-  if (args.has_output(kScores)) args.write(kScores, shown);
+  if (!bytes && args.has_output(kScores)) args.write(kScores, shown);
 }
 
 /// The same in matrix products, softmax and elementwise operators.
@@ -239,6 +257,33 @@ class Decomposition {
 
 Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) { return Decomposition(node, builder, inputs).build(); }
 
+Shapes quantized_shapes(const NodeView& node) {
+  for (size_t i = kQueryScale; i <= kAttentionZero; ++i)
+    if (node.has_input(i) && !node.may_hold_one(i))
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_sizes(i));
+  if (node.has_input(kAttentionScale) != node.has_input(kAttentionZero))
+    node.fail("give y_scale and y_zero_point both, or neither for a result in f32");
+  return {attention_sizes(node)[kResult]};
+}
+
+/// In f32, without the rounding of weights.
+Exprs decompose_quantized(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  const auto one = [&](size_t i) {
+    return node.input_shape(i).rank() == 0 ? inputs[i] : op("Reshape", {inputs[i], builder.constant(Ints{})});
+  };
+  const auto real = [&](size_t i, size_t scale) {
+    const Expr x = op("DequantizeLinear", {inputs[i], one(scale), one(scale + 1)});
+    x.value()->type.dtype = DType::f32;
+    return x;
+  };
+  Exprs factors = {real(kQuery, kQueryScale), real(kKey, kKeyScale), real(kValue, kValueScale)};
+  if (node.has_input(kMask)) factors.push_back(inputs[kMask]);
+  const Expr y = builder.op("Attention", factors, Attributes(node.node().attributes));
+  if (!node.has_input(kAttentionScale)) return {y};
+  y.value()->type.dtype = DType::f32;
+  return {op("QuantizeLinear", {y, one(kAttentionScale), one(kAttentionZero)})};
+}
+
 constexpr DTypes kMasks = kNumeric | kBool;
 
 // The two products; what a causal mask leaves out is counted too.
@@ -289,26 +334,56 @@ Exprs gradient(const GradientContext& c) {
 #endif
 
 constexpr List<Operator> definitions() {
+  constexpr DTypes kByte = one_of({DType::u8, DType::i8}), kF32 = one_of({DType::f32});
   return {
-#if MINNOW_GRADIENTS
-    {.name = "minnow.AttentionGradient",
-     .doc = MINNOW_DOC("The gradients of Q, K and V of an Attention with these inputs and attributes, whose output has this gradient. Each "
-                       "query head has keys of its own. past_key, past_value and nonpad_kv_seqlen are left out."),
-     .inputs = {{.name = "Q", .dtypes = kFloats},
-                {.name = "K", .dtypes = kFloats, .like = "Q"},
-                {.name = "V", .dtypes = kFloats, .like = "Q"},
-                {.name = "attn_mask", .dtypes = kMasks, .arity = kOptional},
-                {.name = "past_key", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
-                {.name = "past_value", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
-                {.name = "nonpad_kv_seqlen", .dtypes = kI64, .arity = kOptional},
-                {.name = "gradient", .dtypes = kFloats, .like = "Q"}},
-     .outputs = {{"of_Q", same_as("Q"), kOptional}, {"of_K", same_as("Q"), kOptional}, {"of_V", same_as("Q"), kOptional}},
+    {.name = kQuantizedAttention,
+     .doc =
+         MINNOW_DOC("Attention of quantized tensors. Scores are exact products of integers. The weights of a query's keys are rounded to "
+                    "255 steps of the largest one, and divided by their sum behind the product with the values; where f32 is faster, "
+                    "they are not rounded. Without y_scale and y_zero_point the result is f32."),
+     .inputs = {{.name = "Q", .dtypes = kByte},
+                {.name = "K", .dtypes = kByte},
+                {.name = "V", .dtypes = kByte},
+                {.name = "attn_mask", .dtypes = one_of({DType::f32, DType::boolean}), .arity = kOptional},
+                {.name = "q_scale", .dtypes = kF32},
+                {.name = "q_zero_point", .dtypes = kByte, .like = "Q"},
+                {.name = "k_scale", .dtypes = kF32},
+                {.name = "k_zero_point", .dtypes = kByte, .like = "K"},
+                {.name = "v_scale", .dtypes = kF32},
+                {.name = "v_zero_point", .dtypes = kByte, .like = "V"},
+                {.name = "y_scale", .dtypes = kF32, .arity = kOptional},
+                {.name = "y_zero_point", .dtypes = kByte, .arity = kOptional}},
+     .outputs = {{"Y", same_as("y_zero_point", DType::f32)}},
      .attributes = {kAttentionCausal, kAttentionLeft, kAttentionRight,
-                    optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent"))},
-     .infer_shapes = gradient_shapes,
-     .decompose = gradient_parts,
-     .operations = [](const NodeView& node) { return 2.5 * operations(node); },
-     .batch = batch_apart},
+                    optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent")),
+                    optional("q_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
+                    optional("kv_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3"))},
+     .infer_shapes = quantized_shapes,
+     .reference = reference,
+     .decompose = decompose_quantized,
+     .operations = operations,
+     .batch = batch_apart,
+     .wants_constants = true},
+#if MINNOW_GRADIENTS
+        {.name = "minnow.AttentionGradient",
+         .doc = MINNOW_DOC(
+             "The gradients of Q, K and V of an Attention with these inputs and attributes, whose output has this gradient. Each "
+             "query head has keys of its own. past_key, past_value and nonpad_kv_seqlen are left out."),
+         .inputs = {{.name = "Q", .dtypes = kFloats},
+                    {.name = "K", .dtypes = kFloats, .like = "Q"},
+                    {.name = "V", .dtypes = kFloats, .like = "Q"},
+                    {.name = "attn_mask", .dtypes = kMasks, .arity = kOptional},
+                    {.name = "past_key", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
+                    {.name = "past_value", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
+                    {.name = "nonpad_kv_seqlen", .dtypes = kI64, .arity = kOptional},
+                    {.name = "gradient", .dtypes = kFloats, .like = "Q"}},
+         .outputs = {{"of_Q", same_as("Q"), kOptional}, {"of_K", same_as("Q"), kOptional}, {"of_V", same_as("Q"), kOptional}},
+         .attributes = {kAttentionCausal, kAttentionLeft, kAttentionRight,
+                        optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent"))},
+         .infer_shapes = gradient_shapes,
+         .decompose = gradient_parts,
+         .operations = [](const NodeView& node) { return 2.5 * operations(node); },
+         .batch = batch_apart},
 #endif
     {
       .name = "Attention", .since = 25,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax(scale Q K^T + mask) V becomes Attention. If Reshape and Transpose split the heads from one dimension and join them again,
-// Attention takes over these too. Runs after products have absorbed their scales and biases.
+// Attention takes over these too. If Q, K and V are dequantized, it becomes minnow.QuantizedAttention. Runs after products have absorbed
+// their scales and biases.
 #include <algorithm>
 
-#include "passes/rewrite.h"
+#include "graph/attention.h"
+#include "passes/quantized_product.h"
 
 namespace minnow {
 namespace {
@@ -21,7 +23,10 @@ class AttentionRaiser {
 
   void run() {
     for (Node& node : graph_.nodes())
-      if (is_product(&node)) raise(node);
+      if (is_product(&node))
+        raise(node);
+      else if (node.op() == "Attention")
+        quantize(node);
     replaced_.remove();
   }
 
@@ -144,15 +149,68 @@ class AttentionRaiser {
     return made = turned.output(0);
   }
 
+  /// How a tensor of bytes is quantized, by constants.
+  static std::optional<Quantization> bytes(const Node* node) {
+    auto q = Quantization::of(node);
+    const bool fits = q && is_byte(q->dtype) && q->is_per_tensor() && q->scale->constant() && q->has_positive_scale() &&
+                      q->zero_point_number() && !node->input(0)->constant();
+    return fits ? q : std::nullopt;
+  }
+
+  /// If all factors are dequantized, they become their bytes. Returns the scales and zero points, and those of the result, which becomes
+  /// the quantized one; nothing for factors in f32.
+  std::vector<Value*> take_bytes(Parts& parts, Value*& result) {
+    std::vector<Value*> numbers;
+    for (Value** value : {&parts.q, &parts.k, &parts.v}) {
+      const auto q = bytes(made_by(*value, "DequantizeLinear"));
+      if (!q || !context_.operators().find(kQuantizedAttention)) return {};
+      numbers.insert(numbers.end(), {q->scale, &q->zero_point_value(graph_)});
+    }
+    for (Value** value : {&parts.q, &parts.k, &parts.v}) *value = (*value)->producer()->input(0);
+    Node* const user = sole_user(*result);
+    const auto y = user && user->op() == "QuantizeLinear" && user->input(0) == result ? bytes(user) : std::nullopt;
+    if (!y) return numbers;
+    numbers.insert(numbers.end(), {y->scale, &y->zero_point_value(graph_)});
+    result = user->output(0);
+    return numbers;
+  }
+
+  /// An Attention of dequantized tensors.
+  void quantize(Node& node) {
+    for (size_t i = 4; i < node.input_count(); ++i)
+      if (node.input(i)) return;
+    for (size_t i = 1; i < node.output_count(); ++i)
+      if (node.output(i) && !node.output(i)->is_unused()) return;
+    if (real_attribute(node, "softcap", 0) != 0 || node.attributes.find("softmax_precision")) return;
+    Value* const mask = node.input(3);
+    if (mask && mask->type.dtype != DType::f32 && mask->type.dtype != DType::boolean) return;
+    Parts parts;
+    parts.q = node.input(0), parts.k = node.input(1), parts.v = node.input(2);
+    Value* result = node.output(0);
+    const std::vector<Value*> numbers = take_bytes(parts, result);
+    if (numbers.empty()) return;
+    std::vector<Value*> inputs = {parts.q, parts.k, parts.v, mask};
+    inputs.insert(inputs.end(), numbers.begin(), numbers.end());
+    Attributes attributes = node.attributes;
+    for (const std::string_view name : {"softcap", "qk_matmul_output_mode"}) attributes.remove(name);
+    context_.changed("{} and what stands around it compute with integers", label_of(node));
+    Node& before = *result->producer();
+    replace(*result, kQuantizedAttention, inputs, std::move(attributes), node.name());
+    replaced_.add(before);
+  }
+
   void raise(Node& last) {
     const auto found = parts_of(last);
     if (!found || !context_.operators().find("Attention")) return;
     Parts parts = *found;
+    Value* result = last.output(0);
+    const std::vector<Value*> numbers = take_bytes(parts, result);
+    const std::string_view op = numbers.empty() ? "Attention" : kQuantizedAttention;
     Value* made = nullptr;  // keys that had to be turned
     if (!parts.keys_first) parts.k = with_keys_first(*parts.k, last, made);
     Attributes attributes{{"scale", parts.scale}};
     const auto heads = dim_of(*parts.q, 1);
-    const Join join = joins_heads(*last.output(0));
+    const Join join = joins_heads(*result);
     const Joined q = joined_heads(*parts.q), k = joined_heads(*parts.k), v = joined_heads(*parts.v);
     context_.changed("{} and what makes its factors are Attention", label_of(last));
     if (heads && join.node && q.value && k.value && v.value) {
@@ -162,23 +220,27 @@ class AttentionRaiser {
       std::vector<Value*> inputs;
       for (const Joined& each : {q, k, v}) inputs.push_back(each.length_first ? turned(each.value, root) : each.value);
       inputs.push_back(parts.mask);
+      inputs.insert(inputs.end(), numbers.begin(), numbers.end());
       if (!join.length_first && !join.flat) {
-        replace(*root.output(0), "Attention", inputs, std::move(attributes), last.name());
+        replace(*root.output(0), op, inputs, std::move(attributes), last.name());
       } else {
         const std::string name[] = {graph_.fresh_name(last.output(0)->name())};
-        Node& node = graph_.add_node("Attention", inputs, name, std::move(attributes), last.name(), &root);
+        Node& node = graph_.add_node(op, inputs, name, std::move(attributes), last.name(), &root);
         infer_node(context_, node);
-        Value* result = node.output(0);
-        if (join.length_first) result = turned(result, root);
+        Value* made_result = node.output(0);
+        if (join.length_first) made_result = turned(made_result, root);
         if (join.flat)
-          replace(*root.output(0), "Reshape", {result, root.input(1)}, root.attributes);
+          replace(*root.output(0), "Reshape", {made_result, root.input(1)}, root.attributes);
         else
-          take_place_of(*root.output(0), *result);
+          take_place_of(*root.output(0), *made_result);
       }
       replaced_.add(root);
     } else {
-      replace(*last.output(0), "Attention", {parts.q, parts.k, parts.v, parts.mask}, std::move(attributes), last.name());
-      replaced_.add(last);
+      std::vector<Value*> inputs = {parts.q, parts.k, parts.v, parts.mask};
+      inputs.insert(inputs.end(), numbers.begin(), numbers.end());
+      Node& before = *result->producer();
+      replace(*result, op, inputs, std::move(attributes), last.name());
+      replaced_.add(before);
     }
     if (made && made->is_unused()) remove_dead(*made->producer());  // the heads were joined
   }

@@ -205,6 +205,7 @@ constexpr std::string_view kElsewhere[] = {"If",
                                            "ai.onnx.ml.TreeEnsemble",
                                            "minnow.FusedElementwise",
                                            "minnow.QuantizedAdd",
+                                           "minnow.QuantizedAttention",
                                            "minnow.QuantizedConv",
                                            "minnow.QuantizedMatMul"};
 /// Symbols tell nothing: the result follows from attributes or from contents that are numbers.

@@ -162,8 +162,47 @@ std::vector<SchemeCase> nbits_cases() {
   return cases;
 }
 
-std::vector<SchemeCase> quantized_cases() {
+std::vector<SchemeCase> quantized_attention_cases() {
   std::vector<SchemeCase> cases;
+  // {batch, query heads, key heads, queries, keys, width, width of values}
+  constexpr int64_t kSizes[][7] = {{1, 1, 1, 5, 1, 1, 1},       {2, 3, 3, 60, 70, 8, 8},   {1, 4, 2, 33, 33, 17, 9},
+                                   {1, 6, 6, 128, 128, 64, 64}, {2, 2, 1, 40, 70, 32, 33}, {1, 1, 1, 300, 100, 20, 16},
+                                   {1, 2, 2, 150, 600, 80, 48}};
+  size_t number = 0;
+  for (const auto& [batch, q_heads, kv_heads, queries, keys, head, v_head] : kSizes)
+    for (int mask = 0; mask < 3; ++mask)
+      for (const bool packed : {false, true}) {
+        const Quantized& q = kQuantized[number++ % std::size(kQuantized)];
+        const auto shape = [&, b = batch, packed = packed](int64_t heads, int64_t length, int64_t width) {
+          return packed ? Shape{b, length, heads * width} : Shape{b, heads, length, width};
+        };
+        Tensor masks[] = {Tensor(), normal({queries, keys}, 5), Tensor()};
+        if (mask == 1)  // a query that sees nothing
+          for (int64_t i = 0; i < keys; ++i) masks[1].writable().data<float>()[keys + i] = -INFINITY;
+        std::vector<Tensor> inputs = {bytes(q.x, shape(q_heads, queries, head), 2),
+                                      bytes(q.w, shape(kv_heads, keys, head), 3),
+                                      bytes(q.w, shape(kv_heads, keys, v_head), 4),
+                                      masks[mask],
+                                      scales(0, 0.02),
+                                      one_byte(q.x, q.x_zero),
+                                      scales(0, 0.015),
+                                      one_byte(q.w, 128),
+                                      scales(0, 0.03),
+                                      one_byte(q.w, number % 2 ? 128 : 77)};
+        if (!q.relu) inputs.insert(inputs.end(), {scales(0, 0.02), one_byte(q.y, q.y_zero)});
+        Attributes attributes = {{"is_causal", int64_t{mask == 2}}, {"scale", 0.05f}};
+        if (packed) attributes.set("q_num_heads", q_heads), attributes.set("kv_num_heads", kv_heads);
+        std::vector<size_t> constants;
+        for (size_t i = 4; i < inputs.size(); ++i) constants.push_back(i);
+        SchemeCase made{"minnow.QuantizedAttention", inputs, attributes, constants};
+        made.tolerance = 0.004, made.steps = 1;  // weights on the other side of a tie
+        cases.push_back(made);
+      }
+  return cases;
+}
+
+std::vector<SchemeCase> quantized_cases() {
+  std::vector<SchemeCase> cases = quantized_attention_cases();
   size_t number = 0;  // of an activation
   const auto add_conv = [&](const Shape& x, const Shape& w, const Attributes& attributes) {
     const bool depthwise = x[1] == w[0] && w[1] == 1 && w[0] > 1;

@@ -119,14 +119,79 @@ void add_rows(const float* x, const float* rows, size_t stride, size_t count, si
   for (size_t i = 0; i < count && k < width; ++i)
     for (size_t rest = k; rest < width; ++rest) y[rest] += x[i] * rows[i * stride + rest];
 }
+
+using DI = hn::RebindToSigned<D>;
+using VI = hn::Vec<DI>;
+constexpr float kLog2E = 1.44269504F;
+
+// 2^t of t <= 0, within 0.01 %: a byte needs no more. Numbers below 2^-20 become 0 as bytes.
+HWY_INLINE VI weight_of(V t) {
+  const D d;
+  const V clamped = hn::Max(hn::Set(d, -20.0F), t);
+  const VI whole = hn::NearestInt(clamped);
+  const V f = hn::Sub(clamped, hn::ConvertTo(d, whole));
+  V p = hn::MulAdd(hn::Set(d, 0.0551959688F * 255), f, hn::Set(d, 0.2426185501F * 255));
+  p = hn::MulAdd(hn::MulAdd(p, f, hn::Set(d, 0.6932581765F * 255)), f, hn::Set(d, 0.9999275534F * 255));
+  return hn::NearestInt(hn::BitCast(d, hn::Add(hn::BitCast(DI(), p), hn::ShiftLeft<23>(whole))));
+}
+
+template <bool kAdds>
+HWY_INLINE uint32_t weigh_row(const ByteScoreRow& row, uint8_t* y) {
+  const D d;
+  const DI di;
+  const hn::Rebind<uint8_t, D> d8;
+  const size_t whole = row.count / kLanes, rest = row.count % kLanes, vectors = whole + (rest ? 1 : 0);
+  const V factor = hn::Set(d, row.factor);
+  float last[kLanes];  // the last vector's scores
+  for (size_t l = 0; l < kLanes; ++l) {
+    const size_t i = whole * kLanes + l;
+    last[l] = l >= rest ? -kInfinity : static_cast<float>(row.sums[i]) * row.factor + (kAdds ? row.add[i] : 0.0F);
+  }
+  const auto at = [&](size_t i) HWY_ATTR {
+    const V score = hn::Mul(hn::ConvertTo(d, hn::LoadU(di, row.sums + i * kLanes)), factor);
+    return kAdds ? hn::Add(score, hn::LoadU(d, row.add + i * kLanes)) : score;
+  };
+  V most = hn::LoadU(d, last), most2 = most;
+  size_t i = 0;
+  for (; i + 2 <= whole; i += 2) most = hn::Max(most, at(i)), most2 = hn::Max(most2, at(i + 1));
+  if (i < whole) most = hn::Max(most, at(i));
+  float lanes[kLanes], largest = -kInfinity;
+  hn::StoreU(hn::Max(most, most2), d, lanes);
+  for (size_t l = 0; l < kLanes; ++l) largest = lanes[l] > largest ? lanes[l] : largest;
+  if (largest == -kInfinity) {
+    for (i = 0; i < vectors; ++i) hn::StoreU(hn::Zero(d8), d8, y + i * kLanes);
+    return 0;
+  }
+  const V less = hn::Set(d, largest), log2e = hn::Set(d, kLog2E);
+  VI sum = hn::Zero(di);
+  for (i = 0; i < vectors; ++i) {
+    const VI weight = weight_of(hn::Mul(hn::Sub(i < whole ? at(i) : hn::LoadU(d, last), less), log2e));
+    sum = hn::Add(sum, weight);
+    hn::StoreU(hn::DemoteTo(d8, weight), d8, y + i * kLanes);
+  }
+  int32_t sums[kLanes];
+  hn::StoreU(sum, di, sums);
+  uint32_t total = 0;
+  for (size_t l = 0; l < kLanes; ++l) total += static_cast<uint32_t>(sums[l]);
+  return total;
+}
+uint32_t weigh(const ByteScoreRow& row, uint8_t* y) { return row.add ? weigh_row<true>(row, y) : weigh_row<false>(row, y); }
+
+void scale_sums(const int32_t* sums, size_t count, int32_t less, float factor, float* y) {
+  const D d;
+  const DI di;
+  const V by = hn::Set(d, factor);
+  const VI zero = hn::Set(di, less);
+  for (size_t i = 0; i < count; i += kLanes) hn::StoreU(hn::Mul(hn::ConvertTo(d, hn::Sub(hn::LoadU(di, sums + i), zero)), by), d, y + i);
+}
 #endif
 }  // namespace
 
 extern const AttentionKernels kAttentionKernels;
 #if MINNOW_SMALL
-const AttentionKernels kAttentionKernels{softmax, nullptr, nullptr};
+const AttentionKernels kAttentionKernels{softmax, nullptr, nullptr, nullptr, nullptr};
 #else
-const AttentionKernels kAttentionKernels{softmax, multiply_rows, add_rows};
+const AttentionKernels kAttentionKernels{softmax, multiply_rows, add_rows, weigh, scale_sums};
 #endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE

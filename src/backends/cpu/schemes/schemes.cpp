@@ -45,7 +45,8 @@ std::vector<Scheme> scheme_table() {
     table.insert(table.end(), file.begin(), file.end());
 #endif
 #if !MINNOW_SMALL
-  for (const std::span<const Scheme> file : {nbits_schemes(), packed_pad_schemes(), quantized_matmul_packed_schemes(), sparse_schemes()})
+  for (const std::span<const Scheme> file :
+       {nbits_schemes(), packed_pad_schemes(), quantized_attention_schemes(), quantized_matmul_packed_schemes(), sparse_schemes()})
     table.insert(table.end(), file.begin(), file.end());
 #endif
   for (const std::span<const Scheme> file : files) table.insert(table.end(), file.begin(), file.end());

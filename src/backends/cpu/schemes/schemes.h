@@ -47,6 +47,7 @@ std::span<const Scheme> winograd_schemes();
 #if !MINNOW_SMALL
 std::span<const Scheme> nbits_schemes();
 std::span<const Scheme> packed_pad_schemes();
+std::span<const Scheme> quantized_attention_schemes();
 std::span<const Scheme> quantized_matmul_packed_schemes();
 std::span<const Scheme> sparse_schemes();
 #endif
