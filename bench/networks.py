@@ -268,9 +268,9 @@ def lstm(b):
     return x
 
 
-def encoder(b):
-    """Vaswani et al. 2017, arXiv:1706.03762: six layers, 384 wide, 6 heads, 128 tokens, normalized before each part, GELU in its parts."""
-    width, heads, tokens, wide = 384, 6, 128, 1536
+def encoder(b, width=384, heads=6, tokens=128):
+    """Vaswani et al. 2017, arXiv:1706.03762: six layers, normalized before each part, GELU in its parts."""
+    wide = 4 * width
     x = b.input(b.batch, tokens, width)
 
     def split(y, perm):
