@@ -53,9 +53,12 @@ struct QuantizeOptions {
   // QuantizeLinear and DequantizeLinear only in the form that integer kernels of other engines know: activations have one scale, and each
   // layer's own result is quantized, before functions other than Relu and Clip and before residuals are added.
   bool portable = false;
-  bool equalize = false;               // cross-layer equalization before anything else
-  bool correct_bias = true;            // the mean error of each channel goes into its bias
-  double smooth = 0;                   // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1
+  bool equalize = false;     // cross-layer equalization before anything else
+  bool correct_bias = true;  // the mean error of each channel goes into its bias
+  double smooth = 0;         // SmoothQuant: the part of an input's range that goes into the weights, 0 (none) to 1
+  // Where outputs have less than 30 dB, layers that make most of the noise stay f32 if that gains 5 dB, and all of them together have at
+  // most so many percent of the multiply-adds and of the weights. 0: none. Not with weights_only and with weight_bits below 7.
+  double keep_f32 = 8;
   std::vector<std::string> skip = {};  // names of nodes, with `*` and `?`, or operators, that stay f32
   std::string weights_only = {};  // one of weight_only_methods(): activations stay f32, weights become blocks of 2, 3, 4, 5, 6 or 8 bits
   std::map<std::string, int> bits_for =

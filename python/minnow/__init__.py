@@ -116,7 +116,8 @@ def quantize(source: ModelPath, destination: str | os.PathLike[str], calibration
     gives them more bits, as few as the aims allow (without aims, max_drop=1); max_drop and max_size search by themselves.
 
     options: all others of the command `minnow quantize`, with `_` for `-`: weights, activations, percentile, weight_bits (bits), bits_for={"node": 8},
-    per_channel, portable, correct_bias, equalize, smooth, rounding, evaluate, seed, shape, data_free, fit, layout.
+    per_channel, portable, correct_bias, equalize, smooth, rounding, keep_f32, evaluate, seed, shape, data_free, fit, layout.
+    keep_f32: where outputs have less than 30 dB, noisy layers stay float32 that have at most so many percent of the multiply-adds and weights (8).
     portable: write only the form that other engines' integer kernels know; True by default for .onnx files.
     weights_only="rtn", "hqq", "gptq" or "awq" leaves activations in float32 and stores weights in weight_bits (4), in blocks of block_size (64), with
     zero points unless symmetric=True; calibration may be None for "rtn" and "hqq".

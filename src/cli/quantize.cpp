@@ -277,6 +277,9 @@ void add_quantize(CLI::App& app) {
       "true: only the form that other engines' integer kernels know (default for OUT.onnx); false: nearer to f32 (default for OUT.minnow)",
       "BOOL");
   add("correct_bias", "--correct-bias", "false: biases keep the mean error of their channel", "BOOL");
+  add("keep_f32", "--keep-f32",
+      "where outputs have less than 30 dB, noisy layers stay f32 that have at most so much of the multiply-adds and weights (default: 8)",
+      "PERCENT");
   add("skip", "--skip", "a node, these by `*` and `?`, or an operator, that stays f32; may be repeated", "NAME")->expected(1)->take_all();
   add("evaluate", "--evaluate", "samples for the report (default: 16)", "N");
   add("seed", "--seed", "of everything random (default: 0)", "N");

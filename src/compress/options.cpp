@@ -90,6 +90,7 @@ constexpr Key kKeys[] = {
     {"equalize", [](Options& o, Text& value, Text& where) { o.equalize = truth(value, where); }},
     {"correct_bias", [](Options& o, Text& value, Text& where) { o.correct_bias = truth(value, where); }},
     {"smooth", [](Options& o, Text& value, Text& where) { o.smooth = number(value, where); }},
+    {"keep_f32", [](Options& o, Text& value, Text& where) { o.keep_f32 = number(value, where); }},
     {"weights_only", [](Options& o, Text& value, Text&) { o.weights_only = lower(value); }},
     {"bits_for", [](Options& o, Text& value, Text& where) { o.bits_for = bits_by_name(value, where); }},
     {"block_size",
@@ -145,6 +146,8 @@ Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
   if (!(options.percentile > 50 && options.percentile <= 100))
     throw InvalidArgument("{}percentile: {} is not above 50 and at most 100", prefix, options.percentile);
   if (!(options.smooth >= 0 && options.smooth <= 1)) throw InvalidArgument("{}smooth: {} is not from 0 to 1", prefix, options.smooth);
+  if (!(options.keep_f32 >= 0 && options.keep_f32 <= 100))
+    throw InvalidArgument("{}keep_f32: {} is not from 0 to 100", prefix, options.keep_f32);
   most_weight = (1 << ((options.weight_bits ? options.weight_bits : 8) - 1)) - 1;
   ranges.grid = options.activations == "u8" ? kU8 : kI8;
   ranges.percentile = options.percentile;

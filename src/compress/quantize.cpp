@@ -19,6 +19,7 @@
 #include "compress/names.h"
 #include "compress/quantization.h"
 #include "compress/rounding.h"
+#include "compress/sparing.h"
 #include "compress/transposed.h"
 #include "compress/weight_only.h"
 #include "graph/model_file.h"
@@ -452,8 +453,8 @@ Quantized quantize(const Model& model, const Samples& samples, const QuantizeOpt
   if (!options.weights_only.empty()) return quantize_weights(model, samples, options);
   if (!options.bits_for.empty()) throw InvalidArgument("bits_for: goes with weights_only");
   Quantization quantization(model, samples, options);
-  quantization.prepare(quantization.runs_of_report());
-  Quantized result = quantization.result({});
+  quantization.prepare(quantization.runs_of_report() + runs_to_spare(quantization, samples, options));
+  Quantized result = quantization.result(spared_layers(quantization, model, samples, options));
   if (options.progress) options.progress(1);
   return result;
 } catch (...) {

@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "base/no_memory.h"
 #include "compress/quantization.h"
+#include "compress/sparing.h"
 
 namespace minnow::compress {
 namespace {
 
-constexpr size_t kProbes = 4;         // samples that judge a single layer
 constexpr int kFewBits = 4;           // beside those of the options
 constexpr double kNoiseOfF32 = 1e-7;  // of a layer whose weights are f16: far below that of integers
 
@@ -30,7 +30,6 @@ SearchResult search_layers(const Model& model, const Samples& samples, const Sam
                        quantization.runs_of_report());
   Reference reference(model, evaluation, kMostKept);
   // The noise at the outputs when one layer alone is quantized.
-  std::vector<int> alone(layers, kF32);
   for (size_t i = 0; i < layers; ++i) {
     std::vector<double> noise, bytes;
     for (const int bits : costs.choices) {
@@ -39,11 +38,8 @@ SearchResult search_layers(const Model& model, const Samples& samples, const Sam
         noise.push_back(kNoiseOfF32);
         continue;
       }
-      alone[i] = bits;
-      noise.push_back(noise_of(reference.compare(quantization.plain(alone), probes)));
-      quantization.one_run(static_cast<double>(probes));
+      noise.push_back(noise_alone(quantization, reference, i, bits, probes));
     }
-    alone[i] = kF32;
     costs.noise.push_back(std::move(noise)), costs.bytes.push_back(std::move(bytes));
   }
   Mixes mixes(

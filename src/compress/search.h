@@ -22,6 +22,7 @@ class Reference {
   std::unique_ptr<Impl> impl_;
 };
 inline constexpr size_t kMostKept = size_t{256} << 20;  // bytes of outputs that a search keeps
+inline constexpr size_t kProbes = 4;                    // samples that judge a single layer
 
 /// Bits of each layer that were tried.
 struct Tried {

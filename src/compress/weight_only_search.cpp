@@ -11,8 +11,7 @@ namespace minnow::compress {
 namespace {
 
 constexpr int kChoices[] = {2, 3, 4, 5, 6, 8, 32};
-constexpr int kProbed = 4;     // bits with which a layer alone is run
-constexpr size_t kProbes = 4;  // samples that judge a single layer
+constexpr int kProbed = 4;  // bits with which a layer alone is run
 
 }  // namespace
 

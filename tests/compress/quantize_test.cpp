@@ -353,6 +353,43 @@ TEST(Quantize, skipped_layers_stay_f32) {
   EXPECT_THAT(sentence_of([&] { quantize(model, random_samples({1, 3, 12, 12}), options); }), HasSubstr("\"second\""));
 }
 
+TEST(Quantize, a_noisy_layer_that_costs_next_to_nothing_stays_f32) {
+  const Model model = model_of(R"(graph "difference" {
+  input x: f32[1, 2, 12, 12]
+  const a = f32[2, 2, 1, 1] [1.0, -1.0, -0.5, 0.5]
+  const b = f32[32, 2, 3, 3] random 2
+  const c = f32[32, 32, 3, 3] random 3
+  first = Conv(x, a) @"difference"
+  second = Conv(first, b) {pads = [1, 1, 1, 1]} @"wide"
+  one = Relu(second)
+  third = Conv(one, c) {pads = [1, 1, 1, 1]} @"deep"
+  output third
+})");
+  // The channels are nearly alike, so that their difference is no larger than the step between two integers.
+  const Samples samples{8, [](size_t i) {
+                          Tensor x = normal_tensor({1, 2, 12, 12}, static_cast<unsigned>(i) + 1);
+                          float* data = x.writable().data<float>();
+                          for (int k = 0; k < 144; ++k) data[144 + k] = data[k] + 0.03F * data[144 + k];
+                          return std::vector<Tensor>{x};
+                        }};
+  const auto in_f32 = [](const Quantized& quantized) {
+    std::vector<std::string> names;
+    for (const LayerReport& layer : quantized.report.layers)
+      if (!layer.refusal.empty()) names.push_back(layer.node + ": " + layer.refusal);
+    return names;
+  };
+  QuantizeOptions options;
+  const Quantized spared = quantize(model, samples, options);
+  EXPECT_EQ(in_f32(spared), std::vector<std::string>{"difference: it costs too much accuracy"});
+  EXPECT_GT(spared.report.outputs[0].fidelity.sqnr, 25);
+  options.keep_f32 = 0.01;  // the layer has 0.04 percent of the multiply-adds
+  const Quantized integers = quantize(model, samples, options);
+  EXPECT_EQ(in_f32(integers), std::vector<std::string>());
+  EXPECT_LT(integers.report.outputs[0].fidelity.sqnr, 20);
+  options.keep_f32 = 8, options.weight_bits = 4;
+  EXPECT_EQ(in_f32(quantize(model, samples, options)), std::vector<std::string>()) << "the size counts more";
+}
+
 TEST(Quantize, bias_correction_moves_means_back) {
   const Model model = model_of(R"(graph "means" {
   input x: f32[1, 4, 9, 9]
@@ -459,6 +496,7 @@ TEST(Quantize, options_are_set_by_name) {
   EXPECT_THAT(set("weight_bits", "9"), HasSubstr("9 is not from 2 to 8"));
   EXPECT_THAT(set("weight_bits", "many"), HasSubstr("\"many\" is not a whole number"));
   EXPECT_THAT(set("percentile", "40"), HasSubstr("40 is not above 50"));
+  EXPECT_THAT(set("keep_f32", "101"), HasSubstr("keep_f32: 101 is not from 0 to 100"));
   EXPECT_THAT(set("per_channel", "1"), HasSubstr("neither true nor false"));
   EXPECT_EQ(options.weight_bits, 4) << "a failed change changes nothing";
 }
