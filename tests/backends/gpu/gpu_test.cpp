@@ -107,20 +107,20 @@ TEST_P(Gpu, computes_convolutions_by_winograd) {
   for (const auto& [precision, scheme] : {std::pair("normal", "gpu.conv.winograd_f4"), std::pair("high", "gpu.conv.winograd_f2")}) {
     auto graph = std::make_unique<Graph>();
     GraphBuilder b(*graph);
-    const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {3, 36, 30, 29})));
+    const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {3, 100, 30, 29})));
     const auto filters = [&](int64_t out, int64_t in, unsigned seed) {
       Tensor tensor = random_tensor({out, in, 3, 3}, seed);
       float* values = tensor.writable().data<float>();
       for (int64_t i = 0; i < tensor.elements(); ++i) values[i] /= std::sqrt(static_cast<float>(3 * in));
       return b.constant(std::move(tensor));
     };
-    const Expr y = b.op("Conv", {x, filters(68, 36, 1), b.constant(random_tensor({68}, 2))}, {{"pads", Ints{1, 0, 2, 1}}});
+    const Expr y = b.op("Conv", {x, filters(132, 100, 1), b.constant(random_tensor({132}, 2))}, {{"pads", Ints{1, 0, 2, 1}}});
     const Expr z =
-        b.op("minnow.FusedConv", {y, filters(68, 68, 3), Expr(), y}, {{"pads", Ints{1, 1, 1, 1}}, {"activation", std::string("Relu")}});
+        b.op("minnow.FusedConv", {y, filters(132, 132, 3), Expr(), y}, {{"pads", Ints{1, 1, 1, 1}}, {"activation", std::string("Relu")}});
     graph->add_output(*y.value());
     graph->add_output(*z.value());
     const Model model = Model::from_graph(std::move(graph));
-    const Tensor input = random_tensor({3, 36, 30, 29}, 5);
+    const Tensor input = random_tensor({3, 100, 30, 29}, 5);
     SessionOptions plain;
     plain.precision = "high";
     options.precision = precision;

@@ -219,7 +219,8 @@ class OpenClQueue final : public Queue {
     const double units = number_of<UInt>(api_, machine_->device, kMaxComputeUnits);
     const double clock = number_of<UInt>(api_, machine_->device, kMaxClockFrequency) * 1e6;
     device_.flops = machine_->is_gpu ? units * clock * 128 : units * 20e9;
-    const double bandwidth = machine_->is_gpu ? 200e9 : 10e9;
+    // OpenCL does not tell it: GPUs move a byte in the time of 10 to 80 operations.
+    const double bandwidth = machine_->is_gpu ? std::max(40e9, device_.flops / 40) : 10e9;
     device_.l1_bandwidth = device_.l2_bandwidth = device_.l3_bandwidth = device_.memory_bandwidth = bandwidth;
     device_.transfer_latency = 2e-5;
     device_.transfer_bandwidth = 8e9;
