@@ -100,6 +100,7 @@ void momentum(const NodeView& node, KernelArgs& args) {
   });
 }
 
+#if MINNOW_GRADIENTS
 constexpr Attribute<int64_t> kFirst{"first", 0, MINNOW_DOC("the first element of coefficients that the rule reads")};
 constexpr Attribute<bool> kChecked{"checked", false, MINNOW_DOC("a gradient that is not finite is an error")};
 
@@ -187,6 +188,7 @@ void update(const NodeView& node, KernelArgs& args) {
   for (size_t k = 0; k < results.size(); ++k)
     if (args.has_output(k)) args.write(k, given[k == 0 ? 0 : k + 1]);
 }
+#endif
 
 constexpr Operator row(std::string_view name, std::string_view doc, List<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
                        void (*reference)(const NodeView&, KernelArgs&)) {
@@ -201,41 +203,45 @@ constexpr Operator row(std::string_view name, std::string_view doc, List<Attribu
 
 constexpr List<Operator> definitions() {
   return {
-      row("ai.onnx.preview.training.Adagrad",
-          MINNOW_DOC("One step of Adagrad with learning rate R, the T-th: inputs are the tensors X, their gradients G and sums of squared "
-                     "gradients H; outputs the new X and H. g = norm_coefficient X + G, H += g^2, X -= R / (1 + T decay_factor) g / "
-                     "(sqrt(H) + epsilon)."),
-          {kDecay, kEpsilon, kNorm}, shapes<3>, adagrad),
-      row("ai.onnx.preview.training.Adam",
-          MINNOW_DOC(
-              "One step of Adam with learning rate R, the T-th: inputs are the tensors X, their gradients G, means of gradients V and "
-              "of squared gradients H; outputs the new X, V and H. g = norm_coefficient X + G, V = alpha V + (1 - alpha) g, H = beta "
-              "H + (1 - beta) g^2, X = (1 - norm_coefficient_post) (X - R' V / (sqrt(H) + epsilon)), where R' = R sqrt(1 - beta^T) / "
-              "(1 - alpha^T) for T > 0, else R."),
-          {kAlpha, kBeta, kEpsilon, kNorm, kNormPost}, shapes<4>, adam),
-      row("ai.onnx.preview.training.Momentum",
-          MINNOW_DOC(
-              "One step of gradient descent with momentum, learning rate R, the T-th: inputs are the tensors X, their gradients G and "
-              "momenta V; outputs the new X and V. g = norm_coefficient X + G, V = alpha V + beta g (beta is 1 where T is 0), X -= R V, "
-              "or X -= R (g + alpha V) for Nesterov's."),
-          {required(kMomentumAlpha, AttributeKind::real, MINNOW_DOC("share of the old momentum that is kept")),
-           required(kMomentumBeta, AttributeKind::real, MINNOW_DOC("factor of the gradient")),
-           required(kMode, AttributeKind::text, MINNOW_DOC("standard or nesterov")), required(kNorm.name, AttributeKind::real, kNorm.doc)},
-          momentum_shapes, momentum),
-      {.name = "minnow.UpdateElements",
-       .doc = MINNOW_DOC(
-           "One step of an optimizer's rule over the elements of a tensor: tensors are the weights, their gradient and states, outputs the "
-           "new weights and states. The rule is a list of operations with five integers each: the operation (0 input, 1 add, 2 subtract, "
-           "3 multiply, 4 divide, 5 root, 6 absolute value, 7 larger, 8 smaller, 9 third value cut to the first two, 10 second, third or "
-           "fourth value where the first is above, below or at 0) and the numbers of up to four values before, or -1 for the number 0. "
-           "Inputs are the tensors in order, then coefficients."),
-       .inputs = {{"coefficients", kReals}, {.name = "tensors", .dtypes = kReals, .arity = kVariadic, .like = "tensors"}},
-       .outputs = {{"updated", same_as("tensors"), kVariadic}},
-       .attributes = {required("rule", AttributeKind::integers, MINNOW_DOC("operations, five integers each")),
-                      required("results", AttributeKind::integers, MINNOW_DOC("values that become the new weights and states")), kFirst,
-                      kChecked},
-       .infer_shapes = update_shapes,
-       .reference = update},
+    row("ai.onnx.preview.training.Adagrad",
+        MINNOW_DOC("One step of Adagrad with learning rate R, the T-th: inputs are the tensors X, their gradients G and sums of squared "
+                   "gradients H; outputs the new X and H. g = norm_coefficient X + G, H += g^2, X -= R / (1 + T decay_factor) g / "
+                   "(sqrt(H) + epsilon)."),
+        {kDecay, kEpsilon, kNorm}, shapes<3>, adagrad),
+        row("ai.onnx.preview.training.Adam",
+            MINNOW_DOC(
+                "One step of Adam with learning rate R, the T-th: inputs are the tensors X, their gradients G, means of gradients V and "
+                "of squared gradients H; outputs the new X, V and H. g = norm_coefficient X + G, V = alpha V + (1 - alpha) g, H = beta "
+                "H + (1 - beta) g^2, X = (1 - norm_coefficient_post) (X - R' V / (sqrt(H) + epsilon)), where R' = R sqrt(1 - beta^T) / "
+                "(1 - alpha^T) for T > 0, else R."),
+            {kAlpha, kBeta, kEpsilon, kNorm, kNormPost}, shapes<4>, adam),
+        row("ai.onnx.preview.training.Momentum",
+            MINNOW_DOC(
+                "One step of gradient descent with momentum, learning rate R, the T-th: inputs are the tensors X, their gradients G and "
+                "momenta V; outputs the new X and V. g = norm_coefficient X + G, V = alpha V + beta g (beta is 1 where T is 0), X -= R V, "
+                "or X -= R (g + alpha V) for Nesterov's."),
+            {required(kMomentumAlpha, AttributeKind::real, MINNOW_DOC("share of the old momentum that is kept")),
+             required(kMomentumBeta, AttributeKind::real, MINNOW_DOC("factor of the gradient")),
+             required(kMode, AttributeKind::text, MINNOW_DOC("standard or nesterov")),
+             required(kNorm.name, AttributeKind::real, kNorm.doc)},
+            momentum_shapes, momentum),
+#if MINNOW_GRADIENTS
+        {.name = "minnow.UpdateElements",
+         .doc = MINNOW_DOC(
+             "One step of an optimizer's rule over the elements of a tensor: tensors are the weights, their gradient and states, outputs "
+             "are the new weights and states. The rule is a list of operations with five integers each: the operation (0 input, 1 add, "
+             "2 subtract, 3 multiply, 4 divide, 5 root, 6 absolute value, 7 larger, 8 smaller, 9 third value cut to the first two, "
+             "10 second, third or fourth value where the first is above, below or at 0) and the numbers of up to four values before, "
+             "or -1 for the number 0. "
+             "Inputs are the tensors in order, then coefficients."),
+         .inputs = {{"coefficients", kReals}, {.name = "tensors", .dtypes = kReals, .arity = kVariadic, .like = "tensors"}},
+         .outputs = {{"updated", same_as("tensors"), kVariadic}},
+         .attributes = {required("rule", AttributeKind::integers, MINNOW_DOC("operations, five integers each")),
+                        required("results", AttributeKind::integers, MINNOW_DOC("values that become the new weights and states")), kFirst,
+                        kChecked},
+         .infer_shapes = update_shapes,
+         .reference = update},
+#endif
   };
 }
 
