@@ -485,6 +485,7 @@ const std::vector<Documentation> kRows = {
     {"minnow.LookUp", "that of indices", "Han et al. 2016, arXiv:1510.00149", "", {}},
     {"minnow.MatMulNBits", "(..., N) for A of (..., K)", "", "", {}},
     {"minnow.MaxPoolGradient", "that of X", "", "", {}},
+    {"minnow.QuantizedAttention", "that of Q, with the head size of V", "", "", {}},
     {"minnow.QuantizedConv", "that of Conv", "", "", {}},
     {"minnow.QuantizedGRU", "those of GRU", "", "", {}},
     {"minnow.QuantizedLSTM", "those of LSTM", "", "", {}},
