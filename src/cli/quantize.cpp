@@ -126,7 +126,9 @@ Recipe request_of(const QuantizeArguments& arguments) {
     try {
       request.set(key, value);
     } catch (const InvalidArgument& error) {
-      throw UsageError("--{}", error.what());
+      std::string message = error.what();  // begins with the key, as recipes spell it
+      std::replace(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(std::min(message.find(':'), message.size())), '_', '-');
+      throw UsageError("--{}", message);
     }
   }
   request.steps.check(request.options, arguments.recipe.empty() ? std::string() : arguments.recipe + ": ");

@@ -103,6 +103,10 @@ class Quantize(NetworkTest):
         (self.folder / "sub" / "r.toml").write_text('calibration = "../data.npz"\nsamples = 5\n')
         self.assertEqual(self.json("quantize", self.model, "q.minnow", "--recipe", "sub/r.toml")["samples"], 5)
 
+    def test_errors_name_options_as_they_are_written(self):
+        for option, value in (("--block-size", 3), ("--keep-f32", 200)):
+            self.assertIn(f"{option}: {value} is", self.fails("quantize", self.model, "q.minnow", option, value))
+
     def test_every_option_works_in_a_recipe(self):
         options = set(re.findall(r"^ +(?:-\w,)?--([a-z0-9-]+)", self.succeeds("quantize", "--help").stdout, re.M)) - {"help", "recipe", "json"}
         self.assertGreater(len(options), 35)
