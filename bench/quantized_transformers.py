@@ -24,6 +24,7 @@ import openvino
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
 import networks
+from quantized_recurrences import least
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH, HEADS = 512, 8
@@ -42,15 +43,6 @@ class Samples(CalibrationDataReader):
 
     def get_next(self):
         return {"data": self.left.pop()} if self.left else None
-
-
-def least(run, seconds):
-    best, end = np.inf, time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - start)
-    return best * 1000
 
 
 def sqnr(wanted, got):
