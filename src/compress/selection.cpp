@@ -11,7 +11,7 @@
 #include "exporters/onnx/standard_form.h"
 #include "ops/evaluate.h"
 #include "passes/pipeline.h"
-#include "passes/quantization.h"
+#include "passes/quantized_product.h"
 #include "passes/rewrite.h"
 #include "runtime/model.h"
 
@@ -126,14 +126,9 @@ class Selector {
   }
   std::string refusal_of_attention(const Node& node) const {
     if (!attentions_) return "it is quantized by calibration alone, of all layers";
-    for (size_t i = 0; i < node.input_count(); ++i)
-      if (i < 3 ? !is_f32(node.input(i)) || node.input(i)->constant() : i > 3 && node.input(i))
-        return i < 3 ? "a factor is no f32 activation" : "it has a cache of keys";
-    for (size_t i = 1; i < node.output_count(); ++i)
-      if (node.output(i) && !node.output(i)->is_unused()) return "its keys or scores are wanted";
-    if (real_attribute(node, "softcap", 0) != 0) return "its scores are capped";
-    if (node.attributes.find("softmax_precision")) return "its softmax has a precision of its own";
-    return {};
+    for (const size_t i : {0, 1, 2})
+      if (!is_f32(node.input(i)) || node.input(i)->constant()) return "a factor is no f32 activation";
+    return refusal_of_quantized_attention(node);
   }
   static std::string refusal_of_recurrence(const Node& node) {
     if (!is_f32(node.input(0)) || node.input(0)->constant()) return "its input is no f32 activation";

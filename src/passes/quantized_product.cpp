@@ -110,6 +110,18 @@ Value& one_zero_point(Graph& graph, const Quantization& of) {
 
 }  // namespace
 
+std::string refusal_of_quantized_attention(const Node& attention) {
+  for (size_t i = 4; i < attention.input_count(); ++i)
+    if (attention.input(i)) return "it has a cache of keys";
+  for (size_t i = 1; i < attention.output_count(); ++i)
+    if (attention.output(i) && !attention.output(i)->is_unused()) return "its keys or scores are wanted";
+  if (real_attribute(attention, "softcap", 0) != 0) return "its scores are capped";
+  if (attention.attributes.find("softmax_precision")) return "its softmax has a precision of its own";
+  if (const Value* mask = attention.input(3); mask && mask->type.dtype != DType::f32 && mask->type.dtype != DType::boolean)
+    return "its mask is neither f32 nor bool";
+  return {};
+}
+
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 bool take_inputs(Graph& graph, QuantizedProduct& found) { return take_factors(found) && take_bias(graph, found); }

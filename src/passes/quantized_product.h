@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution or product of dequantized tensors, as passes find it, and the operator on integers that takes its place.
+// A convolution, product or attention of dequantized tensors, as passes find it, and the operator on integers that takes its place.
 #pragma once
 #include "passes/quantization.h"
 
@@ -23,5 +23,8 @@ bool is_byte(DType dtype);
 bool take_inputs(Graph& graph, QuantizedProduct& found);
 /// Replaces the result of `last`, which is the product or a node behind it.
 void compute_with_integers(Graph& graph, PassContext& context, QuantizedProduct& found, Node& last);
+
+/// Why minnow.QuantizedAttention cannot take the place of an Attention, whatever its factors are; empty: it can.
+std::string refusal_of_quantized_attention(const Node& attention);
 
 }  // namespace minnow

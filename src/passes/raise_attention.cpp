@@ -177,19 +177,13 @@ class AttentionRaiser {
 
   /// An Attention of dequantized tensors.
   void quantize(Node& node) {
-    for (size_t i = 4; i < node.input_count(); ++i)
-      if (node.input(i)) return;
-    for (size_t i = 1; i < node.output_count(); ++i)
-      if (node.output(i) && !node.output(i)->is_unused()) return;
-    if (real_attribute(node, "softcap", 0) != 0 || node.attributes.find("softmax_precision")) return;
-    Value* const mask = node.input(3);
-    if (mask && mask->type.dtype != DType::f32 && mask->type.dtype != DType::boolean) return;
+    if (!refusal_of_quantized_attention(node).empty()) return;
     Parts parts;
     parts.q = node.input(0), parts.k = node.input(1), parts.v = node.input(2);
     Value* result = node.output(0);
     const std::vector<Value*> numbers = take_bytes(parts, result);
     if (numbers.empty()) return;
-    std::vector<Value*> inputs = {parts.q, parts.k, parts.v, mask};
+    std::vector<Value*> inputs = {parts.q, parts.k, parts.v, node.input(3)};
     inputs.insert(inputs.end(), numbers.begin(), numbers.end());
     Attributes attributes = node.attributes;
     for (const std::string_view name : {"softcap", "qk_matmul_output_mode"}) attributes.remove(name);

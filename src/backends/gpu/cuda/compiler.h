@@ -20,7 +20,7 @@ struct Figures {
   int capability = 0, multiprocessors = 0, clock = 0, memory_clock = 0, bus_width = 0;  // kHz, bits
   bool encodes_boxes = false;                                                           // for wgmma
 };
-/// Those that plans follow whose kernels are compiled ahead, on every device: so that all devices ask for the same kernels.
+/// Plans whose kernels are compiled ahead follow these figures on every device, so that all devices ask for the same kernels.
 Figures figures_ahead(int capability);
 /// The device as estimates see it.
 Device described(std::string name, const Figures& figures, Precision precision);

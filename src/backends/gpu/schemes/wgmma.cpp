@@ -274,7 +274,7 @@ struct Form {
 constexpr Form kForms[] = {{1, 256, 4, 0.70, 0.76}, {2, 128, 4, 0.74, 0.83}, {1, 128, 6, 0.36, 0.45}, {2, 64, 5, 0.53, 0.68}};
 constexpr int64_t kCluster = 2, kBand = 8, kUnits = 8;
 // The other kernel's estimate is low by these factors, by the layers of ResNet-50 (batch 1, 8 and 32) and products of 128 to 65,536 rows.
-// Those of matrices were measured with a launch before it, which kBrought is, and which matrices of 16 bits no longer need.
+// The factor of matrices was measured with a launch before the other kernel, of kBrought us, which matrices of 16 bits no longer need.
 constexpr double kOtherImages = 1.1, kOtherMatrices = 1.6, kBrought = 2.5;
 
 // Where tiles lie: over rows of a matrix, or over boxes of images. `blocks` of 64 rows for each of two warpgroups make a tile's rows.
