@@ -52,10 +52,10 @@ def main():
     options = parser.parse_args()
     rng = np.random.default_rng(1)
     made = lambda: rng.standard_normal(options.numbers, dtype="float32")
-    a, b, c = made(), made(), made()
-    loops = {"copy": (on_threads(lambda x, y: np.copyto(x, y), [a, b], options.threads), 8),
-             "add in place": (on_threads(lambda x, y: np.add(x, y, out=x), [a, b], options.threads), 12),
-             "sum of two": (on_threads(lambda x, y, z: np.add(x, y, out=z), [a, b, c], options.threads), 12)}
+    # Each loop has arrays of its own: those of the loop before may still be in a cache.
+    loops = {"copy": (on_threads(lambda x, y: np.copyto(x, y), [made(), made()], options.threads), 8),
+             "add in place": (on_threads(lambda x, y: np.add(x, y, out=x), [made(), made()], options.threads), 12),
+             "sum of two": (on_threads(lambda x, y, z: np.add(x, y, out=z), [made(), made(), made()], options.threads), 12)}
     references = list(loops)
     for name, (settings, read, written) in UPDATES.items():
         w, g = made(), made()

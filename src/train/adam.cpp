@@ -3,6 +3,7 @@
 #include "train/families.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train/adam.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "train/targets.h"

@@ -6,6 +6,7 @@
 #include "train/products.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train/muon.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "train/targets.h"
