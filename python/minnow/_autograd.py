@@ -65,6 +65,8 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
         for number in numbers:
             if not -len(args) <= number < len(args):
                 raise InvalidArgument(f"argument {number} is asked for; the function was called with {len(args)}")
+        places = [number % len(args) for number in numbers]
+        for number in dict.fromkeys(places):  # an argument that is asked for twice is one variable
             own = _leaves(args[number])
             variables = [_variable(leaf) for leaf in own]
             for variable in variables:
@@ -84,7 +86,8 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
         if not _minnow.is_recorded():  # a function around may depend on placeholders
             _minnow.evaluate([value, *gradients])
         found = iter(_like(leaf, gradient) for leaf, gradient in zip(leaves, gradients))
-        made = tuple(_rebuilt(args[number], found) for number in numbers)
+        of_place = {number: _rebuilt(args[number], found) for number in dict.fromkeys(places)}
+        made = tuple(of_place[number] for number in places)
         return result, made[0] if isinstance(argnums, int) else made
 
     return run

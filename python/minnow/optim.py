@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Mapping, Optional as _Optional, Sequ
 
 from minnow import _minnow
 from minnow._autograd import _leaves, _rebuilt
-from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var
 from minnow.nn import Module
 
 _core = _minnow.optim
@@ -138,6 +138,9 @@ class Optimizer:
         self._parameters, own_groups = _named(parameters)
         if not self._parameters:
             raise InvalidArgument("an optimizer needs parameters, there are none; of a module, all may be frozen: nn.unfreeze() trains them again")
+        for name, parameter in self._parameters.items():
+            if str(getattr(parameter, "dtype", "float")).startswith(("int", "uint", "bool", "complex")):
+                raise Unsupported(f'optimizer "{self._name}": parameter "{name}" is {parameter.dtype}; parameters are float32 or float64')
         if lr is not None:
             settings["lr"] = lr
         for given in (settings, *own_groups.values()):

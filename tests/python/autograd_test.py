@@ -78,6 +78,10 @@ class Autograd(unittest.TestCase):
         for copy in (given.astype("float64"), given.copy(), minnow.numpy.array(given)):
             self.assertEqual([p.name for p in expr.placeholders([copy + given])], ["given"])
 
+    def test_one_argument_asked_for_twice(self):
+        gradients = minnow.grad(lambda u, v: (u * u * v).sum(), argnums=(0, -2, 1))(np.float32([1, 2]), np.float32([3, 4]))
+        np.testing.assert_array_equal(gradients, [[6, 16], [6, 16], [1, 4]])
+
     def test_errors(self):
         x = minnow.Var([1.0, 2.0])
         with self.assertRaisesRegex(ValueError, "one element"):

@@ -279,7 +279,7 @@ class Containers(unittest.TestCase):
         for wrong, text in ((lambda: nn.Conv2d(3, 4, 3, groups=2), "groups divide"), (lambda: nn.Conv2d(3, 4, 3, padding="some")(x), "padding is"),
                             (lambda: nn.Conv2d(3, 4, 3, padding_mode="zero"), "padding_mode"), (lambda: nn.MaxPool2d(2, padding=2)(x), "half"),
                             (lambda: nn.BatchNorm1d(3)(x), "axes"), (lambda: nn.LayerNorm(5)(x), "last axes"), (lambda: nn.MultiheadAttention(5, 2), "divides"),
-                            (lambda: nn.MSELoss("average")(x, x), "reduction"), (lambda: nn.MSELoss()(x, x[:1]), "shape"), (lambda: nn.MSELoss()(x, x[:, 0]), "shape"),
+                            (lambda: nn.MSELoss("average"), "reduction"), (lambda: nn.MSELoss()(x, x[:1]), "shape"), (lambda: nn.MSELoss()(x, x[:, 0]), "shape"),
                             (lambda: nn.CrossEntropyLoss()(x, x[:, 0]), "classes are integers"), (lambda: nn.LSTM(2, 0), "positive"),
                             (lambda: nn.LSTM(2, 3)(x[0]), "last axis"), (lambda: nn.Conv2d(3, 4, (3, 3, 3)), "2 numbers"), (lambda: nn.Upsample()(x), "either"),
                             (lambda: nn.TransformerEncoderLayer(4, 2, activation="rely"), "activation")):

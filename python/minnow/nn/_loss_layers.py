@@ -2,12 +2,20 @@
 """Losses as layers, which take what the function takes before its settings: loss(input, target)."""
 from __future__ import annotations
 
+from typing import Any
+
 from minnow._typing import VarLike
 from minnow.nn import _losses as F
 from minnow.nn._layers import FunctionLayer
 
 
-class BCELoss(FunctionLayer):
+class _LossLayer(FunctionLayer):
+    def _set(self, **settings: Any) -> None:
+        F.check_reduction(settings.get("reduction", "mean"))
+        super()._set(**settings)
+
+
+class BCELoss(_LossLayer):
     """functional.binary_cross_entropy(). Raises its errors.
 
     >>> round(float(nn.BCELoss()(minnow.Var([0.5, 0.5]), minnow.Var([1.0, 0.0]))), 3)
@@ -19,7 +27,7 @@ class BCELoss(FunctionLayer):
         self._set(weight=weight, reduction=reduction)
 
 
-class BCEWithLogitsLoss(FunctionLayer):
+class BCEWithLogitsLoss(_LossLayer):
     """functional.binary_cross_entropy_with_logits(). Raises its errors.
 
     >>> round(float(nn.BCEWithLogitsLoss()(minnow.Var([0.0, 0.0]), minnow.Var([1.0, 0.0]))), 3)
@@ -31,7 +39,7 @@ class BCEWithLogitsLoss(FunctionLayer):
         self._set(weight=weight, reduction=reduction, pos_weight=pos_weight)
 
 
-class CTCLoss(FunctionLayer):
+class CTCLoss(_LossLayer):
     """functional.ctc_loss(). Raises its errors.
 
     >>> round(float(nn.CTCLoss()(np.log(minnow.Var([[[0.5, 0.5]], [[0.5, 0.5]]])), minnow.Var([[1]]), minnow.Var([2]), minnow.Var([1]))), 3)
@@ -43,7 +51,7 @@ class CTCLoss(FunctionLayer):
         self._set(blank=blank, reduction=reduction, zero_infinity=zero_infinity)
 
 
-class CosineEmbeddingLoss(FunctionLayer):
+class CosineEmbeddingLoss(_LossLayer):
     """functional.cosine_embedding_loss(). Raises its errors.
 
     >>> round(float(nn.CosineEmbeddingLoss()(minnow.Var([[1.0, 0.0]]), minnow.Var([[0.0, 1.0]]), minnow.Var([1]))), 3)
@@ -55,7 +63,7 @@ class CosineEmbeddingLoss(FunctionLayer):
         self._set(margin=margin, reduction=reduction)
 
 
-class CosineSimilarity(FunctionLayer):
+class CosineSimilarity(_LossLayer):
     """functional.cosine_similarity(). Raises its errors.
 
     >>> round(float(nn.CosineSimilarity()(minnow.Var([[1.0, 0.0]]), minnow.Var([[3.0, 4.0]]))), 3)
@@ -67,7 +75,7 @@ class CosineSimilarity(FunctionLayer):
         self._set(dim=dim, eps=eps)
 
 
-class CrossEntropyLoss(FunctionLayer):
+class CrossEntropyLoss(_LossLayer):
     """functional.cross_entropy(). Raises its errors.
 
     >>> round(float(nn.CrossEntropyLoss()(minnow.Var([[0.0, 0.0]]), minnow.Var([1]))), 3)
@@ -79,7 +87,7 @@ class CrossEntropyLoss(FunctionLayer):
         self._set(weight=weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing)
 
 
-class DiceLoss(FunctionLayer):
+class DiceLoss(_LossLayer):
     """functional.dice_loss(). Raises its errors.
 
     >>> round(float(nn.DiceLoss()(minnow.Var([[1.0, 0.0]]), minnow.Var([[1.0, 1.0]]))), 3)
@@ -91,7 +99,7 @@ class DiceLoss(FunctionLayer):
         self._set(smooth=smooth, reduction=reduction)
 
 
-class DistillationLoss(FunctionLayer):
+class DistillationLoss(_LossLayer):
     """functional.distillation_loss(). Raises its errors.
 
     >>> round(float(nn.DistillationLoss()(minnow.Var([[0.0, 0.0]]), minnow.Var([[0.0, 0.0]]), minnow.Var([1]))), 3)
@@ -103,7 +111,7 @@ class DistillationLoss(FunctionLayer):
         self._set(temperature=temperature, alpha=alpha)
 
 
-class FocalLoss(FunctionLayer):
+class FocalLoss(_LossLayer):
     """functional.focal_loss(). Raises its errors.
 
     >>> round(float(nn.FocalLoss()(minnow.Var([0.0]), minnow.Var([1.0]))), 3)
@@ -115,7 +123,7 @@ class FocalLoss(FunctionLayer):
         self._set(alpha=alpha, gamma=gamma, reduction=reduction)
 
 
-class GaussianNLLLoss(FunctionLayer):
+class GaussianNLLLoss(_LossLayer):
     """functional.gaussian_nll_loss(). Raises its errors.
 
     >>> round(float(nn.GaussianNLLLoss()(minnow.Var([1.0]), minnow.Var([3.0]), minnow.Var([4.0]))), 3)
@@ -127,7 +135,7 @@ class GaussianNLLLoss(FunctionLayer):
         self._set(full=full, eps=eps, reduction=reduction)
 
 
-class HingeEmbeddingLoss(FunctionLayer):
+class HingeEmbeddingLoss(_LossLayer):
     """functional.hinge_embedding_loss(). Raises its errors.
 
     >>> round(float(nn.HingeEmbeddingLoss()(minnow.Var([0.5]), minnow.Var([-1]))), 3)
@@ -139,7 +147,7 @@ class HingeEmbeddingLoss(FunctionLayer):
         self._set(margin=margin, reduction=reduction)
 
 
-class HingeLoss(FunctionLayer):
+class HingeLoss(_LossLayer):
     """functional.hinge_loss(). Raises its errors.
 
     >>> round(float(nn.HingeLoss()(minnow.Var([0.5]), minnow.Var([1.0]))), 3)
@@ -151,7 +159,7 @@ class HingeLoss(FunctionLayer):
         self._set(margin=margin, reduction=reduction)
 
 
-class HuberLoss(FunctionLayer):
+class HuberLoss(_LossLayer):
     """functional.huber_loss(). Raises its errors.
 
     >>> round(float(nn.HuberLoss()(minnow.Var([3.0]), minnow.Var([1.0]))), 3)
@@ -163,7 +171,7 @@ class HuberLoss(FunctionLayer):
         self._set(reduction=reduction, delta=delta)
 
 
-class InfoNCELoss(FunctionLayer):
+class InfoNCELoss(_LossLayer):
     """functional.info_nce_loss(). Raises its errors.
 
     >>> x = minnow.Var([[1.0, 0.0], [0.0, 1.0]])
@@ -176,7 +184,7 @@ class InfoNCELoss(FunctionLayer):
         self._set(temperature=temperature, reduction=reduction)
 
 
-class KLDivLoss(FunctionLayer):
+class KLDivLoss(_LossLayer):
     """functional.kl_div(). Raises its errors.
 
     >>> round(float(nn.KLDivLoss(reduction="sum")(minnow.Var([0.0, 0.0]), minnow.Var([0.5, 0.5]))), 3)
@@ -188,7 +196,7 @@ class KLDivLoss(FunctionLayer):
         self._set(reduction=reduction, log_target=log_target)
 
 
-class L1Loss(FunctionLayer):
+class L1Loss(_LossLayer):
     """functional.l1_loss(). Raises its errors.
 
     >>> round(float(nn.L1Loss()(minnow.Var([3.0, 1.0]), minnow.Var([1.0, 1.0]))), 3)
@@ -200,7 +208,7 @@ class L1Loss(FunctionLayer):
         self._set(reduction=reduction)
 
 
-class LogCoshLoss(FunctionLayer):
+class LogCoshLoss(_LossLayer):
     """functional.log_cosh_loss(). Raises its errors.
 
     >>> round(float(nn.LogCoshLoss()(minnow.Var([3.0]), minnow.Var([1.0]))), 3)
@@ -212,7 +220,7 @@ class LogCoshLoss(FunctionLayer):
         self._set(reduction=reduction)
 
 
-class MSELoss(FunctionLayer):
+class MSELoss(_LossLayer):
     """functional.mse_loss(). Raises its errors.
 
     >>> round(float(nn.MSELoss()(minnow.Var([3.0, 1.0]), minnow.Var([1.0, 1.0]))), 3)
@@ -224,7 +232,7 @@ class MSELoss(FunctionLayer):
         self._set(reduction=reduction)
 
 
-class MarginRankingLoss(FunctionLayer):
+class MarginRankingLoss(_LossLayer):
     """functional.margin_ranking_loss(). Raises its errors.
 
     >>> round(float(nn.MarginRankingLoss()(minnow.Var([1.0]), minnow.Var([3.0]), minnow.Var([1.0]))), 3)
@@ -236,7 +244,7 @@ class MarginRankingLoss(FunctionLayer):
         self._set(margin=margin, reduction=reduction)
 
 
-class MultiLabelSoftMarginLoss(FunctionLayer):
+class MultiLabelSoftMarginLoss(_LossLayer):
     """functional.multilabel_soft_margin_loss(). Raises its errors.
 
     >>> round(float(nn.MultiLabelSoftMarginLoss()(minnow.Var([[0.0, 0.0]]), minnow.Var([[1.0, 0.0]]))), 3)
@@ -248,7 +256,7 @@ class MultiLabelSoftMarginLoss(FunctionLayer):
         self._set(weight=weight, reduction=reduction)
 
 
-class MultiMarginLoss(FunctionLayer):
+class MultiMarginLoss(_LossLayer):
     """functional.multi_margin_loss(). Raises its errors.
 
     >>> round(float(nn.MultiMarginLoss()(minnow.Var([[0.5, 0.25]]), minnow.Var([0]))), 3)
@@ -260,7 +268,7 @@ class MultiMarginLoss(FunctionLayer):
         self._set(p=p, margin=margin, weight=weight, reduction=reduction)
 
 
-class NLLLoss(FunctionLayer):
+class NLLLoss(_LossLayer):
     """functional.nll_loss(). Raises its errors.
 
     >>> round(float(nn.NLLLoss()(minnow.Var([[-1.0, -2.0]]), minnow.Var([1]))), 3)
@@ -272,7 +280,7 @@ class NLLLoss(FunctionLayer):
         self._set(weight=weight, ignore_index=ignore_index, reduction=reduction)
 
 
-class PairwiseDistance(FunctionLayer):
+class PairwiseDistance(_LossLayer):
     """functional.pairwise_distance(). Raises its errors.
 
     >>> round(float(nn.PairwiseDistance()(minnow.Var([[0.0, 0.0]]), minnow.Var([[3.0, 4.0]]))), 3)
@@ -284,7 +292,7 @@ class PairwiseDistance(FunctionLayer):
         self._set(p=p, eps=eps, keepdim=keepdim)
 
 
-class PoissonNLLLoss(FunctionLayer):
+class PoissonNLLLoss(_LossLayer):
     """functional.poisson_nll_loss(). Raises its errors.
 
     >>> round(float(nn.PoissonNLLLoss()(minnow.Var([0.0]), minnow.Var([1.0]))), 3)
@@ -296,7 +304,7 @@ class PoissonNLLLoss(FunctionLayer):
         self._set(log_input=log_input, full=full, eps=eps, reduction=reduction)
 
 
-class SmoothL1Loss(FunctionLayer):
+class SmoothL1Loss(_LossLayer):
     """functional.smooth_l1_loss(). Raises its errors.
 
     >>> round(float(nn.SmoothL1Loss()(minnow.Var([3.0]), minnow.Var([1.0]))), 3)
@@ -308,7 +316,7 @@ class SmoothL1Loss(FunctionLayer):
         self._set(reduction=reduction, beta=beta)
 
 
-class SoftMarginLoss(FunctionLayer):
+class SoftMarginLoss(_LossLayer):
     """functional.soft_margin_loss(). Raises its errors.
 
     >>> round(float(nn.SoftMarginLoss()(minnow.Var([0.0]), minnow.Var([1.0]))), 3)
@@ -320,7 +328,7 @@ class SoftMarginLoss(FunctionLayer):
         self._set(reduction=reduction)
 
 
-class TripletMarginLoss(FunctionLayer):
+class TripletMarginLoss(_LossLayer):
     """functional.triplet_margin_loss(). Raises its errors.
 
     >>> anchor, other = minnow.Var([[0.0, 0.0]]), minnow.Var([[0.0, 1.0]])

@@ -49,14 +49,17 @@ def _sum(x: Var, axis: int, keep: bool = False) -> Var:
     return op("ReduceSum", x, _axes(axis), keepdims=int(keep))
 
 
-def _reduced(losses: Var, reduction: str) -> Var:
-    if reduction == "mean":
-        return op("ReduceMean", losses, keepdims=0)
-    if reduction == "sum":
-        return op("ReduceSum", losses, keepdims=0)
-    if reduction != "none":
+def check_reduction(reduction: str) -> None:
+    """Raises InvalidArgument (a ValueError) for another name than those of reductions."""
+    if reduction not in ("mean", "sum", "none"):
         raise InvalidArgument(f'a reduction is "mean", "sum" or "none", not "{reduction}"')
-    return losses
+
+
+def _reduced(losses: Var, reduction: str) -> Var:
+    check_reduction(reduction)
+    if reduction == "none":
+        return losses
+    return op("ReduceMean" if reduction == "mean" else "ReduceSum", losses, keepdims=0)
 
 
 def _larger(x: Var, least: float = 0.0) -> Var:
