@@ -37,7 +37,8 @@ class MINNOW_API TrainingStep {
   struct Options {
     uint64_t seed = 0;  // of nn::random_key()
     /// Bytes for values between operators, activations and gradients. Activations that would exceed it are computed again in the backward
-    /// pass, those first that save most for their time. 0: all are kept. A step that still needs more is an error, OutOfMemory.
+    /// pass, those first that save most for their time; where that is not enough, kernels are those of SessionOptions::memory "low". 0: all
+    /// are kept. A step that still needs more is an error, OutOfMemory.
     size_t memory = 0;
     /// Estimates of the curvature for optimizers that take them (Optimizer::wants_curvature). Empty: Hutchinson's, u times the Hessian's
     /// product with u of random signs, for which all operators of the loss need second derivatives. Otherwise Gauss, Newton and Bartlett's:

@@ -91,6 +91,7 @@ struct Estimate {
   uint64_t packed_inputs = 0;   // bit i: input i is wanted packed (else plain)
   uint64_t packed_outputs = 0;  // bit i: output i comes packed (else plain)
   int overwrites = -1;          // the input whose memory output 0 may take over while it is being read, or -1
+  bool is_view = false;         // output 0 has the bytes of that input, and the kernel copies only where they lie elsewhere
   // joins: output 0 consists of the inputs, one after another in their layout. parts: input 0 consists of the outputs likewise. The planner
   // may then let them share memory; the kernel copies only parts that are elsewhere.
   bool joins = false, parts = false;

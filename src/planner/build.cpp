@@ -158,6 +158,7 @@ PlanRequest Plan::continuation(std::span<const Slot> slots) const {
   request.outputs = parts_.wanted;
   request.output_memory = parts_.output_memory;
   request.fixed_addresses = parts_.fixed_addresses;
+  request.observed = parts_.observed;
   for (size_t k = 0; k < parts_.exports.size(); ++k) {
     const uint32_t v = parts_.exports[k];
     LiveIn live_in;

@@ -105,8 +105,9 @@ void find_lifetimes(PlanParts& plan);
 void place_values(PlanParts& plan);
 
 /// sharing.cpp. Places values in the memory of others (PlanValue::alias, alias_offset) and extends the lifetimes of the latter accordingly.
-/// Requires lifetimes of all values, and estimates of all steps.
-void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values);
+/// Requires lifetimes of all values, and estimates of all steps. may_share_views: views may lie in the memory of values that are read
+/// later; returns whether some do.
+bool share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values, bool may_share_views);
 
 /// memory.cpp. An interval of steps in which some bytes must stay in place.
 struct MemoryItem {

@@ -37,7 +37,7 @@ void find_lifetimes(PlanParts& plan) {
   std::sort(plan.handing.begin(), plan.handing.end());
   for (size_t k = 0; k < plan.outputs.size(); ++k)
     if (!handed[k]) use(plan.outputs[k], end);
-  share_memory(plan.steps, plan.values);
+  plan.shares_views = share_memory(plan.steps, plan.values, !plan.observed);
 }
 
 void place_values(PlanParts& plan) {

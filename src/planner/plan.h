@@ -126,7 +126,8 @@ struct PlanRequest {
   const Plan* like = nullptr;
   /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
   bool may_split_batch = false, may_tile_rows = false;
-  bool observed = false;  // callbacks see the values of the model's nodes: no others take their place (real_chains.cpp, columns.cpp)
+  bool observed =
+      false;  // callbacks see the values of the model's nodes: no others take their place (real_chains.cpp, columns.cpp, sharing.cpp)
   std::vector<HandedOver> handed_over;  // outputs
   size_t memory_limit = SIZE_MAX;       // bytes of the arena, by which a batch is split; the plan may need more
   /// Contents of a live-in if they can be read now (while a run waits for its plan), else null data.
@@ -153,7 +154,8 @@ struct PlanParts {
   std::vector<DeviceArena> device_arenas;
   std::vector<RecordedSteps> recorded;  // in order
   int64_t batch_parts = 1;
-  bool tiles_rows = false, has_real_chains = false, reads_columns = false;
+  bool observed = false;  // as the request says
+  bool tiles_rows = false, has_real_chains = false, reads_columns = false, shares_views = false;
 };
 
 class Plan {
@@ -177,6 +179,8 @@ class Plan {
   bool has_real_chains() const noexcept { return parts_.has_real_chains; }
   /// Whether steps read columns of values where the graph has slices.
   bool reads_columns() const noexcept { return parts_.reads_columns; }
+  /// Whether views lie in the memory of values that are read later.
+  bool shares_views() const noexcept { return parts_.shares_views; }
 
   /// The value of each wanted output; kNone if it is computed after the cut.
   const std::vector<uint32_t>& outputs() const noexcept { return parts_.outputs; }

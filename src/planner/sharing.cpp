@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that lie in one another's memory: written in place of an input that nobody reads later, or parts of a whole (the inputs of a join,
-// the outputs of a split), which then need no copy.
+// Values that lie in one another's memory: views (Reshape), values written in place of an input that nobody reads later, or parts of a
+// whole (the inputs of a join, the outputs of a split), which then need no copy.
 #include <algorithm>
 
 #include "planner/draft.h"
@@ -13,11 +13,13 @@ constexpr size_t kWordsOnDevices = 16;
 
 class Sharing {
  public:
-  Sharing(const std::vector<Step>& steps, std::vector<PlanValue>& values) : steps_(steps), values_(values), members_(values.size()) {
-    for (uint32_t v = 0; v < values.size(); ++v) members_[v] = {v};
+  Sharing(const std::vector<Step>& steps, std::vector<PlanValue>& values, bool may_share_views)
+      : steps_(steps), values_(values), may_share_views_(may_share_views), members_(values.size()), same_(values.size()) {
+    for (uint32_t v = 0; v < values.size(); ++v) members_[v] = {v}, same_[v] = v, last_.push_back(values[v].last);
   }
 
-  void run() {
+  /// Returns whether views lie in the memory of inputs that are read later.
+  bool run() {
     for (uint32_t s = 0; s < steps_.size(); ++s) overwrite(s);
     for (uint32_t s = 0; s < steps_.size(); ++s) {
       const Step& step = steps_[s];
@@ -30,6 +32,7 @@ class Sharing {
       owner.first = std::min(owner.first, values_[v].first);
       owner.last = std::max(owner.last, values_[v].last);
     }
+    return shares_views_;
   }
 
  private:
@@ -39,19 +42,26 @@ class Sharing {
            values_[v].info.extent == ValueInfo::Extent::exact;
   }
 
-  // Output 0 takes over the memory of the input that the kernel may overwrite.
+  // Output 0 takes over the memory of the input that the kernel may overwrite, or is a view of.
   void overwrite(uint32_t s) {
     const Step& step = steps_[s];
     const int overwritten = step.estimate.overwrites;
     if (overwritten < 0 || static_cast<size_t>(overwritten) >= step.inputs.size()) return;
     const uint32_t from = step.inputs[static_cast<size_t>(overwritten)], to = step.outputs[0];
+    if (!in_arena(from) || !in_arena(to) || values_[from].memory != values_[to].memory) return;
     // A kernel that reads the value as another input too may not be done with it when it writes: a convolution that adds its own input.
-    if (std::count(step.inputs.begin(), step.inputs.end(), from) > 1) return;
-    if (!in_arena(from) || !in_arena(to) || values_[from].last != s || values_[from].memory != values_[to].memory) return;
+    if (std::count_if(step.inputs.begin(), step.inputs.end(), [&](uint32_t v) { return v != kNone && same_[v] == same_[from]; }) > 1)
+      return;
+    const bool is_view = step.estimate.is_view && may_share_views_ && !values_[from].memory, ends = last_[same_[from]] == s;
+    if (!ends && !is_view) return;
     const uint32_t owner = owner_of(from);
     if (values_[to].bytes > values_[owner].bytes) return;
     values_[to].alias = owner;
     members_[owner].push_back(to);
+    if (!is_view) return;
+    shares_views_ = shares_views_ || !ends;
+    same_[to] = same_[from];
+    last_[same_[to]] = std::max(last_[same_[to]], values_[to].last);
   }
 
   // At step s, `whole` consists of the parts one after another. Places as many parts as possible inside its memory.
@@ -93,11 +103,16 @@ class Sharing {
 
   const std::vector<Step>& steps_;
   std::vector<PlanValue>& values_;
+  bool may_share_views_, shares_views_ = false;
   std::vector<std::vector<uint32_t>> members_;  // of every owner, itself included
+  std::vector<uint32_t> same_;                  // the value that each is a view of, or itself
+  std::vector<uint32_t> last_;                  // by that value: the last step that reads it or a view
 };
 
 }  // namespace
 
-void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values) { Sharing(steps, values).run(); }
+bool share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values, bool may_share_views) {
+  return Sharing(steps, values, may_share_views).run();
+}
 
 }  // namespace minnow

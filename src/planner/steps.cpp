@@ -45,6 +45,7 @@ class StepMaker {
     plan_.handed_over = request.handed_over;
     plan_.output_memory = request.output_memory;
     plan_.fixed_addresses = request.fixed_addresses;
+    plan_.observed = request.observed;
     if (request.like)
       for (const Step& step : request.like->steps()) earlier_.emplace(step.node, step.scheme);
   }

@@ -202,7 +202,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   const bool observed = session_.before || session_.after;  // callbacks see whole values
   const auto fits = [&](const Entry& entry) {
     const Plan& plan = entry.plan();
-    if (((plan.batch_parts() > 1 || plan.has_real_chains() || plan.reads_columns()) && observed) ||
+    if (((plan.batch_parts() > 1 || plan.has_real_chains() || plan.reads_columns() || plan.shares_views()) && observed) ||
         (plan.tiles_rows() && (observed || session_.profiling)))
       return false;
     for (size_t i = 0; i < live_ins.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ops/infer.h"
 
@@ -28,9 +29,14 @@ struct Item {
   double cost = 0;  // of computing it again
   bool may_drop = false, dropped = false;
   bool is_view = false;          // lies in the memory of its first input, and is dropped with it
+  bool is_elementwise = false;   // may take over the memory of an input that nobody reads later
   std::vector<uint32_t> inputs;  // items
   // With the present choice.
   uint32_t again = kNever, last = 0;
+  uint32_t last_copy = kNever;   // the item whose copy, before node `last`, is the last user; kNever: that node
+  uint32_t made_again = kNever;  // the time of its copy
+
+  bool is_split() const { return dropped && again != kNever; }
 };
 
 double cost_of(const Node& node, const Operator& op) {
@@ -89,7 +95,14 @@ class Recomputation {
       drop_segments(segments);
       consider();
     }
-    for (size_t i = 0; i < items_.size(); ++i) items_[i].dropped = best.dropped[i];
+    const auto take_best = [&] {
+      for (size_t i = 0; i < items_.size(); ++i) items_[i].dropped = best.dropped[i];
+    };
+    take_best();
+    if (best.peak > bytes) {  // drop also within the last segment
+      drop_greedily(bytes, consider);
+      take_best();
+    }
     keep_again(bytes);
     return simulate();
   }
@@ -117,7 +130,10 @@ class Recomputation {
         }
         for (size_t i = 0; i < node.output_count(); ++i)
           names.push_back(node.output(i) ? graph_.fresh_name(node.output(i)->name()) : std::string());
-        copy = &graph_.add_node(node.op(), inputs, names, node.attributes, node.name(), nodes_[at]);
+        Attributes attributes = node.attributes;
+        for (const auto& [name, attribute] : node.attributes)
+          if (const Subgraph* body = std::get_if<Subgraph>(&attribute)) attributes.set(name, Subgraph((*body)->clone()));
+        copy = &graph_.add_node(node.op(), inputs, names, std::move(attributes), node.name(), nodes_[at]);
         for (size_t i = 0; i < node.output_count(); ++i)
           if (node.output(i)) copy->output(i)->type = node.output(i)->type;
       }
@@ -139,7 +155,8 @@ class Recomputation {
     Node& node = *nodes_[at];
     const Operator* op = operators.find(node.op());
     bool can_repeat = op && op->pure && at < turn_;
-    for (const auto& [name, attribute] : node.attributes) can_repeat = can_repeat && !std::holds_alternative<Subgraph>(attribute);
+    for (const auto& [name, attribute] : node.attributes)  // fused elementwise operators have a body, which captures nothing
+      can_repeat = can_repeat && (op->elementwise || !std::holds_alternative<Subgraph>(attribute));
     for (size_t i = 0; i < node.input_count(); ++i) can_repeat = can_repeat && is_static(node.input(i));
     for (size_t i = 0; i < node.output_count(); ++i) can_repeat = can_repeat && is_static(node.output(i));
     const double cost = can_repeat ? cost_of(node, *op) : 0;
@@ -154,6 +171,7 @@ class Recomputation {
       const bool is_view = op && op->elements == Elements::kept && i == 0;
       item.cost = is_view ? 0 : cost;
       item.is_view = is_view && node.input(0) && number_.contains(node.input(0));
+      item.is_elementwise = op && op->elementwise;
       if (is_static(value) && !is_view) item.bytes = static_cast<size_t>(value->type.shape().elements()) * size_of(value->type.dtype);
       item.may_drop = can_repeat && !item.is_output;
       for (const Use& use : value->uses()) {
@@ -189,31 +207,57 @@ class Recomputation {
   size_t simulate() {
     for (Item& item : items_) {
       if (item.is_view) item.dropped = items_[item.inputs[0]].dropped && item.may_drop;
-      item.again = item.dropped ? item.backward : kNever, item.last = item.end;
+      item.again = item.dropped ? item.backward : kNever, item.last = item.end, item.last_copy = kNever;
     }
-    for (size_t i = items_.size(); i-- > 0;) {  // users before what they use
+    std::vector<uint32_t>& copies = copies_;  // before each node
+    copies.assign(nodes_.size() + 1, 0);
+    for (uint32_t i = static_cast<uint32_t>(items_.size()); i-- > 0;) {  // users before what they use
       const Item& user = items_[i];
-      if (user.is_view) items_[user.inputs[0]].last = std::max(items_[user.inputs[0]].last, user.last);
-      if (!user.dropped || user.again == kNever) continue;
+      if (user.is_view) extend(items_[user.inputs[0]], user.last, user.last_copy);
+      if (!user.is_split()) continue;
+      ++copies[user.again];
       for (const uint32_t k : user.inputs) {
         Item& input = items_[k];
-        input.last = std::max(input.last, user.again);
+        extend(input, user.again, i);
         if (input.dropped) input.again = std::min(input.again, user.again);
       }
     }
-    changes_.assign(nodes_.size() + 1, 0);
-    const auto live = [&](uint32_t first, uint32_t last, size_t bytes) {
-      changes_[first] += static_cast<int64_t>(bytes), changes_[last + 1] -= static_cast<int64_t>(bytes);
-    };
+    // Times: each node comes behind the copies before it, which keep the order of items.
+    std::vector<uint32_t>& begins = begins_;  // of the copies before each node
+    begins.assign(nodes_.size() + 1, 0);
+    for (uint32_t at = 0; at < nodes_.size(); ++at) begins[at + 1] = begins[at] + copies[at] + 1;
+    const auto time_of = [&](uint32_t at) { return begins[at + 1] - 1; };
+    for (Item& item : items_) item.made_again = item.is_split() ? time_of(item.again) - copies[item.again]-- : kNever;
+    changes_.assign(begins.back() + 1, 0);
+    const auto live = [&](uint32_t first, uint32_t last, int64_t bytes) { changes_[first] += bytes, changes_[last + 1] -= bytes; };
     for (const Item& item : items_) {
-      const bool split = item.dropped && item.again != kNever;
-      live(item.made, split ? item.forward_end : item.last, item.bytes);
-      if (split) live(item.again, item.last, item.bytes);
+      const int64_t bytes = static_cast<int64_t>(item.bytes);
+      const auto end_of = [&](const Item& of) { return of.last_copy != kNever ? items_[of.last_copy].made_again : time_of(of.last); };
+      const auto overwrites = [&](uint32_t time, bool again) {
+        return item.is_elementwise && std::any_of(item.inputs.begin(), item.inputs.end(), [&](uint32_t k) {
+                 const Item& input = items_[k];
+                 return input.bytes == item.bytes && !input.is_output &&
+                        (input.is_split() && !again && item.made <= turn_ ? time_of(input.forward_end) : end_of(input)) == time;
+               });
+      };
+      const uint32_t made = time_of(item.made);
+      live(made, item.is_split() ? time_of(item.forward_end) : end_of(item), bytes);
+      if (overwrites(made, false)) live(made, made, -bytes);
+      if (!item.is_split()) continue;
+      live(item.made_again, end_of(item), bytes);
+      if (overwrites(item.made_again, true)) live(item.made_again, item.made_again, -bytes);
     }
     int64_t now = 0, most = 0;
-    for (uint32_t at = 0; at < nodes_.size(); ++at)
-      if ((now += changes_[at]) > most) most = now, peak_ = at;
+    for (uint32_t at = 0, time = 0; at < nodes_.size(); ++at)
+      for (; time < begins[at + 1]; ++time)
+        if ((now += changes_[time]) > most) most = now, peak_ = at;
     return static_cast<size_t>(most);
+  }
+  static void extend(Item& item, uint32_t last, uint32_t copy) {
+    if (last > item.last)
+      item.last = last, item.last_copy = copy;
+    else if (last == item.last && item.last_copy != kNever)
+      item.last_copy = copy == kNever ? kNever : std::max(item.last_copy, copy);
   }
 
   bool is_live_at_peak(const Item& item) const {
@@ -319,6 +363,7 @@ class Recomputation {
   std::vector<Item> items_;
   std::unordered_map<const Value*, uint32_t> number_;
   std::vector<int64_t> changes_;
+  std::vector<uint32_t> copies_, begins_;
   uint32_t turn_ = 0, peak_ = 0;
 };
 
@@ -354,6 +399,66 @@ bool drop_gates(Graph& graph) {
 }
 
 }  // namespace
+
+void move_gradients_forward(Graph& graph, const OperatorSet& operators) {
+  std::vector<Node*> nodes;
+  for (Node& node : graph.nodes()) nodes.push_back(&node);
+  // By node that only leads to outputs: how many of its inputs are still to be made. Reshapes stay with their users: one that comes while
+  // its input is still to be read has to copy.
+  std::unordered_map<const Node*, size_t> missing;
+  std::unordered_set<const Node*> views, placed_views;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    Node& node = *nodes[i];
+    bool ends = true, is_output = false;
+    size_t made_inputs = 0;
+    for (const auto& [name, attribute] : node.attributes) ends = ends && !std::holds_alternative<Subgraph>(attribute);
+    for (size_t k = 0; k < node.output_count() && ends; ++k)
+      if (const Value* value = node.output(k)) {
+        is_output = is_output || value->is_graph_output();
+        for (const Use& use : value->uses()) ends = ends && (missing.contains(use.node) || views.contains(use.node));
+      }
+    for (size_t k = 0; k < node.input_count(); ++k) made_inputs += node.input(k) && node.input(k)->producer() ? 1 : 0;
+    if (!ends || made_inputs == 0) continue;
+    const Operator* op = operators.find(node.op());
+    if (op && op->elements == Elements::kept && made_inputs == 1 && !is_output)
+      views.insert(&node);
+    else
+      missing[&node] = made_inputs;
+  }
+  // Other nodes keep their order; behind each come those that it completes, each behind its reshapes.
+  for (Node* const node : nodes) {
+    if (missing.contains(node) || views.contains(node)) continue;
+    std::vector<Node*> made{node};
+    Node* last = node;
+    const auto place = [&](Node& next) {
+      if (last->next() != &next) graph.move(next, last->next());
+      last = &next;
+    };
+    const auto place_view = [&](auto& self, Node* view) -> void {
+      if (!view || !views.contains(view) || !placed_views.insert(view).second) return;
+      for (size_t k = 0; k < view->input_count(); ++k)
+        if (view->input(k)) self(self, view->input(k)->producer());
+      place(*view);
+    };
+    for (size_t at = 0; at < made.size(); ++at) {
+      if (at > 0) {
+        for (size_t k = 0; k < made[at]->input_count(); ++k)
+          if (made[at]->input(k)) place_view(place_view, made[at]->input(k)->producer());
+        place(*made[at]);
+      }
+      const auto complete = [&](auto& self, const Node& of) -> void {
+        for (size_t k = 0; k < of.output_count(); ++k) {
+          if (!of.output(k)) continue;
+          for (const Use& use : of.output(k)->uses()) {
+            if (views.contains(use.node)) self(self, *use.node);
+            if (const auto found = missing.find(use.node); found != missing.end() && --found->second == 0) made.push_back(use.node);
+          }
+        }
+      };
+      complete(complete, *made[at]);
+    }
+  }
+}
 
 size_t recompute(Graph& graph, const OperatorSet& operators, size_t bytes) {
   infer_static_types(operators, graph);

@@ -279,11 +279,10 @@ struct TrainingStep::Impl {
       infer_static_types(operators, *made.graph);
       rewrite(operators, *made.graph);
     }
+    train::move_gradients_forward(*made.graph, operators);
     infer_types(operators, *made.graph);
-    made.context.threads = made.runtime->threads;
     made.account = std::make_shared<MemoryAccount>(made.runtime->options.memory_limit);
-    made.context.environment.wanted_backends = made.runtime->wanted_backends;
-    made.context.plan_with(operators, made.runtime->backends, made.packed, made.runtime->options.memory_limit);
+    plan_with(made, operators);
     made.slots.resize(leaves.size());
     for (const Slot& slot : made.slots) made.live_ins.push_back(&slot);
     made.results.resize(results.size());
@@ -294,8 +293,31 @@ struct TrainingStep::Impl {
     if (made.one_at_a_time)
       for (size_t i = 0; i < gradients.size(); ++i) handed.push_back({results.size() + i, static_cast<uint32_t>(inputs.size() + i)});
     if (memory == 0) return make_executor(made, handed);
+    size_t bytes = fit(made, handed, operators);
+    if (bytes > memory && !made.place && made.runtime->options.memory == "normal") {  // kernels that need less scratch
+      SessionOptions options = made.runtime->options;
+      options.memory = "low";
+      const expr::Scope scope(options);
+      made.executor.reset();
+      made.runtime = current_runtime();
+      plan_with(made, operators);
+      bytes = fit(made, handed, operators);
+    }
+    if (bytes > memory)
+      throw out_of_memory("a step needs {} bytes for values between operators although activations are computed again, the limit is {}",
+                          bytes, memory);
+  }
+
+  static void plan_with(Recorded& made, const OperatorSet& operators) {
+    made.context.threads = made.runtime->threads;
+    made.context.environment.wanted_backends = made.runtime->wanted_backends;
+    made.context.plan_with(operators, made.runtime->backends, made.packed, made.runtime->options.memory_limit);
+  }
+
+  /// Plans the step with activations computed again; returns the bytes that it then needs, the least of all tries where none fits.
+  size_t fit(Recorded& made, const std::vector<HandedOver>& handed, const OperatorSet& operators) {
     const std::unique_ptr<Graph> whole = made.graph->clone();
-    size_t bytes = 0;
+    size_t bytes = 0, least = SIZE_MAX;
     // The plan needs more than its values: scratch, gaps. So aim lower until it fits.
     for (double target = static_cast<double>(memory); target > static_cast<double>(memory) / 8;
          target *= 0.95 * static_cast<double>(memory) / static_cast<double>(bytes)) {
@@ -304,10 +326,12 @@ struct TrainingStep::Impl {
       train::recompute(*made.graph, operators, static_cast<size_t>(target));
       make_executor(made, handed);
       bytes = planned_bytes(made);
-      if (bytes <= memory) return;
+      if (bytes <= memory) return bytes;
+      least = std::min(least, bytes);
     }
-    throw out_of_memory("a step needs {} bytes for values between operators although activations are computed again, the limit is {}",
-                        bytes, memory);
+    made.executor.reset();
+    made.graph = whole->clone();
+    return least;
   }
 
   void make_executor(Recorded& made, const std::vector<HandedOver>& handed) {

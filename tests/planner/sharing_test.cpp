@@ -43,7 +43,7 @@ TEST(Sharing, the_parts_of_a_join_lie_in_the_whole) {
   h.step({}, {b});
   h.step({a, b}, {whole}).estimate.joins = true;
   h.step({whole}, {end});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[a].alias, whole);
   EXPECT_EQ(h.values[a].alias_offset, 0u);
   EXPECT_EQ(h.values[b].alias, whole);
@@ -60,7 +60,7 @@ TEST(Sharing, a_join_of_joins_is_one_memory) {
   h.step({}, {c});
   h.step({c, first}, {second}).estimate.joins = true;
   h.step({second}, {end});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[b].alias, second);
   EXPECT_EQ(h.values[b].alias_offset, 128u);
   EXPECT_EQ(h.values[first].alias_offset, 64u);
@@ -76,7 +76,7 @@ TEST(Sharing, what_is_written_in_place_goes_along) {
   h.step({}, {c});
   h.step({c, b}, {whole}).estimate.joins = true;
   h.step({whole}, {end});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[a].alias, whole);
   EXPECT_EQ(h.values[b].alias_offset, 64u);
   EXPECT_EQ(h.values[whole].first, 0u);
@@ -89,7 +89,7 @@ TEST(Sharing, a_value_that_a_step_reads_twice_is_not_overwritten) {
   h.step({a}, {b}).estimate.overwrites = 0;
   h.step({b, b}, {c}).estimate.overwrites = 1;
   h.step({c}, {d});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[b].alias, a);
   EXPECT_EQ(h.values[c].alias, kNone);
 }
@@ -101,7 +101,7 @@ TEST(Sharing, a_part_that_is_read_later_or_twice_is_copied) {
   h.step({}, {b});
   h.step({a, b, b}, {whole}).estimate.joins = true;
   h.step({whole, a}, {end});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[a].alias, kNone);  // read after the join
   EXPECT_EQ(h.values[b].alias, whole);  // its first place
   EXPECT_EQ(h.values[b].alias_offset, 64u);
@@ -114,7 +114,7 @@ TEST(Sharing, parts_of_a_split_that_are_overwritten_do_not_meet) {
   h.step({whole}, {a, b}).estimate.parts = true;
   h.step({b}, {c}).estimate.overwrites = 0;
   h.step({a, c}, {end});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[a].alias, whole);
   EXPECT_EQ(h.values[c].alias, whole);
   EXPECT_EQ(h.values[c].alias_offset, 64u);
@@ -127,11 +127,46 @@ TEST(Sharing, a_split_whole_that_is_read_later_is_copied) {
   h.step({}, {whole});
   h.step({whole}, {a, b}).estimate.parts = true;
   h.step({a, b, whole}, {end});
-  share_memory(h.steps, h.values);
+  share_memory(h.steps, h.values, true);
   EXPECT_EQ(h.values[a].alias, kNone);
 }
 
-// Random graphs of joins, splits and elementwise steps: the same numbers as the reference backend, which shares nothing of it.
+TEST(Sharing, a_view_lies_in_a_value_that_is_read_later) {
+  for (const bool may_share : {true, false}) {
+    Hand h;
+    const uint32_t a = h.value(64), view = h.value(64), b = h.value(64), c = h.value(64), d = h.value(64), end = h.value(8);
+    const auto view_of = [&](uint32_t from, uint32_t to) {
+      Estimate& estimate = h.step({from}, {to}).estimate;
+      estimate.overwrites = 0, estimate.is_view = true;
+    };
+    h.step({}, {a});
+    view_of(a, view);
+    h.step({view}, {b}).estimate.overwrites = 0;  // a is read later
+    h.step({a, b}, {c}).estimate.overwrites = 0;  // neither is
+    h.step({c}, {d}).estimate.overwrites = 0;
+    h.step({d}, {end});
+    EXPECT_EQ(share_memory(h.steps, h.values, may_share), may_share);
+    EXPECT_EQ(h.values[view].alias, may_share ? a : kNone);
+    EXPECT_EQ(h.values[b].alias, may_share ? kNone : view);
+    EXPECT_EQ(h.values[c].alias, a);
+    EXPECT_EQ(h.values[d].alias, a);
+  }
+}
+
+TEST(Sharing, a_value_that_is_read_beside_its_view_is_not_overwritten) {
+  Hand h;
+  const uint32_t a = h.value(64), view = h.value(64), b = h.value(64), end = h.value(8);
+  h.step({}, {a});
+  Estimate& estimate = h.step({a}, {view}).estimate;
+  estimate.overwrites = 0, estimate.is_view = true;
+  h.step({a, view}, {b}).estimate.overwrites = 0;
+  h.step({b}, {end});
+  EXPECT_TRUE(share_memory(h.steps, h.values, true));
+  EXPECT_EQ(h.values[view].alias, a);
+  EXPECT_EQ(h.values[b].alias, kNone);
+}
+
+// Random graphs of joins, splits, views and elementwise steps: the same numbers as the reference backend, which shares nothing of it.
 TEST(Sharing, random_graphs_give_what_plain_loops_give) {
   std::mt19937 random(11);
   for (int round = 0; round < 60; ++round) {
@@ -145,7 +180,7 @@ TEST(Sharing, random_graphs_give_what_plain_loops_give) {
     const auto pick = [&]() -> const Item& { return items[random() % 3 == 0 ? random() % items.size() : items.size() - 1]; };
     for (int i = 0; i < 12; ++i) {
       const Item x = pick(), y = pick();
-      switch (random() % 5) {
+      switch (random() % 6) {
         case 0:
           items.push_back({op("Relu", {x.value - 0.1}), x.channels});
           break;
@@ -164,7 +199,10 @@ TEST(Sharing, random_graphs_give_what_plain_loops_give) {
         case 3:
           if (x.channels == y.channels) items.push_back({x.value + y.value, x.channels});
           break;
-        case 4: {
+        case 4:
+          items.push_back({b.op("Reshape", {x.value, b.constant({1, x.channels, 3, 5})}), x.channels});
+          break;
+        case 5: {
           Tensor w(DType::f32, {16, x.channels, 1, 1});
           for (int64_t k = 0; k < w.elements(); ++k) w.writable().data<float>()[k] = static_cast<float>(random() % 200) * 1e-3f - 0.1f;
           items.push_back({b.op("Conv", {x.value, b.constant(std::move(w))}), 16});

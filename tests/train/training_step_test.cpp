@@ -135,6 +135,42 @@ TEST(TrainingStep, recomputes_activations_to_the_same_bits) {
   EXPECT_THAT(sentence_of([&] { train(Deep(), whole / 1000); }), HasSubstr("although activations are computed again"));
 }
 
+// Residual blocks as in a Transformer. Each keeps its input for the whole backward pass unless residuals can be computed again, and hidden
+// layers are four times as wide: gradients of weights come first, so that few of them are there at a time.
+TEST(TrainingStep, residual_blocks_take_a_few_of_their_widest_layers) {
+  constexpr int64_t kRows = 512, kWidth = 32, kHidden = 128;
+  constexpr size_t kBlocks = 8, kLayer = kRows * kHidden * sizeof(float);
+  const expr::Scope scope({.threads = 1});  // each thread takes scratch
+  const Tensor x = normal_tensor({kRows, kWidth}, 30, 0.5f);
+  std::vector<std::vector<float>> results;
+  for (const size_t memory : {size_t{0}, 7 * kLayer}) {
+    std::vector<std::pair<std::string, Var>> parameters;
+    for (unsigned i = 0; i < kBlocks; ++i) {
+      const std::string name = std::to_string(i);
+      parameters.emplace_back("up" + name, expr::trainable(normal_tensor({kWidth, kHidden}, 4 * i, 0.1f)));
+      parameters.emplace_back("bias" + name, expr::trainable(normal_tensor({kHidden}, 4 * i + 1, 0.1f)));
+      parameters.emplace_back("down" + name, expr::trainable(normal_tensor({kHidden, kWidth}, 4 * i + 2, 0.1f)));
+      parameters.emplace_back("out" + name, expr::trainable(normal_tensor({kWidth}, 4 * i + 3, 0.1f)));
+    }
+    TrainingStep step(
+        [&](const Vars& batch) -> Vars {
+          Var h = batch[0];
+          for (size_t i = 0; i < parameters.size(); i += 4) {
+            const Var inner = expr::op("Gelu", {expr::matmul(h, parameters[i].second) + parameters[i + 1].second});
+            h = h + expr::matmul(inner, parameters[i + 2].second) + parameters[i + 3].second;
+          }
+          return {expr::reduce_mean(h * h)};
+        },
+        parameters, Optimizer::create({.name = "sgd", .settings = {{"lr", 0.5}}}), {.memory = memory});
+    for (int i = 0; i < 3; ++i) step({x});
+    EXPECT_EQ(step.arena_bytes() > 12 * kLayer, memory == 0);
+    results.emplace_back();
+    for (const auto& [name, w] : parameters)
+      results.back().insert(results.back().end(), w.data<float>(), w.data<float>() + w.tensor().elements());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
 TEST(TrainingStep, gates_of_an_lstm_are_computed_again) {
   constexpr int64_t kSteps = 40, kBatch = 32, kInput = 24, kHidden = 19;
   const Tensor x = normal_tensor({kSteps, kBatch, kInput}, 3, 1);

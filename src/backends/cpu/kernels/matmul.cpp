@@ -26,10 +26,8 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
       epilogue_(epilogue),
       kernels_(&kernels),
       lanes_(kernels.lanes),
-      vectors_(ceil_div(shape.n, kernels.lanes)) {
-#if !MINNOW_SMALL
-  step_ = options.made_step;
-#endif
+      vectors_(ceil_div(shape.n, kernels.lanes)),
+      step_(options.made_step) {
   if (low_precision_) shape_.k = ceil_div(shape.k, 2);
   // A block of rows stays in half of L2 while all of b streams by. Threads divide rows and panels so that none reads much more of one
   // matrix than of the other. Except for blocks of a single row, the order of sums does not depend on this division.
@@ -44,37 +42,39 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
     chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
   scratch_floats_ = sum_of({product_of({ceil_div(shape.m, blocks_), ceil_div(shape_.k, lanes_), lanes_}),
                             low_precision_ && low_precision_->parts > 1 ? size_t{4} : 0});
-#if !MINNOW_SMALL
   if (!step_) return;
   for (size_t slice = 0; slice < slices_; ++slice)
     made_ = std::max(made_, ceil_div(slice_begin(slice + 1) - slice_begin(slice), step_) * step_ * kPair * lanes_);
   scratch_floats_ = sum_of({scratch_floats_, made_});
-#endif
 }
 
 size_t MatMul::panels() const noexcept { return ceil_div(vectors_, kPair); }
 
 // [slice][panel][k][lanes of the panel]; columns beyond n are zero.
 void MatMul::pack_b(size_t panel, const float* b, float factor, float* out) const noexcept {
-  const size_t first = panel * kPair * lanes_, lanes = std::min(kPair, vectors_ - panel * kPair) * lanes_;
-  const size_t columns = std::min(lanes, shape_.n - first);
+  const size_t first = panel * kPair * lanes_;
   for (size_t slice = 0; slice < slices_; ++slice) {
     const size_t begin = slice_begin(slice), k = slice_begin(slice + 1) - begin;
-    float* to = out + begin * vectors_ * lanes_ + first * k;
-    if (shape_.transpose_b) {
-      kernels_->layout->transpose(b + first * shape_.k + begin, shape_.k, columns, k, to, lanes);
-      if (columns < lanes)
-        for (size_t i = 0; i < k; ++i) std::fill(to + i * lanes + columns, to + (i + 1) * lanes, 0.0f);
-    } else {
-      for (size_t i = 0; i < k; ++i) {
-        std::memcpy(to + i * lanes, b + (begin + i) * shape_.n + first, columns * sizeof(float));
-        std::fill(to + i * lanes + columns, to + (i + 1) * lanes, 0.0f);
-      }
-    }
-    if (factor != 1)
-      for (size_t i = 0; i < k * lanes; ++i) to[i] *= factor;
-    if (low_precision_) low_precision_->arrange_whole(to, k, lanes / lanes_, lanes_);
+    pack_b(panel, begin, k, b, factor, out + begin * vectors_ * lanes_ + first * k);
   }
+}
+
+void MatMul::pack_b(size_t panel, size_t begin, size_t k, const float* b, float factor, float* out) const noexcept {
+  const size_t first = panel * kPair * lanes_, lanes = std::min(kPair, vectors_ - panel * kPair) * lanes_;
+  const size_t columns = std::min(lanes, shape_.n - first);
+  if (shape_.transpose_b) {
+    kernels_->layout->transpose(b + first * shape_.k + begin, shape_.k, columns, k, out, lanes);
+    if (columns < lanes)
+      for (size_t i = 0; i < k; ++i) std::fill(out + i * lanes + columns, out + (i + 1) * lanes, 0.0f);
+  } else {
+    for (size_t i = 0; i < k; ++i) {
+      std::memcpy(out + i * lanes, b + (begin + i) * shape_.n + first, columns * sizeof(float));
+      std::fill(out + i * lanes + columns, out + (i + 1) * lanes, 0.0f);
+    }
+  }
+  if (factor != 1)
+    for (size_t i = 0; i < k * lanes; ++i) out[i] *= factor;
+  if (low_precision_) low_precision_->arrange_whole(out, k, lanes / lanes_, lanes_);
 }
 
 void MatMul::pack_bias(const float* bias, float factor, float* out) const noexcept {

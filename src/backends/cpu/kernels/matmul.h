@@ -50,9 +50,13 @@ class MatMul {
   /// The whole of b is `panels()` panels, which may be packed at the same time. Every element is multiplied by `factor`.
   size_t panels() const noexcept;
   void pack_b(size_t panel, const float* b, float factor, float* out) const noexcept;
+  /// `k` rows of a panel alone, from row `begin` on, as make_b has to make them.
+  void pack_b(size_t panel, size_t begin, size_t k, const float* b, float factor, float* out) const noexcept;
   size_t bias_floats() const noexcept { return vectors_ * lanes_; }
   void pack_bias(const float* bias, float factor, float* out) const noexcept;
 
+  /// How many blocks of rows read all of b.
+  size_t blocks() const noexcept { return blocks_; }
   size_t units() const noexcept { return blocks_ * chunks_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
   /// `before`: the unit of the same product that ran in this scratch before, if any.
@@ -69,14 +73,10 @@ class MatMul {
   Epilogue epilogue_;
   const Kernels* kernels_;
   size_t lanes_, vectors_;
-  size_t blocks_ = 1, chunks_ = 1;  // of rows; of panels
-  size_t slices_ = 1;               // of k, multiplied one after another
-#if MINNOW_SMALL                    // no scheme makes panels
-  static constexpr size_t step_ = 0, made_ = 0;
-#else
-  size_t step_ = 0;  // Options::made_step
-  size_t made_ = 0;  // floats of scratch before those of a, for a panel that is made
-#endif
+  size_t blocks_ = 1, chunks_ = 1;                                 // of rows; of panels
+  size_t slices_ = 1;                                              // of k, multiplied one after another
+  size_t step_;                                                    // Options::made_step
+  size_t made_ = 0;                                                // floats of scratch before those of a, for a panel that is made
   size_t step() const noexcept { return step_ ? step_ : lanes_; }  // slices begin at multiples of it
   size_t scratch_floats_;
 };

@@ -391,6 +391,7 @@ Estimate estimate_alias(const NodeView& node, const Device& device) {
   if (node.input(0).kind != ValueInfo::Kind::tensor) return declined("the input is no tensor");
   Estimate estimate(device.byte_time(tensor_bytes(node.output(0))) * 0.25 + 1e-8);  // mostly nothing, sometimes a copy
   estimate.overwrites = 0;
+  estimate.is_view = true;
   return estimate;
 }
 
