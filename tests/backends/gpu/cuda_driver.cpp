@@ -60,6 +60,7 @@ Result cuModuleLoadData(Handle* module, const void*) { return *module = &somethi
 Result cuModuleGetFunction(Handle* function, Handle, const char*) { return *function = &something, 0; }
 Result cuFuncSetAttribute(Handle, int, int) { return 0; }
 Result cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**) { return 0; }
+Result cuLaunchKernelEx(const void*, Handle, void**, void**) { return 0; }
 Result cuStreamCreate(Handle* stream, unsigned) { return *stream = &something, 0; }
 Result cuStreamDestroy_v2(Handle) { return 0; }
 Result cuStreamSynchronize(Handle) { return 0; }

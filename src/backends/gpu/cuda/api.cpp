@@ -61,8 +61,10 @@ const Api* load_api(std::string& problem) {
   static const LoadedOnce<Api, DriverFunctions>& once = *[] {
     auto* const loaded =
         new LoadedOnce<Api, DriverFunctions>(open_first("libcuda.so.1"), kDriver, "NVIDIA's driver (libcuda.so.1) is not installed");
-    if (loaded->api.library)
+    if (loaded->api.library) {
       loaded->api.cuTensorMapEncodeTiled = reinterpret_cast<EncodeTiled>(loaded->api.library->symbol("cuTensorMapEncodeTiled"));
+      loaded->api.cuLaunchKernelEx = reinterpret_cast<LaunchEx>(loaded->api.library->symbol("cuLaunchKernelEx"));
+    }
     return loaded;
   }();
   return once.get(problem);

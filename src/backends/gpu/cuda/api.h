@@ -57,7 +57,21 @@ struct DriverFunctions {
   Result (*cuGetErrorString)(Result, const char**);
 };
 
-/// Drivers since CUDA 12 have it; it is null in older ones.
+/// CUlaunchConfig and CUlaunchAttribute.
+struct LaunchAttribute {
+  int id;
+  alignas(8) char value[64];
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  Handle stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+inline constexpr int kProgrammaticSerialization = 6;  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+
+/// Drivers since CUDA 12 have these; they are null in older ones.
+using LaunchEx = Result (*)(const LaunchConfig* config, Handle function, void** parameters, void** extra);
 using EncodeTiled = Result (*)(void* map, int type, uint32_t rank, void* address, const uint64_t* sizes, const uint64_t* steps,
                                const uint32_t* box, const uint32_t* element_steps, int interleave, int swizzle, int promotion, int fill);
 
@@ -76,6 +90,7 @@ struct CompilerFunctions {
 struct Api : DriverFunctions {
   std::unique_ptr<os::SharedLibrary> library;
   EncodeTiled cuTensorMapEncodeTiled = nullptr;
+  LaunchEx cuLaunchKernelEx = nullptr;
 };
 /// Null, and the reason, where the driver or one of its functions is missing.
 const Api* load_api(std::string& problem);

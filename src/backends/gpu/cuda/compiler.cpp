@@ -19,6 +19,18 @@ std::string architecture_of(int capability, bool ahead) {
   return format("{}_{}{}", ahead ? "compute" : "sm", capability, is_of_one_capability(capability) ? "a" : "");
 }
 
+// Each kernel waits at its beginning for the results of the kernel before it.
+std::string waiting(const std::string& source) {
+  std::string text;
+  for (size_t from = 0;;) {
+    const size_t kernel = std::min(source.find("KERNEL(", from), source.find("__global__", from));
+    const size_t body = kernel == std::string::npos ? kernel : source.find('{', kernel);
+    if (body == std::string::npos) return text + source.substr(from);
+    text += source.substr(from, body + 1 - from) + " asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");";
+    from = body + 1;
+  }
+}
+
 // The piece of a file that says that plans for this capability have their kernels there.
 std::string mark_of(int capability) { return format("cuda, compiled ahead for {}", capability); }
 
@@ -109,7 +121,7 @@ class QueueAhead final : public Queue {
 }  // namespace
 
 std::string target_of(int capability, bool ahead) {
-  return format("cuda {}, prefix {}", architecture_of(capability, ahead),
+  return format("cuda {}{}, prefix {}", architecture_of(capability, ahead), waits(capability) ? ", waiting" : "",
                 digest_text(std::string(kCudaPrefix) + std::string(kCommonPrefix)));
 }
 
@@ -118,7 +130,7 @@ std::string compiled(const std::string& source, int capability, bool ahead) {
   const CompilerApi* const compiler = load_compiler(problem);
   if (!compiler) throw Unsupported("the backend cuda cannot compile a kernel: {}", problem);
   const CompilerApi& api = *compiler;
-  const std::string text = std::string(kCudaPrefix) + std::string(kCommonPrefix) + source;
+  const std::string text = std::string(kCudaPrefix) + std::string(kCommonPrefix) + (waits(capability) ? waiting(source) : source);
   Handle program = nullptr;
   if (api.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
     throw InternalError("NVRTC did not take a program");

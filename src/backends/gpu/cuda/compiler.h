@@ -15,6 +15,9 @@ std::string target_of(int capability, bool ahead);
 /// missing, and InternalError with its messages where it refuses the source.
 std::string compiled(const std::string& source, int capability, bool ahead);
 
+/// Whether kernels wait by themselves for the kernel before them, so that their start may overlap its end.
+inline bool waits(int capability) { return capability >= 90; }
+
 /// The numbers that a driver tells about a device.
 struct Figures {
   int capability = 0, multiprocessors = 0, clock = 0, memory_clock = 0, bus_width = 0;  // kHz, bits

@@ -64,6 +64,8 @@ class Machine final : public Compiler {
     if (result == kOutOfMemory) throw out_of_memory("CUDA: {} is out of memory, {}", name, what);
     throw Unsupported("CUDA: {} failed, {}: {}", name, what, text_of(api, result));
   }
+  /// Whether the start of a kernel overlaps the end of the one before.
+  bool starts_early() const noexcept { return waits(figures.capability) && api.cuLaunchKernelEx; }
   /// Calls work in a thread's current context.
   void enter() const noexcept { api.cuCtxSetCurrent(context_); }
 
@@ -253,8 +255,16 @@ class CudaQueue final : public Queue {
       values[i] = const_cast<void*>(arguments[i].kind == Argument::Kind::boxes ? arguments[i].address : &arguments[i].address);
     machine_->enter();
     const CudaKernel& kernel = *static_cast<CudaFunction&>(function).kernel;
-    const bool taken = api_.cuLaunchKernel(kernel.function, groups[0], groups[1], groups[2], group[0], group[1], group[2],
-                                           kernel.shared_bytes, stream_, values, nullptr) == 0;
+    bool taken;
+    if (machine_->starts_early()) {
+      LaunchAttribute early = {kProgrammaticSerialization, {1}};
+      const LaunchConfig config = {
+          {groups[0], groups[1], groups[2]}, {group[0], group[1], group[2]}, kernel.shared_bytes, stream_, &early, 1};
+      taken = api_.cuLaunchKernelEx(&config, kernel.function, values, nullptr) == 0;
+    } else {
+      taken = api_.cuLaunchKernel(kernel.function, groups[0], groups[1], groups[2], group[0], group[1], group[2], kernel.shared_bytes,
+                                  stream_, values, nullptr) == 0;
+    }
     failed_ = failed_ || !taken;
     return taken;
   }
