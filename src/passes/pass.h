@@ -57,40 +57,6 @@ struct Pass {
 };
 inline constexpr uint8_t kSimplify = 1, kFuse = 2, kRaise = 4, kTidy = 8, kGroup = 16;
 
-// The passes, each in the file of its name.
-void copy_outer_outputs(Graph&, PassContext&);
-void widen_bf16_f16(Graph&, PassContext&);
-void remove_identities(Graph&, PassContext&);
-void remove_no_ops(Graph&, PassContext&);
-void inline_constant_ifs(Graph&, PassContext&);
-void raise_look_ups(Graph&, PassContext&);
-void fold_shapes(Graph&, PassContext&);
-void fold_constants(Graph&, PassContext&);
-void merge_common_subexpressions(Graph&, PassContext&);
-void raise_activations(Graph&, PassContext&);
-void raise_normalizations(Graph&, PassContext&);
-void raise_softmax(Graph&, PassContext&);
-void raise_recurrences(Graph&, PassContext&);
-void fold_batch_normalizations(Graph&, PassContext&);
-void fold_scales(Graph&, PassContext&);
-void fold_input_scales(Graph&, PassContext&);
-void fold_pads(Graph&, PassContext&);
-void push_transposes(Graph&, PassContext&);
-void reshape_transposes(Graph&, PassContext&);
-void squeeze_reductions(Graph&, PassContext&);
-void move_reshapes(Graph&, PassContext&);
-void split_products(Graph&, PassContext&);
-void einsum_to_matmul(Graph&, PassContext&);
-void conv_transpose_to_conv(Graph&, PassContext&);
-void move_quantization(Graph&, PassContext&);
-void fuse_quantized(Graph&, PassContext&);
-void fuse_dequantized(Graph&, PassContext&);
-void pack_weights(Graph&, PassContext&);
-void fuse_products(Graph&, PassContext&);
-void fuse_elementwise(Graph&, PassContext&);
-void raise_attention(Graph&, PassContext&);
-void raise_channel_shuffles(Graph&, PassContext&);
-void fuse_channel_shuffles(Graph&, PassContext&);
-void remove_dead_code(Graph&, PassContext&);
+void fuse_elementwise(Graph&, PassContext&);  // which expressions run alone
 
 }  // namespace minnow

@@ -7,55 +7,60 @@
 #include "ops/infer.h"
 #include "passes/rewrite.h"
 
-namespace minnow {
-namespace {
-
 // The list of a stage is repeated until nothing changes. Fusing comes later, because it hides operators from other passes. f16 and
 // bf16 are widened when numbers that were computed from shapes, often in f32, are constants. Patterns of several products are raised after
 // the products have absorbed their biases, and then Transposes move again. Remaining Transposes that move nothing in memory become
 // reshapes. Finally, remaining elementwise operators between the fused ones are grouped.
+// Every pass, in the order of a round, with its fields of struct Pass: the name is that of its function, and of its file.
+#define MINNOW_PASSES(DO)                                                                                                             \
+  DO(copy_outer_outputs, "outputs of subgraphs that are outer values get a node of their own", kSimplify, true)                       \
+  DO(remove_identities, "Identity, and Dropout outside training", kNotLast, true)                                                     \
+  DO(raise_look_ups, "constant indices into a constant palette become an operator that plans compute once", kSimplify, false)         \
+  DO(fold_shapes, "what is computed from known dimensions becomes a constant", kNotLast, true)                                        \
+  DO(fold_constants, "what is computed from constants becomes a constant", kNotLast, true)                                            \
+  DO(widen_bf16_f16, "graphs of f16 or bf16 compute in f32, and round at their ends", kSimplify, false)                               \
+  DO(inline_constant_ifs, "an If with a constant condition becomes the branch that is taken", kSimplify, true)                        \
+  DO(remove_no_ops, "nodes whose result is their input; reshapes in a row", kNotLast, false)                                          \
+  DO(merge_common_subexpressions, "equal constants, and nodes that compute the same", kNotLast, true)                                 \
+  DO(raise_activations, "activation functions written out in arithmetic become operators", kSimplify, false)                          \
+  DO(raise_normalizations, "LayerNormalization and RMSNormalization written out become operators", kSimplify, false)                  \
+  DO(raise_softmax, "Softmax and LogSoftmax written out, or made two-dimensional, become operators", kSimplify, false)                \
+  DO(raise_recurrences, "a Loop that computes an LSTM, GRU or RNN becomes the operator", kSimplify, false)                            \
+  DO(fold_batch_normalizations, "BatchNormalization goes into the weights before it", kSimplify, false)                               \
+  DO(fold_scales, "numbers multiplied with or added to channels go into weights and biases", kSimplify, false)                        \
+  DO(fold_input_scales, "numbers multiplied with or added to channels go into the weights that read them", kSimplify, false)          \
+  DO(fold_pads, "zeros around an image become the padding of what reads it", kSimplify, false)                                        \
+  DO(raise_attention, "products with a softmax between them become Attention", kRaise, false)                                         \
+  DO(einsum_to_matmul, "an Einsum that is a product of matrices becomes one", kSimplify, false)                                       \
+  DO(raise_channel_shuffles, "channels that are reshaped, swapped and reshaped back are shuffled by an operator", kSimplify, false)   \
+  DO(split_products, "parts of a product with constant weights are products of their own", kSimplify, false)                          \
+  DO(move_reshapes, "reshapes move to where they meet others", kSimplify | kTidy, false)                                              \
+  DO(push_transposes, "Transposes cancel, or move to where there is less to transpose", kSimplify | kRaise, false)                    \
+  DO(move_quantization, "data that is only moved stays quantized", kSimplify, false)                                                  \
+  DO(fuse_quantized, "convolutions and products between DequantizeLinear and QuantizeLinear compute with integers", kSimplify, false) \
+  DO(reshape_transposes, "a Transpose that moves dimensions of size 1 alone becomes a Reshape", kTidy, false)                         \
+  DO(squeeze_reductions, "a reduction drops the dimensions that a reshape behind it takes away", kFuse | kTidy, false)                \
+  DO(conv_transpose_to_conv, "a ConvTranspose of few channels whose windows do not overlap becomes a Conv and a DepthToSpace", kFuse, \
+     false)                                                                                                                           \
+  DO(pack_weights, "products with constants of 2, 4 or 8 bits behind DequantizeLinear compute from packed weights", kFuse, false)     \
+  DO(fuse_products,                                                                                                                   \
+     "bias, residual, activation, transposed and scaled factors, the order of an image's channels join Conv, Gemm and MatMul",        \
+     kFuse | kTidy, false)                                                                                                            \
+  DO(fuse_dequantized, "convolutions and products behind DequantizeLinear alone compute with integers, too", kTidy, false)            \
+  DO(fuse_channel_shuffles, "a shuffle of channels joins and splits them, too", kFuse, false)                                         \
+  DO(fuse_elementwise, "elementwise nodes in a row run in one pass over their elements", kGroup, false)                               \
+  DO(remove_dead_code, "nodes and constants that nothing uses", kNotLast, true)
+
+namespace minnow {
+
+#define MINNOW_DECLARE_PASS(name, ...) void name(Graph&, PassContext&);
+MINNOW_PASSES(MINNOW_DECLARE_PASS)
+
+namespace {
+
 constexpr uint8_t kNotLast = kSimplify | kFuse | kRaise | kTidy;
-constexpr Pass kPasses[] = {
-    {"copy_outer_outputs", "outputs of subgraphs that are outer values get a node of their own", copy_outer_outputs, kSimplify, true},
-    {"remove_identities", "Identity, and Dropout outside training", remove_identities, kNotLast, true},
-    {"raise_look_ups", "constant indices into a constant palette become an operator that plans compute once", raise_look_ups, kSimplify},
-    {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kNotLast, true},
-    {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kNotLast, true},
-    {"widen_bf16_f16", "graphs of f16 or bf16 compute in f32, and round at their ends", widen_bf16_f16, kSimplify},
-    {"inline_constant_ifs", "an If with a constant condition becomes the branch that is taken", inline_constant_ifs, kSimplify, true},
-    {"remove_no_ops", "nodes whose result is their input; reshapes in a row", remove_no_ops, kNotLast},
-    {"merge_common_subexpressions", "equal constants, and nodes that compute the same", merge_common_subexpressions, kNotLast, true},
-    {"raise_activations", "activation functions written out in arithmetic become operators", raise_activations, kSimplify},
-    {"raise_normalizations", "LayerNormalization and RMSNormalization written out become operators", raise_normalizations, kSimplify},
-    {"raise_softmax", "Softmax and LogSoftmax written out, or made two-dimensional, become operators", raise_softmax, kSimplify},
-    {"raise_recurrences", "a Loop that computes an LSTM, GRU or RNN becomes the operator", raise_recurrences, kSimplify},
-    {"fold_batch_normalizations", "BatchNormalization goes into the weights before it", fold_batch_normalizations, kSimplify},
-    {"fold_scales", "numbers multiplied with or added to channels go into weights and biases", fold_scales, kSimplify},
-    {"fold_input_scales", "numbers multiplied with or added to channels go into the weights that read them", fold_input_scales, kSimplify},
-    {"fold_pads", "zeros around an image become the padding of what reads it", fold_pads, kSimplify},
-    {"raise_attention", "products with a softmax between them become Attention", raise_attention, kRaise},
-    {"einsum_to_matmul", "an Einsum that is a product of matrices becomes one", einsum_to_matmul, kSimplify},
-    {"raise_channel_shuffles", "channels that are reshaped, swapped and reshaped back are shuffled by an operator", raise_channel_shuffles,
-     kSimplify},
-    {"split_products", "parts of a product with constant weights are products of their own", split_products, kSimplify},
-    {"move_reshapes", "reshapes move to where they meet others", move_reshapes, kSimplify | kTidy},
-    {"push_transposes", "Transposes cancel, or move to where there is less to transpose", push_transposes, kSimplify | kRaise},
-    {"move_quantization", "data that is only moved stays quantized", move_quantization, kSimplify},
-    {"fuse_quantized", "convolutions and products between DequantizeLinear and QuantizeLinear compute with integers", fuse_quantized,
-     kSimplify},
-    {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kTidy},
-    {"squeeze_reductions", "a reduction drops the dimensions that a reshape behind it takes away", squeeze_reductions, kFuse | kTidy},
-    {"conv_transpose_to_conv", "a ConvTranspose of few channels whose windows do not overlap becomes a Conv and a DepthToSpace",
-     conv_transpose_to_conv, kFuse},
-    {"pack_weights", "products with constants of 2, 4 or 8 bits behind DequantizeLinear compute from packed weights", pack_weights, kFuse},
-    {"fuse_products",
-     "bias, residual, activation, transposed and scaled factors, the order of an image's channels join Conv, Gemm and MatMul",
-     fuse_products, kFuse | kTidy},
-    {"fuse_dequantized", "convolutions and products behind DequantizeLinear alone compute with integers, too", fuse_dequantized, kTidy},
-    {"fuse_channel_shuffles", "a shuffle of channels joins and splits them, too", fuse_channel_shuffles, kFuse},
-    {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},
-    {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kNotLast, true},
-};
+#define MINNOW_LIST_PASS(name, doc, stages, while_training) {#name, doc, name, stages, while_training},
+constexpr Pass kPasses[] = {MINNOW_PASSES(MINNOW_LIST_PASS)};
 
 // Each round makes the graph smaller or moves something one step; models need three or four.
 constexpr int kMostRounds = 12;
