@@ -211,6 +211,181 @@ void transpose_square(T* a, size_t n) {
     for (size_t j = 0; j < i; ++j) std::swap(a[i * n + j], a[j * n + i]);
 }
 
+constexpr double kNegligible = kEpsilon * kEpsilon;  // beside a largest element of about 1
+
+/// Turns pairs of rows until all are orthogonal (Jacobi's sweeps), and the rows of `turns` likewise. False: they do not become so.
+template <class T>
+bool orthogonalize(T* rows, T* turns, size_t n) {
+  const double tolerance = kEpsilon * std::sqrt(static_cast<double>(n));
+  bool turned = n > 1;
+  std::vector<double> squares(n);
+  for (int sweep = 0; turned; ++sweep) {
+    if (sweep == 60) return false;
+    turned = false;
+    for (size_t i = 0; i < n; ++i) squares[i] = real_part(dot(n, rows + i * n, rows + i * n));
+    for (size_t i = 0; i + 1 < n; ++i)
+      for (size_t j = i + 1; j < n; ++j) {
+        if (j == i + 1) stop_if_asked(n);
+        T* __restrict x = rows + i * n;
+        T* __restrict y = rows + j * n;
+        const double p = squares[i], q = squares[j];
+        const T product = dot(n, y, x);  // <y, x>
+        const double size = std::abs(product);
+        if (size <= tolerance * std::sqrt(p * q) || size <= kNegligible * kNegligible) continue;
+        turned = true;
+        const double zeta = (q - p) / (2 * size);
+        const double t = (zeta >= 0 ? 1.0 : -1.0) / (std::fabs(zeta) + std::hypot(1.0, zeta));
+        const double c = 1 / std::hypot(1.0, t), s = c * t;
+        const T phase = product / size;
+        // x <- c x - s phase y, y <- s conj(phase) x + c y
+        const T sx = s * phase, sy = s * conjugate(phase);
+        const auto rotate = [&](T* __restrict r, T* __restrict w) {
+          for (size_t k = 0; k < n; ++k) {
+            const T old = r[k];
+            r[k] = c * old - sx * w[k];
+            w[k] = sy * old + c * w[k];
+          }
+        };
+        rotate(x, y);
+        rotate(turns + i * n, turns + j * n);
+        squares[i] = p - t * size, squares[j] = q + t * size;
+      }
+  }
+  return true;
+}
+
+/// Divides rows by their lengths. Rows of length zero get directions of their own, orthogonal to the others.
+template <class T>
+void make_unit_rows(T* rows, const double* lengths, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    T* row = rows + i * n;
+    if (lengths[i] > kNegligible) {
+      for (size_t k = 0; k < n; ++k) row[k] /= lengths[i];
+      continue;
+    }
+    double best = -1;
+    std::vector<T> candidate(n), chosen(n);
+    for (size_t axis = 0; axis < n && best < 0.5; ++axis) {
+      std::fill(candidate.begin(), candidate.end(), T(0));
+      candidate[axis] = 1;
+      for (int twice = 0; twice < 2; ++twice)
+        for (size_t other = 0; other < i; ++other)
+          add_scaled(n, -dot(n, rows + other * n, candidate.data()), rows + other * n, candidate.data());
+      const double norm = length(n, candidate.data(), 1);
+      if (norm > best) {
+        best = norm;
+        for (size_t k = 0; k < n; ++k) chosen[k] = candidate[k] / norm;
+      }
+    }
+    std::copy(chosen.begin(), chosen.end(), row);
+  }
+}
+
+/// Makes rows and columns about equally large (balancing: Parlett, Reinsch 1969). Returns the factors of the rows.
+std::vector<double> balance(Complex* a, size_t n) {
+  const auto h = [&](size_t i, size_t j) -> Complex& { return a[i * n + j]; };
+  std::vector<double> scales(n, 1.0);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < n; ++i) {
+      double row = 0, column = 0;
+      for (size_t j = 0; j < n; ++j)
+        if (j != i) row += std::abs(h(i, j)), column += std::abs(h(j, i));
+      if (row == 0 || column == 0) continue;
+      double f = 1;
+      const double sum = row + column;
+      while (column < row / 2) f *= 2, column *= 4;
+      while (column >= row * 2) f /= 2, column /= 4;
+      if ((column + row) / f >= 0.95 * sum || f == 1) continue;
+      changed = true;
+      scales[i] *= f;
+      for (size_t j = 0; j < n; ++j) h(i, j) /= f;
+      for (size_t j = 0; j < n; ++j) h(j, i) *= f;
+    }
+  }
+  return scales;
+}
+
+/// Reduces a matrix to Hessenberg form by reflections; z, which may be null, is multiplied by them from the right.
+void make_hessenberg(Complex* a, size_t n, Complex* z) {
+  const auto h = [&](size_t i, size_t j) -> Complex& { return a[i * n + j]; };
+  std::vector<Complex> v(n);
+  for (size_t k = 0; k + 2 < n; ++k) {
+    stop_if_asked(n);
+    const double whole = length(n - k - 1, a + (k + 1) * n + k, n);
+    if (whole == 0) continue;
+    const Complex alpha = h(k + 1, k);
+    const double size = std::abs(alpha);
+    const Complex beta = size == 0 ? Complex(-whole) : -alpha / size * whole;
+    for (size_t i = k + 1; i < n; ++i) v[i] = h(i, k);
+    v[k + 1] -= beta;
+    const double norm = length(n - k - 1, v.data() + k + 1, 1);
+    if (norm == 0) continue;
+    for (size_t i = k + 1; i < n; ++i) v[i] /= norm;
+    std::vector<Complex> sums(n);
+    for (size_t i = k + 1; i < n; ++i) add_scaled(n, std::conj(v[i]), a + i * n, sums.data());
+    for (size_t i = k + 1; i < n; ++i) add_scaled(n, -2.0 * v[i], sums.data(), a + i * n);
+    const auto from_right = [&](Complex* rows) {
+      for (size_t i = 0; i < n; ++i) {
+        Complex sum = 0;
+        for (size_t j = k + 1; j < n; ++j) sum += rows[i * n + j] * v[j];
+        for (size_t j = k + 1; j < n; ++j) rows[i * n + j] -= 2.0 * sum * std::conj(v[j]);
+      }
+    };
+    from_right(a);
+    if (z) from_right(z);
+    for (size_t i = k + 2; i < n; ++i) h(i, k) = 0;
+  }
+}
+
+/// Wilkinson's shift of the block that ends with row high - 1; in every tenth round another one, in case that the block goes in circles.
+Complex shift_of(const Complex* a, size_t n, size_t high, int round) {
+  const auto h = [&](size_t i, size_t j) { return a[i * n + j]; };
+  const size_t e = high - 1;
+  if (round % 10 == 0) return h(e, e) + std::abs(h(e, e - 1));
+  const Complex p = h(e - 1, e - 1), q = h(e - 1, e), r = h(e, e - 1), s = h(e, e);
+  const Complex half = (p - s) / 2.0, root = std::sqrt(half * half + q * r);
+  const Complex under = std::real(half * std::conj(root)) >= 0 ? half + root : half - root;
+  return under == 0.0 ? s : s - q * r / under;
+}
+
+/// A QR step on the block [low, high): Givens rotations make H - shift upper triangular, and are put back from the right. z may be null.
+void qr_step(Complex* a, size_t n, size_t low, size_t high, Complex shift, Complex* z) {
+  const auto h = [&](size_t i, size_t j) -> Complex& { return a[i * n + j]; };
+  std::vector<double> cosines(high);
+  std::vector<Complex> sines(high);
+  for (size_t i = low; i < high; ++i) h(i, i) -= shift;
+  for (size_t i = low; i + 1 < high; ++i) {
+    const Complex f = h(i, i), g = h(i + 1, i);
+    const double size = std::hypot(std::abs(f), std::abs(g));
+    double c = 1;
+    Complex s = 0;
+    if (size != 0) {
+      const Complex phase = std::abs(f) == 0 ? Complex(1) : f / std::abs(f);
+      c = std::abs(f) / size;
+      s = phase * std::conj(g) / size;
+    }
+    cosines[i] = c, sines[i] = s;
+    for (size_t j = i; j < n; ++j) {
+      const Complex x = h(i, j), y = h(i + 1, j);
+      h(i, j) = c * x + s * y;
+      h(i + 1, j) = -std::conj(s) * x + c * y;
+    }
+  }
+  const auto from_right = [&](Complex* rows, size_t i, size_t end) {
+    for (size_t k = 0; k < end; ++k) {
+      const Complex x = rows[k * n + i], y = rows[k * n + i + 1];
+      rows[k * n + i] = cosines[i] * x + std::conj(sines[i]) * y;
+      rows[k * n + i + 1] = -sines[i] * x + cosines[i] * y;
+    }
+  };
+  for (size_t i = low; i + 1 < high; ++i) {
+    from_right(a, i, std::min(i + 2, high));
+    if (z) from_right(z, i, n);
+  }
+  for (size_t i = low; i < high; ++i) h(i, i) += shift;
+}
+
 }  // namespace
 
 template <class T>
@@ -323,42 +498,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
     turns[i * n + i] = 1;
     for (size_t j = i; j < n; ++j) rows[i * n + j] = ordered[i * n + j];
   }
-  const double tolerance = kEpsilon * std::sqrt(static_cast<double>(n));
-  constexpr double kNegligible = kEpsilon * kEpsilon;  // beside a largest element of about 1
-  bool turned = n > 1;
-  std::vector<double> squares(n);
-  for (int sweep = 0; turned; ++sweep) {
-    if (sweep == 60) return false;
-    turned = false;
-    for (size_t i = 0; i < n; ++i) squares[i] = real_part(dot(n, rows.data() + i * n, rows.data() + i * n));
-    for (size_t i = 0; i + 1 < n; ++i)
-      for (size_t j = i + 1; j < n; ++j) {
-        if (j == i + 1) stop_if_asked(n);
-        T* __restrict x = rows.data() + i * n;
-        T* __restrict y = rows.data() + j * n;
-        const double p = squares[i], q = squares[j];
-        const T product = dot(n, y, x);  // <y, x>
-        const double size = std::abs(product);
-        if (size <= tolerance * std::sqrt(p * q) || size <= kNegligible * kNegligible) continue;
-        turned = true;
-        const double zeta = (q - p) / (2 * size);
-        const double t = (zeta >= 0 ? 1.0 : -1.0) / (std::fabs(zeta) + std::hypot(1.0, zeta));
-        const double c = 1 / std::hypot(1.0, t), s = c * t;
-        const T phase = product / size;
-        // x <- c x - s phase y, y <- s conj(phase) x + c y
-        const T sx = s * phase, sy = s * conjugate(phase);
-        const auto rotate = [&](T* __restrict r, T* __restrict w) {
-          for (size_t k = 0; k < n; ++k) {
-            const T old = r[k];
-            r[k] = c * old - sx * w[k];
-            w[k] = sy * old + c * w[k];
-          }
-        };
-        rotate(x, y);
-        rotate(turns.data() + i * n, turns.data() + j * n);
-        squares[i] = p - t * size, squares[j] = q + t * size;
-      }
-  }
+  if (!orthogonalize(rows.data(), turns.data(), n)) return false;
   for (size_t i = 0; i < n; ++i) values[i] = length(n, rows.data() + i * n, 1);
   if (!v) {
     std::sort(values, values + n, std::greater<>());
@@ -370,29 +510,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
     sort_rows(n, n, copy.data(), rows.data(), std::greater<>());
     sort_rows(n, n, values, turns.data(), std::greater<>());
   }
-  // Rows of length zero get directions of their own, orthogonal to the others.
-  for (size_t i = 0; i < n; ++i) {
-    T* row = rows.data() + i * n;
-    if (values[i] > kNegligible) {
-      for (size_t k = 0; k < n; ++k) row[k] /= values[i];
-      continue;
-    }
-    double best = -1;
-    std::vector<T> candidate(n), chosen(n);
-    for (size_t axis = 0; axis < n && best < 0.5; ++axis) {
-      std::fill(candidate.begin(), candidate.end(), T(0));
-      candidate[axis] = 1;
-      for (int twice = 0; twice < 2; ++twice)
-        for (size_t other = 0; other < i; ++other)
-          add_scaled(n, -dot(n, rows.data() + other * n, candidate.data()), rows.data() + other * n, candidate.data());
-      const double norm = length(n, candidate.data(), 1);
-      if (norm > best) {
-        best = norm;
-        for (size_t k = 0; k < n; ++k) chosen[k] = candidate[k] / norm;
-      }
-    }
-    std::copy(chosen.begin(), chosen.end(), row);
-  }
+  make_unit_rows(rows.data(), values, n);
   // V = P W: row i of `rows` is row i of W^H.
   for (size_t j = 0; j < n; ++j)
     for (size_t i = 0; i < n; ++i) v[order[j] * n + i] = conjugate(rows[i * n + j]);
@@ -414,55 +532,10 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
   if (!scale_to_one(a, n * n, scale)) return false;
   if (scale == 0) scale = 1;
   const auto h = [&](size_t i, size_t j) -> Complex& { return a[i * n + j]; };
-  // Balancing (Parlett, Reinsch 1969): rows and columns of about equal size.
-  std::vector<double> scales(n, 1.0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < n; ++i) {
-      double row = 0, column = 0;
-      for (size_t j = 0; j < n; ++j)
-        if (j != i) row += std::abs(h(i, j)), column += std::abs(h(j, i));
-      if (row == 0 || column == 0) continue;
-      double f = 1;
-      const double sum = row + column;
-      while (column < row / 2) f *= 2, column *= 4;
-      while (column >= row * 2) f /= 2, column /= 4;
-      if ((column + row) / f >= 0.95 * sum || f == 1) continue;
-      changed = true;
-      scales[i] *= f;
-      for (size_t j = 0; j < n; ++j) h(i, j) /= f;
-      for (size_t j = 0; j < n; ++j) h(j, i) *= f;
-    }
-  }
+  const std::vector<double> scales = balance(a, n);
   std::vector<Complex> z(vectors ? n * n : 0);
   for (size_t i = 0; vectors && i < n; ++i) z[i * n + i] = 1;
-  std::vector<Complex> v(n);
-  for (size_t k = 0; k + 2 < n; ++k) {
-    stop_if_asked(n);
-    const double whole = length(n - k - 1, a + (k + 1) * n + k, n);
-    if (whole == 0) continue;
-    const Complex alpha = h(k + 1, k);
-    const double size = std::abs(alpha);
-    const Complex beta = size == 0 ? Complex(-whole) : -alpha / size * whole;
-    for (size_t i = k + 1; i < n; ++i) v[i] = h(i, k);
-    v[k + 1] -= beta;
-    const double norm = length(n - k - 1, v.data() + k + 1, 1);
-    if (norm == 0) continue;
-    for (size_t i = k + 1; i < n; ++i) v[i] /= norm;
-    std::vector<Complex> sums(n);
-    for (size_t i = k + 1; i < n; ++i) add_scaled(n, std::conj(v[i]), a + i * n, sums.data());
-    for (size_t i = k + 1; i < n; ++i) add_scaled(n, -2.0 * v[i], sums.data(), a + i * n);
-    const auto from_right = [&](Complex* rows) {
-      for (size_t i = 0; i < n; ++i) {
-        Complex sum = 0;
-        for (size_t j = k + 1; j < n; ++j) sum += rows[i * n + j] * v[j];
-        for (size_t j = k + 1; j < n; ++j) rows[i * n + j] -= 2.0 * sum * std::conj(v[j]);
-      }
-    };
-    from_right(a);
-    if (vectors) from_right(z.data());
-    for (size_t i = k + 2; i < n; ++i) h(i, k) = 0;
-  }
+  make_hessenberg(a, n, vectors ? z.data() : nullptr);
   // QR steps on the active block [low, high].
   double norm = 0;
   for (size_t i = 0; i < n * n; ++i) norm = std::max(norm, std::abs(a[i]));
@@ -484,49 +557,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
       continue;
     }
     if (++round > 300) return false;
-    const size_t e = high - 1;
-    Complex shift;
-    if (round % 10 == 0) {
-      shift = h(e, e) + std::abs(h(e, e - 1));
-    } else {
-      const Complex p = h(e - 1, e - 1), q = h(e - 1, e), r = h(e, e - 1), s = h(e, e);
-      const Complex half = (p - s) / 2.0, root = std::sqrt(half * half + q * r);
-      const Complex under = std::real(half * std::conj(root)) >= 0 ? half + root : half - root;
-      shift = under == 0.0 ? s : s - q * r / under;
-    }
-    // Givens rotations make H - shift upper triangular, and are put back from the right.
-    std::vector<double> cosines(high);
-    std::vector<Complex> sines(high);
-    for (size_t i = low; i < high; ++i) h(i, i) -= shift;
-    for (size_t i = low; i + 1 < high; ++i) {
-      const Complex f = h(i, i), g = h(i + 1, i);
-      const double size = std::hypot(std::abs(f), std::abs(g));
-      double c = 1;
-      Complex s = 0;
-      if (size != 0) {
-        const Complex phase = std::abs(f) == 0 ? Complex(1) : f / std::abs(f);
-        c = std::abs(f) / size;
-        s = phase * std::conj(g) / size;
-      }
-      cosines[i] = c, sines[i] = s;
-      for (size_t j = i; j < n; ++j) {
-        const Complex x = h(i, j), y = h(i + 1, j);
-        h(i, j) = c * x + s * y;
-        h(i + 1, j) = -std::conj(s) * x + c * y;
-      }
-    }
-    const auto from_right = [&](Complex* rows, size_t i, size_t end) {
-      for (size_t k = 0; k < end; ++k) {
-        const Complex x = rows[k * n + i], y = rows[k * n + i + 1];
-        rows[k * n + i] = cosines[i] * x + std::conj(sines[i]) * y;
-        rows[k * n + i + 1] = -sines[i] * x + cosines[i] * y;
-      }
-    };
-    for (size_t i = low; i + 1 < high; ++i) {
-      from_right(a, i, std::min(i + 2, high));
-      if (vectors) from_right(z.data(), i, n);
-    }
-    for (size_t i = low; i < high; ++i) h(i, i) += shift;
+    qr_step(a, n, low, high, shift_of(a, n, high, round), vectors ? z.data() : nullptr);
   }
   const auto store_values = [&] {
     for (size_t i = 0; i < n; ++i) values[i] = h(i, i) / scale;
@@ -534,7 +565,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
   };
   if (!vectors) return store_values();
   // Eigenvectors of the triangle by substitution, turned back by Z and the scales.
-  std::vector<Complex> x(n);
+  std::vector<Complex> x(n), v(n);
   for (size_t k = 0; k < n; ++k) {
     stop_if_asked(n);
     std::fill(x.begin(), x.end(), Complex(0));
