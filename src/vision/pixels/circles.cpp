@@ -14,6 +14,89 @@ struct Found {
   int votes;
 };
 
+/// The numbers of a search for circles, and its steps.
+struct Search {
+  int width, height, columns, rows;  // of the picture; of the accumulator, without its border
+  int least_radius, most_radius;
+  float dp, inverse;                // pixels for a place of the accumulator, and 1 over it
+  static constexpr int kBins = 10;  // of radii, for each dp
+
+  int stride() const { return columns + 2; }
+  int bins() const { return static_cast<int>(std::lrint(static_cast<float>(most_radius - least_radius) / dp * kBins)); }
+  Found circle_at(int center) const {
+    return {(static_cast<float>(center % stride()) + 0.5f) * dp, (static_cast<float>(center / stride()) + 0.5f) * dp, 0, 0};
+  }
+
+  /// Each edge votes for the centers along its gradient, in both directions. Appends the pixels that vote.
+  std::vector<int32_t> votes(const ImageView& dx, const ImageView& dy, const ImageView& edges, std::vector<Point>& pixels) const {
+    std::vector<int32_t> votes(static_cast<size_t>(stride()) * static_cast<size_t>(rows + 2));
+    for (int y = 0; y < height; ++y) {
+      const uint8_t* const marks = edges.row<uint8_t>(y);
+      for (int x = 0; x < width; ++x) {
+        if (!marks[x]) continue;
+        const float vx = dx.row<int16_t>(y)[x], vy = dy.row<int16_t>(y)[x], size = std::sqrt(vx * vx + vy * vy);
+        if (size < 1) continue;
+        pixels.push_back({x, y});
+        int sx = static_cast<int>(std::lrint(vx * inverse * 1024 / size)), sy = static_cast<int>(std::lrint(vy * inverse * 1024 / size));
+        const int x0 = static_cast<int>(std::lrint(static_cast<float>(x) * inverse * 1024));
+        const int y0 = static_cast<int>(std::lrint(static_cast<float>(y) * inverse * 1024));
+        for (int way = 0; way < 2; ++way, sx = -sx, sy = -sy) {
+          int64_t x1 = x0 + int64_t{least_radius} * sx, y1 = y0 + int64_t{least_radius} * sy;
+          for (int r = least_radius; r <= most_radius; ++r, x1 += sx, y1 += sy) {
+            const int64_t x2 = x1 >> 10, y2 = y1 >> 10;
+            if (x2 < 0 || x2 >= columns || y2 < 0 || y2 >= rows) break;
+            ++votes[static_cast<size_t>(y2 * stride() + x2)];
+          }
+        }
+      }
+    }
+    return votes;
+  }
+
+  /// Places with more votes than the threshold and their neighbours, those with most votes first.
+  std::vector<int> centers(const std::vector<int32_t>& votes, int threshold) const {
+    const int stride = this->stride();
+    std::vector<int> centers;
+    for (int y = 1; y < rows + 1; ++y) {
+      for (int x = 1; x < stride - 1; ++x) {
+        const int32_t* const v = votes.data() + static_cast<size_t>(y) * static_cast<size_t>(stride) + x;
+        if (*v > threshold && v[0] > v[-1] && v[0] >= v[1] && v[0] > v[-stride] && v[0] >= v[stride]) centers.push_back(y * stride + x);
+      }
+    }
+    std::sort(centers.begin(), centers.end(), [&](int a, int b) {
+      const int va = votes[static_cast<size_t>(a)], vb = votes[static_cast<size_t>(b)];
+      return va != vb ? va > vb : a < b;
+    });
+    return centers;
+  }
+
+  /// Sets the radius that most pixels are at, relative to its length, and their number. `counts`: room for bins().
+  void find_radius(const std::vector<Point>& pixels, std::vector<int>& counts, Found& circle) const {
+    const int bins = this->bins();
+    const float least2 = static_cast<float>(least_radius) * static_cast<float>(least_radius);
+    const float most2 = static_cast<float>(most_radius) * static_cast<float>(most_radius);
+    std::fill(counts.begin(), counts.end(), 0);
+    bool any = false;
+    for (const Point& p : pixels) {
+      const float x = circle.x - static_cast<float>(p.x), y = circle.y - static_cast<float>(p.y), r2 = x * x + y * y;
+      if (!(least2 <= r2 && r2 <= most2)) continue;
+      any = true;
+      const int64_t bin = std::lrint((std::sqrt(r2) - static_cast<float>(least_radius)) / dp * kBins);
+      ++counts[static_cast<size_t>(std::clamp<int64_t>(bin, 0, std::max(bins - 1, 0)))];
+    }
+    for (int j = bins - 1; any && j > 0; --j) {
+      if (!counts[static_cast<size_t>(j)]) continue;
+      const int top = j;
+      int count = 0;
+      for (; j > top - kBins && j >= 0; --j) count += counts[static_cast<size_t>(j)];
+      const float radius = static_cast<float>(top + j) / 2.f / kBins * dp + static_cast<float>(least_radius);
+      if (static_cast<float>(count) * circle.radius >= static_cast<float>(circle.votes) * radius ||
+          (circle.radius < FLT_EPSILON && count >= circle.votes))
+        circle.radius = radius, circle.votes = count;
+    }
+  }
+};
+
 }  // namespace
 
 Tensor hough_circles(const ImageView& image, double dp_given, double distance_given, double edge, double votes_given, int least_radius,
@@ -42,43 +125,12 @@ Tensor hough_circles(const ImageView& image, double dp_given, double distance_gi
     const Tensor edges_picture = canny_of_gradient(dx_picture, dy_picture, std::max(1, high / 2), high, false);
     const ImageView dx = dx_picture, dy = dy_picture, edges = edges_picture;
 
-    // Each edge votes for the centers along its gradient, in both directions.
     const int columns = static_cast<int>(std::ceil(static_cast<float>(width) * inverse)),
               rows = static_cast<int>(std::ceil(static_cast<float>(height) * inverse));
-    const int stride = columns + 2;
-    std::vector<int32_t> votes(static_cast<size_t>(stride) * static_cast<size_t>(rows + 2));
+    const Search search{width, height, columns, rows, least_radius, most_radius, dp, inverse};
     std::vector<Point> pixels;
-    for (int y = 0; y < height; ++y) {
-      const uint8_t* const marks = edges.row<uint8_t>(y);
-      for (int x = 0; x < width; ++x) {
-        if (!marks[x]) continue;
-        const float vx = dx.row<int16_t>(y)[x], vy = dy.row<int16_t>(y)[x], size = std::sqrt(vx * vx + vy * vy);
-        if (size < 1) continue;
-        pixels.push_back({x, y});
-        int sx = static_cast<int>(std::lrint(vx * inverse * 1024 / size)), sy = static_cast<int>(std::lrint(vy * inverse * 1024 / size));
-        const int x0 = static_cast<int>(std::lrint(static_cast<float>(x) * inverse * 1024));
-        const int y0 = static_cast<int>(std::lrint(static_cast<float>(y) * inverse * 1024));
-        for (int way = 0; way < 2; ++way, sx = -sx, sy = -sy) {
-          int64_t x1 = x0 + int64_t{least_radius} * sx, y1 = y0 + int64_t{least_radius} * sy;
-          for (int r = least_radius; r <= most_radius; ++r, x1 += sx, y1 += sy) {
-            const int64_t x2 = x1 >> 10, y2 = y1 >> 10;
-            if (x2 < 0 || x2 >= columns || y2 < 0 || y2 >= rows) break;
-            ++votes[static_cast<size_t>(y2 * stride + x2)];
-          }
-        }
-      }
-    }
-    std::vector<int> centers;
-    for (int y = 1; y < rows + 1; ++y) {
-      for (int x = 1; x < stride - 1; ++x) {
-        const int32_t* const v = votes.data() + static_cast<size_t>(y) * static_cast<size_t>(stride) + x;
-        if (*v > threshold && v[0] > v[-1] && v[0] >= v[1] && v[0] > v[-stride] && v[0] >= v[stride]) centers.push_back(y * stride + x);
-      }
-    }
-    std::sort(centers.begin(), centers.end(), [&](int a, int b) {
-      const int va = votes[static_cast<size_t>(a)], vb = votes[static_cast<size_t>(b)];
-      return va != vb ? va > vb : a < b;
-    });
+    const std::vector<int32_t> votes = search.votes(dx, dy, edges, pixels);
+    const std::vector<int> centers = search.centers(votes, threshold);
     std::vector<Found> circles;
     const auto apart = [&](const std::vector<Found>& from, const Found& circle) {
       for (const Found& other : from) {
@@ -89,40 +141,19 @@ Tensor hough_circles(const ImageView& image, double dp_given, double distance_gi
     };
     if (centers_only) {
       for (const int center : centers) {
-        const Found circle{(static_cast<float>(center % stride) + 0.5f) * dp, (static_cast<float>(center / stride) + 0.5f) * dp, 0, center};
+        Found circle = search.circle_at(center);
+        circle.votes = center;
         if (apart(circles, circle)) circles.push_back(circle);
       }
     } else if (!pixels.empty()) {
-      constexpr int kBins = 10;  // for each dp
-      const int bins = static_cast<int>(std::lrint(static_cast<float>(most_radius - least_radius) / dp * kBins));
-      const float least2 = static_cast<float>(least_radius) * static_cast<float>(least_radius);
-      const float most2 = static_cast<float>(most_radius) * static_cast<float>(most_radius);
+      const int bins = search.bins();
       std::vector<Found> estimates(centers.size());
       for_rows(static_cast<int64_t>(centers.size()), static_cast<int64_t>(4 * pixels.size()), [&](int64_t begin, int64_t end) {
         std::vector<int> counts(static_cast<size_t>(std::max(bins, 1)));
         for (int64_t i = begin; i < end; ++i) {
-          const int center = centers[static_cast<size_t>(i)];
-          Found circle{(static_cast<float>(center % stride) + 0.5f) * dp, (static_cast<float>(center / stride) + 0.5f) * dp, 0, 0};
-          std::fill(counts.begin(), counts.end(), 0);
-          bool any = false;
-          for (const Point& p : pixels) {
-            const float x = circle.x - static_cast<float>(p.x), y = circle.y - static_cast<float>(p.y), r2 = x * x + y * y;
-            if (!(least2 <= r2 && r2 <= most2)) continue;
-            any = true;
-            const int64_t bin = std::lrint((std::sqrt(r2) - static_cast<float>(least_radius)) / dp * kBins);
-            ++counts[static_cast<size_t>(std::clamp<int64_t>(bin, 0, std::max(bins - 1, 0)))];
-          }
-          for (int j = bins - 1; any && j > 0; --j) {
-            if (!counts[static_cast<size_t>(j)]) continue;
-            const int top = j;
-            int count = 0;
-            for (; j > top - kBins && j >= 0; --j) count += counts[static_cast<size_t>(j)];
-            const float radius = static_cast<float>(top + j) / 2.f / kBins * dp + static_cast<float>(least_radius);
-            if (static_cast<float>(count) * circle.radius >= static_cast<float>(circle.votes) * radius ||
-                (circle.radius < FLT_EPSILON && count >= circle.votes))
-              circle.radius = radius, circle.votes = count;
-          }
-          estimates[static_cast<size_t>(i)] = circle;
+          Found& circle = estimates[static_cast<size_t>(i)];
+          circle = search.circle_at(centers[static_cast<size_t>(i)]);
+          search.find_radius(pixels, counts, circle);
         }
       });
       std::erase_if(estimates, [&](const Found& circle) { return circle.votes <= threshold; });

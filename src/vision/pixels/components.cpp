@@ -77,6 +77,124 @@ std::vector<Run> runs_of(const ImageView& image, std::vector<size_t>& row_start)
   return runs;
 }
 
+/// The first run of a component, from any of its runs. Paths become shorter on the way.
+int32_t root_of(std::vector<int32_t>& parent, int32_t i) {
+  while (parent[static_cast<size_t>(i)] != i) {
+    int32_t& up = parent[static_cast<size_t>(i)];
+    up = parent[static_cast<size_t>(up)];
+    i = up;
+  }
+  return i;
+}
+
+/// Joins runs with those of the row above; `reach` is 1 where corners touch, too. The result has an earlier run of its
+/// component for each run, or the run itself.
+std::vector<int32_t> join_runs(const std::vector<Run>& runs, const std::vector<size_t>& row_start, int32_t height, int32_t reach) {
+  std::vector<int32_t> parent(runs.size());
+  size_t above = 0, above_end = 0;
+  for (int32_t y = 0; y < height; ++y) {
+    const size_t begin = row_start[static_cast<size_t>(y)], end = row_start[static_cast<size_t>(y) + 1];
+    size_t j = above;
+    for (size_t i = begin; i < end; ++i) {
+      const Run run = runs[i];
+      int32_t root = static_cast<int32_t>(i);
+      while (j < above_end && runs[j].last + reach <= run.first) ++j;
+      parent[i] = root;
+      for (size_t k = j; k < above_end && runs[k].first < run.last + reach; ++k) {
+        const int32_t other = root_of(parent, static_cast<int32_t>(k));
+        if (other < root)
+          parent[static_cast<size_t>(root)] = other, root = other;
+        else
+          parent[static_cast<size_t>(other)] = root;
+      }
+    }
+    above = begin;
+    above_end = end;
+  }
+  return parent;
+}
+
+/// Labels of runs from 1 on. Returns the number of labels, with that of the background.
+int32_t number(const std::vector<Run>& runs, const std::vector<size_t>& row_start, int32_t height, ComponentOrder order,
+               std::vector<int32_t>& parent, std::vector<int32_t>& label) {
+  // Roots come in the order of their first pixels. By blocks of 2 x 2 pixels, those of two rows are ordered by the leftmost block.
+  int32_t count = 1;
+  if (order == ComponentOrder::pixels) {
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const int32_t up = parent[i];
+      label[i] = up == static_cast<int32_t>(i) ? count++ : label[static_cast<size_t>(up)];
+    }
+  } else {
+    std::vector<int32_t> leftmost(runs.size());
+    std::vector<int32_t> roots;
+    for (int32_t y = 0; y < height; y += 2) {
+      const size_t begin = row_start[static_cast<size_t>(y)], end = row_start[static_cast<size_t>(std::min(y + 2, height))];
+      roots.clear();
+      for (size_t i = begin; i < end; ++i) {
+        const size_t root = static_cast<size_t>(root_of(parent, static_cast<int32_t>(i)));
+        if (root < begin) continue;  // the component began above
+        if (root == i) {
+          roots.push_back(static_cast<int32_t>(i));
+          leftmost[i] = runs[i].first >> 1;
+        } else {
+          leftmost[root] = std::min(leftmost[root], runs[i].first >> 1);
+        }
+      }
+      std::sort(roots.begin(), roots.end(),
+                [&](int32_t a, int32_t b) { return leftmost[static_cast<size_t>(a)] < leftmost[static_cast<size_t>(b)]; });
+      for (const int32_t root : roots) label[static_cast<size_t>(root)] = count++;
+    }
+    for (size_t i = 0; i < runs.size(); ++i) label[i] = label[static_cast<size_t>(root_of(parent, static_cast<int32_t>(i)))];
+  }
+  return count;
+}
+
+struct Sums {
+  int32_t left = INT32_MAX, top = INT32_MAX, right = INT32_MIN, bottom = INT32_MIN;
+  int64_t area = 0, x = 0, y = 0;
+  void add(int32_t first, int32_t last, int32_t row) {
+    const int64_t length = last - first;
+    if (length <= 0) return;
+    left = std::min(left, first);
+    right = std::max(right, last - 1);
+    top = std::min(top, row);
+    bottom = std::max(bottom, row);
+    area += length;
+    x += (static_cast<int64_t>(first) + last - 1) * length / 2;
+    y += row * length;
+  }
+};
+
+/// Sets boxes, areas and centroids.
+void add_stats(const std::vector<Run>& runs, const std::vector<size_t>& row_start, const std::vector<int32_t>& label, int32_t width,
+               int32_t height, Components& found) {
+  std::vector<Sums> sums(static_cast<size_t>(found.count));
+  for (int32_t y = 0; y < height; ++y) {
+    int32_t x = 0;
+    for (size_t i = row_start[static_cast<size_t>(y)]; i < row_start[static_cast<size_t>(y) + 1]; ++i) {
+      sums[0].add(x, runs[i].first, y);
+      sums[static_cast<size_t>(label[i])].add(runs[i].first, runs[i].last, y);
+      x = runs[i].last;
+    }
+    sums[0].add(x, width, y);
+  }
+  found.stats = Tensor(DType::i32, {found.count, 5});
+  found.centroids = Tensor(DType::f64, {found.count, 2});
+  auto* stats = static_cast<int32_t*>(found.stats.writable().data());
+  auto* centroids = static_cast<double*>(found.centroids.writable().data());
+  for (const Sums& s : sums) {
+    const bool any = s.area > 0;
+    *stats++ = any ? s.left : -1;
+    *stats++ = s.top;
+    *stats++ = any ? s.right - s.left + 1 : 0;
+    *stats++ = any ? s.bottom - s.top + 1 : 0;
+    *stats++ = static_cast<int32_t>(s.area);
+    const double area = static_cast<double>(s.area);
+    *centroids++ = any ? static_cast<double>(s.x) / area : std::numeric_limits<double>::quiet_NaN();
+    *centroids++ = any ? static_cast<double>(s.y) / area : std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
 }  // namespace
 
 Components connected_components(const ImageView& image, int connectivity, DType dtype, ComponentOrder order, bool with_stats) {
@@ -93,69 +211,9 @@ Components connected_components(const ImageView& image, int connectivity, DType 
 
     std::vector<size_t> row_start;
     const std::vector<Run> runs = runs_of(image, row_start);
-    std::vector<int32_t> parent(runs.size());  // of a run: an earlier one of its component, or itself
-    const auto root_of = [&](int32_t i) {
-      while (parent[static_cast<size_t>(i)] != i) {
-        int32_t& up = parent[static_cast<size_t>(i)];
-        up = parent[static_cast<size_t>(up)];
-        i = up;
-      }
-      return i;
-    };
-    size_t above = 0, above_end = 0;
-    for (int32_t y = 0; y < height; ++y) {
-      const size_t begin = row_start[static_cast<size_t>(y)], end = row_start[static_cast<size_t>(y) + 1];
-      size_t j = above;
-      for (size_t i = begin; i < end; ++i) {
-        const Run run = runs[i];
-        int32_t root = static_cast<int32_t>(i);
-        while (j < above_end && runs[j].last + reach <= run.first) ++j;
-        parent[i] = root;
-        for (size_t k = j; k < above_end && runs[k].first < run.last + reach; ++k) {
-          const int32_t other = root_of(static_cast<int32_t>(k));
-          if (other < root)
-            parent[static_cast<size_t>(root)] = other, root = other;
-          else
-            parent[static_cast<size_t>(other)] = root;
-        }
-      }
-      above = begin;
-      above_end = end;
-    }
-
-    // Roots come in the order of their first pixels. By blocks of 2 x 2 pixels, those of two rows are ordered by the leftmost block.
-    std::vector<int32_t> label(runs.size());
-    int32_t count = 1;
-    if (order == ComponentOrder::pixels) {
-      for (size_t i = 0; i < runs.size(); ++i) {
-        const int32_t up = parent[i];
-        label[i] = up == static_cast<int32_t>(i) ? count++ : label[static_cast<size_t>(up)];
-      }
-    } else {
-      std::vector<int32_t> leftmost(runs.size());
-      std::vector<int32_t> roots;
-      for (int32_t y = 0; y < height; y += 2) {
-        const size_t begin = row_start[static_cast<size_t>(y)], end = row_start[static_cast<size_t>(std::min(y + 2, height))];
-        roots.clear();
-        for (size_t i = begin; i < end; ++i) {
-          const size_t root = static_cast<size_t>(root_of(static_cast<int32_t>(i)));
-          if (root < begin) continue;  // the component began above
-          if (root == i) {
-            roots.push_back(static_cast<int32_t>(i));
-            leftmost[i] = runs[i].first >> 1;
-          } else {
-            leftmost[root] = std::min(leftmost[root], runs[i].first >> 1);
-          }
-        }
-        std::sort(roots.begin(), roots.end(),
-                  [&](int32_t a, int32_t b) { return leftmost[static_cast<size_t>(a)] < leftmost[static_cast<size_t>(b)]; });
-        for (const int32_t root : roots) label[static_cast<size_t>(root)] = count++;
-      }
-      for (size_t i = 0; i < runs.size(); ++i) label[i] = label[static_cast<size_t>(root_of(static_cast<int32_t>(i)))];
-    }
-
+    std::vector<int32_t> parent = join_runs(runs, row_start, height, reach), label(runs.size());
     Components found;
-    found.count = count;
+    found.count = number(runs, row_start, height, order, parent, label);
     found.labels = new_image(dtype, height, width, 1);
     const MutableImageView labels = writable(found.labels);
     const auto fill = [&](auto element) {
@@ -179,46 +237,7 @@ Components connected_components(const ImageView& image, int connectivity, DType 
       fill(uint16_t());
     if (!with_stats) return found;
 
-    struct Sums {
-      int32_t left = INT32_MAX, top = INT32_MAX, right = INT32_MIN, bottom = INT32_MIN;
-      int64_t area = 0, x = 0, y = 0;
-      void add(int32_t first, int32_t last, int32_t row) {
-        const int64_t length = last - first;
-        if (length <= 0) return;
-        left = std::min(left, first);
-        right = std::max(right, last - 1);
-        top = std::min(top, row);
-        bottom = std::max(bottom, row);
-        area += length;
-        x += (static_cast<int64_t>(first) + last - 1) * length / 2;
-        y += row * length;
-      }
-    };
-    std::vector<Sums> sums(static_cast<size_t>(count));
-    for (int32_t y = 0; y < height; ++y) {
-      int32_t x = 0;
-      for (size_t i = row_start[static_cast<size_t>(y)]; i < row_start[static_cast<size_t>(y) + 1]; ++i) {
-        sums[0].add(x, runs[i].first, y);
-        sums[static_cast<size_t>(label[i])].add(runs[i].first, runs[i].last, y);
-        x = runs[i].last;
-      }
-      sums[0].add(x, width, y);
-    }
-    found.stats = Tensor(DType::i32, {count, 5});
-    found.centroids = Tensor(DType::f64, {count, 2});
-    auto* stats = static_cast<int32_t*>(found.stats.writable().data());
-    auto* centroids = static_cast<double*>(found.centroids.writable().data());
-    for (const Sums& s : sums) {
-      const bool any = s.area > 0;
-      *stats++ = any ? s.left : -1;
-      *stats++ = s.top;
-      *stats++ = any ? s.right - s.left + 1 : 0;
-      *stats++ = any ? s.bottom - s.top + 1 : 0;
-      *stats++ = static_cast<int32_t>(s.area);
-      const double area = static_cast<double>(s.area);
-      *centroids++ = any ? static_cast<double>(s.x) / area : std::numeric_limits<double>::quiet_NaN();
-      *centroids++ = any ? static_cast<double>(s.y) / area : std::numeric_limits<double>::quiet_NaN();
-    }
+    add_stats(runs, row_start, label, width, height, found);
     return found;
   } catch (...) {
     throw_as_error();

@@ -87,6 +87,87 @@ struct Between {
   }
 };
 
+/// The pixels around a point in the first picture, and their derivatives, as integers.
+class Patch {
+ public:
+  Patch(Size window, int64_t channels)
+      : window_(window),
+        channels_(channels),
+        row_elements_(window.width * channels),
+        pixels_(static_cast<size_t>(row_elements_ * window.height)),
+        slopes_(2 * pixels_.size()) {}
+
+  struct Squares {
+    float xx, xy, yy;
+  };
+  /// Reads the window at a place. Returns the sums of the products of derivatives.
+  Squares take(const Level& level, const std::vector<int16_t>& derivatives, const Between& place) {
+    const int64_t stride = level.stride(window_, channels_);
+    float a11 = 0, a12 = 0, a22 = 0;
+    for (int64_t y = 0; y < window_.height; ++y) {
+      const uint8_t* const in = level.at(place.y + y, place.x, window_, channels_);
+      const int16_t* const slope =
+          derivatives.data() + (place.y + y + window_.height) * 2 * stride + (place.x + window_.width) * 2 * channels_;
+      int16_t* const out = pixels_.data() + y * row_elements_;
+      int16_t* const out_slope = slopes_.data() + 2 * y * row_elements_;
+      for (int64_t x = 0; x < row_elements_; ++x) {
+        out[x] = static_cast<int16_t>(descaled(place.sum(in + x, channels_, stride), kBits - 5));
+        const int dx = descaled(place.sum(slope + 2 * x, 2 * channels_, 2 * stride), kBits);
+        const int dy = descaled(place.sum(slope + 2 * x + 1, 2 * channels_, 2 * stride), kBits);
+        out_slope[2 * x] = static_cast<int16_t>(dx);
+        out_slope[2 * x + 1] = static_cast<int16_t>(dy);
+        a11 += static_cast<float>(dx * dx), a12 += static_cast<float>(dx * dy), a22 += static_cast<float>(dy * dy);
+      }
+    }
+    return {a11 * kScale, a12 * kScale, a22 * kScale};
+  }
+  /// The sums of derivatives times what differs in the second picture.
+  Point2f mismatch(const Level& level, const Between& place) const {
+    const int64_t stride = level.stride(window_, channels_);
+    float b1 = 0, b2 = 0;
+    for (int64_t y = 0; y < window_.height; ++y) {
+      const uint8_t* const in = level.at(place.y + y, place.x, window_, channels_);
+      const int16_t* const was = pixels_.data() + y * row_elements_;
+      const int16_t* const slope = slopes_.data() + 2 * y * row_elements_;
+      for (int64_t x = 0; x < row_elements_; ++x) {
+        const int change = descaled(place.sum(in + x, channels_, stride), kBits - 5) - was[x];
+        b1 += static_cast<float>(change * slope[2 * x]);
+        b2 += static_cast<float>(change * slope[2 * x + 1]);
+      }
+    }
+    return {b1 * kScale, b2 * kScale};
+  }
+  /// The sum of the differences in the second picture.
+  float difference(const Level& level, const Between& place) const {
+    const int64_t stride = level.stride(window_, channels_);
+    float sum = 0;
+    for (int64_t y = 0; y < window_.height; ++y) {
+      const uint8_t* const in = level.at(place.y + y, place.x, window_, channels_);
+      for (int64_t x = 0; x < row_elements_; ++x)
+        sum += std::fabs(static_cast<float>(descaled(place.sum(in + x, channels_, stride), kBits - 5) -
+                                            pixels_[static_cast<size_t>(y * row_elements_ + x)]));
+    }
+    return sum;
+  }
+
+ private:
+  Size window_;
+  int64_t channels_, row_elements_;
+  std::vector<int16_t> pixels_, slopes_;
+};
+
+std::vector<Point2f> guesses_of(const char* name, const TensorView& guess, int64_t count) {
+  const Points given = points_of(name, guess);
+  if (given.integers || given.count != count) throw InvalidArgument("{}: nextPts are {} points of f32", name, count);
+  return given.floats();
+}
+
+void check_near(const char* name, const std::vector<Point2f>& points) {
+  for (size_t i = 0; i < points.size(); ++i)
+    if (!(std::fabs(points[i].x) < 1e7f && std::fabs(points[i].y) < 1e7f))
+      throw InvalidArgument("{}: point {} is far outside of the picture", name, i);
+}
+
 }  // namespace
 
 Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, const TensorView& points, const TensorView& guess,
@@ -114,17 +195,9 @@ Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, c
     auto* const errors = static_cast<float*>(flow.errors.writable().data());
     std::fill(status, status + count, uint8_t{1});
     std::fill(errors, errors + count, 0.f);
-    const std::vector<Point2f> start = from.floats();
-    std::vector<Point2f> first(start);
-    if (guessed) {
-      const Points given = points_of(name, guess);
-      if (given.integers || given.count != count) throw InvalidArgument("{}: nextPts are {} points of f32", name, count);
-      first = given.floats();
-    }
-    for (int64_t i = 0; i < count; ++i)
-      if (!(std::fabs(start[static_cast<size_t>(i)].x) < 1e7f && std::fabs(start[static_cast<size_t>(i)].y) < 1e7f &&
-            std::fabs(first[static_cast<size_t>(i)].x) < 1e7f && std::fabs(first[static_cast<size_t>(i)].y) < 1e7f))
-        throw InvalidArgument("{}: point {} is far outside of the picture", name, i);
+    const std::vector<Point2f> start = from.floats(), first = guessed ? guesses_of(name, guess, count) : start;
+    check_near(name, start);
+    check_near(name, first);
     const int steps = (criteria.type & 1) ? std::clamp(criteria.count, 0, 100) : 30;
     const double epsilon = (criteria.type & 2) ? std::clamp(criteria.epsilon, 0., 10.) : 0.01;
     const std::vector<Level> pyramid = pyramid_of(before, window, levels), other = pyramid_of(after, window, levels);
@@ -133,10 +206,9 @@ Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, c
     for (int level = static_cast<int>(pyramid.size()) - 1; level >= 0; --level) {
       const Level &a = pyramid[static_cast<size_t>(level)], &b = other[static_cast<size_t>(level)];
       const std::vector<int16_t> derivatives = derivatives_of(a, window, channels);
-      const int64_t stride = a.stride(window, channels);
       const float shrink = static_cast<float>(1. / (1 << level));
       for_rows(count, 20 * row_elements * window.height, [&](int64_t begin, int64_t end) {
-        std::vector<int16_t> patch(static_cast<size_t>(row_elements * window.height)), slopes(2 * patch.size());
+        Patch patch(window, channels);
         for (int64_t i = begin; i < end; ++i) {
           const Point2f& origin = start[static_cast<size_t>(i)];
           Point2f at{origin.x * shrink, origin.y * shrink}, next;
@@ -154,23 +226,7 @@ Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, c
             if (level == 0) status[i] = 0, errors[i] = 0;
             continue;
           }
-          float a11 = 0, a12 = 0, a22 = 0;
-          for (int64_t y = 0; y < window.height; ++y) {
-            const uint8_t* const in = a.at(place.y + y, place.x, window, channels);
-            const int16_t* const slope =
-                derivatives.data() + (place.y + y + window.height) * 2 * stride + (place.x + window.width) * 2 * channels;
-            int16_t* const out = patch.data() + y * row_elements;
-            int16_t* const out_slope = slopes.data() + 2 * y * row_elements;
-            for (int64_t x = 0; x < row_elements; ++x) {
-              out[x] = static_cast<int16_t>(descaled(place.sum(in + x, channels, stride), kBits - 5));
-              const int dx = descaled(place.sum(slope + 2 * x, 2 * channels, 2 * stride), kBits);
-              const int dy = descaled(place.sum(slope + 2 * x + 1, 2 * channels, 2 * stride), kBits);
-              out_slope[2 * x] = static_cast<int16_t>(dx);
-              out_slope[2 * x + 1] = static_cast<int16_t>(dy);
-              a11 += static_cast<float>(dx * dx), a12 += static_cast<float>(dx * dy), a22 += static_cast<float>(dy * dy);
-            }
-          }
-          a11 *= kScale, a12 *= kScale, a22 *= kScale;
+          const auto [a11, a12, a22] = patch.take(a, derivatives, place);
           const float det = a11 * a22 - a12 * a12;
           const float least =
               (a22 + a11 - std::sqrt((a11 - a22) * (a11 - a22) + 4 * a12 * a12)) / static_cast<float>(2 * window.width * window.height);
@@ -187,18 +243,7 @@ Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, c
               if (level == 0) status[i] = 0;
               break;
             }
-            float b1 = 0, b2 = 0;
-            for (int64_t y = 0; y < window.height; ++y) {
-              const uint8_t* const in = b.at(there.y + y, there.x, window, channels);
-              const int16_t* const was = patch.data() + y * row_elements;
-              const int16_t* const slope = slopes.data() + 2 * y * row_elements;
-              for (int64_t x = 0; x < row_elements; ++x) {
-                const int change = descaled(there.sum(in + x, channels, stride), kBits - 5) - was[x];
-                b1 += static_cast<float>(change * slope[2 * x]);
-                b2 += static_cast<float>(change * slope[2 * x + 1]);
-              }
-            }
-            b1 *= kScale, b2 *= kScale;
+            const auto [b1, b2] = patch.mismatch(b, there);
             const Point2f delta{(a12 * b2 - a22 * b1) / det, (a12 * b1 - a11 * b2) / det};
             next = {next.x + delta.x, next.y + delta.y};
             next_points[i] = {next.x + half.x, next.y + half.y};
@@ -215,14 +260,7 @@ Flow calc_optical_flow_pyr_lk(const ImageView& before, const ImageView& after, c
             status[i] = 0;
             continue;
           }
-          float sum = 0;
-          for (int64_t y = 0; y < window.height; ++y) {
-            const uint8_t* const in = b.at(there.y + y, there.x, window, channels);
-            for (int64_t x = 0; x < row_elements; ++x)
-              sum += std::fabs(static_cast<float>(descaled(there.sum(in + x, channels, stride), kBits - 5) -
-                                                  patch[static_cast<size_t>(y * row_elements + x)]));
-          }
-          errors[i] = sum / static_cast<float>(32 * row_elements * window.height);
+          errors[i] = patch.difference(b, there) / static_cast<float>(32 * row_elements * window.height);
         }
       });
     }

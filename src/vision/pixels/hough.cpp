@@ -34,6 +34,54 @@ void check_votes(const char* name, int64_t angles, int64_t distances) {
                           kMostVotes);
 }
 
+/// Pixels that are not 0, and 1 for each in `left`.
+void find_pixels(const ImageView& image, std::vector<uint8_t>& left, std::vector<Point>& pixels) {
+  const int64_t width = image.width(), height = image.height();
+  for (int64_t y = 0; y < height; ++y) {
+    const uint8_t* const row = image.row<uint8_t>(y);
+    for (int64_t x = 0; x < width;) {
+      // Most pictures of lines are dark: many pixels at once.
+      uint64_t words[8] = {};
+      const int64_t end = std::min(x + 64, width);
+      std::memcpy(words, row + x, static_cast<size_t>(end - x));
+      const uint64_t any = (words[0] | words[1]) | (words[2] | words[3]) | ((words[4] | words[5]) | (words[6] | words[7]));
+      if (any == 0) {
+        x = end;
+        continue;
+      }
+      for (const uint64_t word : words) {
+        const int64_t stop = std::min(x + 8, end);
+        if (word == 0) x = stop;
+        for (; x < stop; ++x) {
+          if (!row[x]) continue;
+          left[static_cast<size_t>(y * width + x)] = 1;
+          pixels.push_back({static_cast<int>(x), static_cast<int>(y)});
+        }
+      }
+    }
+  }
+}
+
+/// Both ways along a line, in steps of a pixel of one coordinate and of 1 / 65536 of the other.
+struct Walk {
+  bool flat;  // steps of a pixel to the side
+  int64_t x0, y0, dx, dy;
+
+  /// (a, b): the direction.
+  Walk(const Point& p, float a, float b) : flat(std::fabs(a) > std::fabs(b)), x0(p.x), y0(p.y) {
+    if (flat) {
+      dx = a > 0 ? 1 : -1;
+      dy = std::lrint(b * 65536 / std::fabs(a));
+      y0 = (y0 << 16) + 32768;
+    } else {
+      dy = b > 0 ? 1 : -1;
+      dx = std::lrint(a * 65536 / std::fabs(b));
+      x0 = (x0 << 16) + 32768;
+    }
+  }
+  Point at(int64_t x, int64_t y) const { return {static_cast<int>(flat ? x : x >> 16), static_cast<int>(flat ? y >> 16 : y)}; }
+};
+
 }  // namespace
 
 Tensor hough_lines(const ImageView& image, double rho_step, double theta_step, int threshold, double min_theta, double max_theta,
@@ -124,29 +172,7 @@ Tensor hough_lines_p(const ImageView& image, double rho_step, double theta_step,
     }
     std::vector<uint8_t> left(static_cast<size_t>(width * height));  // pixels that belong to no line yet
     std::vector<Point> pixels;
-    for (int64_t y = 0; y < height; ++y) {
-      const uint8_t* const row = image.row<uint8_t>(y);
-      for (int64_t x = 0; x < width;) {
-        // Most pictures of lines are dark: many pixels at once.
-        uint64_t words[8] = {};
-        const int64_t end = std::min(x + 64, width);
-        std::memcpy(words, row + x, static_cast<size_t>(end - x));
-        const uint64_t any = (words[0] | words[1]) | (words[2] | words[3]) | ((words[4] | words[5]) | (words[6] | words[7]));
-        if (any == 0) {
-          x = end;
-          continue;
-        }
-        for (const uint64_t word : words) {
-          const int64_t stop = std::min(x + 8, end);
-          if (word == 0) x = stop;
-          for (; x < stop; ++x) {
-            if (!row[x]) continue;
-            left[static_cast<size_t>(y * width + x)] = 1;
-            pixels.push_back({static_cast<int>(x), static_cast<int>(y)});
-          }
-        }
-      }
-    }
+    find_pixels(image, left, pixels);
     const size_t padded = (rows.size() + kLanes - 1) / kLanes * kLanes;
     cosines.resize(padded), sines.resize(padded);
     std::vector<int32_t> position(padded);
@@ -174,28 +200,13 @@ Tensor hough_lines_p(const ImageView& image, double rho_step, double theta_step,
       }
       if (best < threshold) continue;
 
-      // Both ways along the line, in steps of a pixel of one coordinate and of 1 / 65536 of the other.
-      const float a = -sines[best_angle], b = cosines[best_angle];
-      const bool flat = std::fabs(a) > std::fabs(b);
-      int64_t x0 = p.x, y0 = p.y, dx, dy;
-      if (flat) {
-        dx = a > 0 ? 1 : -1;
-        dy = std::lrint(b * 65536 / std::fabs(a));
-        y0 = (y0 << 16) + 32768;
-      } else {
-        dy = b > 0 ? 1 : -1;
-        dx = std::lrint(a * 65536 / std::fabs(b));
-        x0 = (x0 << 16) + 32768;
-      }
-      const auto pixel_at = [&](int64_t x, int64_t y) {
-        return Point{static_cast<int>(flat ? x : x >> 16), static_cast<int>(flat ? y >> 16 : y)};
-      };
+      const Walk walk(p, -sines[best_angle], cosines[best_angle]);
       Point end[2] = {p, p};
       for (int way = 0; way < 2; ++way) {
-        const int64_t sx = way ? -dx : dx, sy = way ? -dy : dy;
+        const int64_t sx = way ? -walk.dx : walk.dx, sy = way ? -walk.dy : walk.dy;
         int64_t gap = 0;
-        for (int64_t x = x0, y = y0;; x += sx, y += sy) {
-          const Point q = pixel_at(x, y);
+        for (int64_t x = walk.x0, y = walk.y0;; x += sx, y += sy) {
+          const Point q = walk.at(x, y);
           if (q.x < 0 || q.x >= width || q.y < 0 || q.y >= height) break;
           if (left[static_cast<size_t>(q.y * width + q.x)])
             gap = 0, end[way] = q;
@@ -205,9 +216,9 @@ Tensor hough_lines_p(const ImageView& image, double rho_step, double theta_step,
       }
       const bool good = std::abs(end[1].x - end[0].x) >= least || std::abs(end[1].y - end[0].y) >= least;
       for (int way = 0; way < 2; ++way) {
-        const int64_t sx = way ? -dx : dx, sy = way ? -dy : dy;
-        for (int64_t x = x0, y = y0;; x += sx, y += sy) {
-          const Point q = pixel_at(x, y);
+        const int64_t sx = way ? -walk.dx : walk.dx, sy = way ? -walk.dy : walk.dy;
+        for (int64_t x = walk.x0, y = walk.y0;; x += sx, y += sy) {
+          const Point q = walk.at(x, y);
           uint8_t& there = left[static_cast<size_t>(q.y * width + q.x)];
           if (there && good) {
             locate(static_cast<float>(q.x), static_cast<float>(q.y));
