@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <map>
+#include <optional>
 
 #include "base/format.h"
 #include "cli/commands.h"
@@ -68,6 +70,104 @@ std::string shortened(const std::string& name, size_t width) {
   return name.substr(0, head) + "..." + name.substr(tail);
 }
 
+/// A plan, and times of its schemes if they were measured.
+struct Planned {
+  PlanReport report;
+  Measurement measurement;
+  bool measured = false;
+  std::map<std::pair<std::string, std::string>, double> times = {};
+
+  /// In microseconds; null: this scheme was not measured.
+  Json measured_of(const std::string& node, const std::string& scheme) const {
+    const auto found = times.find({node, scheme});
+    return found == times.end() ? Json() : Json(found->second * 1e6);
+  }
+};
+
+Json json_of(const Planned& plan) {
+  Json rows = Json::array();
+  for (const PlanRow& row : plan.report.rows) {
+    Json candidates = Json::array();
+    for (const SchemeTime& one : row.candidates) {
+      candidates.push_back({{"scheme", one.scheme}, {"estimate_us", one.seconds * 1e6}});
+      if (plan.measured) candidates.back()["measured_us"] = plan.measured_of(row.node, one.scheme);
+    }
+    rows.push_back({{"node", row.node},
+                    {"op", row.op},
+                    {"scheme", row.scheme},
+                    {"backend", row.backend},
+                    {"shape", row.shape},
+                    {"layout", row.layout},
+                    {"bytes", row.output_bytes},
+                    {"scratch_bytes", row.scratch_bytes},
+                    {"flops", row.operations},
+                    {"estimate_us", row.estimated_seconds * 1e6},
+                    {"candidates", candidates},
+                    {"refused", row.refused}});
+  }
+  Json json = {{"steps", rows},
+               {"arena_bytes", plan.report.arena_bytes},
+               {"arena_lower_bound", plan.report.arena_lower_bound},
+               {"cut", plan.report.cut},
+               {"batch_parts", plan.report.batch_parts}};
+  if (plan.measured)
+    json["choice"] = {{"by_estimate_us", plan.measurement.by_estimate * 1e6},
+                      {"by_measurement_us", plan.measurement.by_measurement * 1e6},
+                      {"ratio", plan.measurement.by_estimate / plan.measurement.by_measurement}};
+  return json;
+}
+
+/// `operations`: of a plan, if there is one.
+void print_model(const Model& model, const std::map<std::string, size_t>& counts, std::optional<double> operations) {
+  const Metadata& metadata = model.graph().metadata;
+  const auto list = [](const char* what, const std::vector<ValueDescription>& values) {
+    for (const ValueDescription& value : values) std::cout << what << ' ' << value.name << ": " << value.type << '\n';
+  };
+  if (!metadata.producer.empty() || !metadata.source_format.empty())
+    std::cout << "made by " << (metadata.producer.empty() ? "?" : metadata.producer) << ", from "
+              << (metadata.source_format.empty() ? "?" : metadata.source_format)
+              << (metadata.labels.empty() ? "" : ", " + std::to_string(metadata.labels.size()) + " labels") << '\n';
+  list("input ", model.inputs());
+  list("output", model.outputs());
+  list("state ", model.states());
+  size_t nodes = 0;
+  for (const auto& [op, count] : counts) nodes += count;
+  const size_t inner = nodes - model.graph().node_count();
+  std::cout << model.graph().node_count() << " nodes" << (inner ? format(" and {} in subgraphs", inner) : "") << ", "
+            << parameters(model.graph()) << " parameters, " << human_bytes(static_cast<double>(model.weight_bytes()));
+  if (operations) std::cout << ", " << std::setprecision(4) << *operations * 1e-9 << " GFLOP" << (inner ? " outside subgraphs" : "");
+  std::cout << '\n';
+  for (const auto& [op, count] : counts) std::cout << "  " << std::setw(5) << count << "  " << op << '\n';
+}
+
+/// `refusals`: with the schemes that refused.
+void print_plan(const Planned& plan, bool refusals) {
+  std::cout << "\nplan: arena " << human_bytes(static_cast<double>(plan.report.arena_bytes)) << " (no less than "
+            << human_bytes(static_cast<double>(plan.report.arena_lower_bound)) << ")"
+            << (plan.report.cut ? "; what follows depends on data and is planned while running" : "")
+            << (plan.report.batch_parts > 1 ? format("; the batch in {} parts, this is one of them", plan.report.batch_parts) : "") << '\n';
+  size_t width = 28;  // of the names: long ones lose their middle
+  for (const PlanRow& row : plan.report.rows) width = std::clamp<size_t>(row.node.size(), width, 48);
+  for (const PlanRow& row : plan.report.rows) {
+    std::cout << "  " << std::left << std::setw(static_cast<int>(width)) << shortened(row.node, width) << ' ' << std::setw(20) << row.op
+              << ' ' << std::setw(26) << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' '
+              << std::setw(9) << row.layout << std::right << std::setw(12) << human_bytes(static_cast<double>(row.output_bytes))
+              << std::setw(12) << human_seconds(row.estimated_seconds) << '\n';
+    for (const SchemeTime& one : row.candidates) {
+      const Json time = plan.measured_of(row.node, one.scheme);
+      if (plan.measured)
+        std::cout << "      " << (one.scheme == row.scheme ? "chosen " : "       ") << std::left << std::setw(26) << one.scheme
+                  << " estimate " << std::right << std::setw(10) << human_seconds(one.seconds) << "  measured "
+                  << (time.is_null() ? "-" : human_seconds(time.get<double>() * 1e-6)) << '\n';
+    }
+    if (refusals)
+      for (const std::string& refused : row.refused) std::cout << "      not " << refused << '\n';
+  }
+  if (plan.measured)
+    std::cout << "\na run takes " << human_seconds(plan.measurement.by_estimate) << " with schemes chosen by estimate, "
+              << human_seconds(plan.measurement.by_measurement) << " by measurement\n";
+}
+
 void inspect_command(const InspectArguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators);
   if (arguments.text && !arguments.json) {
@@ -95,110 +195,33 @@ void inspect_command(const InspectArguments& arguments) {
   options.explain = arguments.plan || arguments.measure;
   Session session(model, options);
   std::vector<Shape> shapes;
-  PlanReport report;
-  Measurement measurement;
+  Planned plan{.report = {}, .measurement = {}, .measured = arguments.measure};
   bool planned = std::all_of(model.inputs().begin(), model.inputs().end(), [](const ValueDescription& input) { return input.is_tensor; });
   try {
     std::vector<std::string> open;
     for (const Tensor& input : make_inputs(model, {}, arguments.shapes, true, &open)) shapes.push_back(input.shape());
     run_with_open(open, [&] { session.prepare(shapes); });
-    report = session.plan_report();
+    plan.report = session.plan_report();
     if (arguments.measure) {
       const std::vector<Tensor> inputs = make_inputs(model, {}, arguments.shapes, true);
       const std::vector<TensorView> views(inputs.begin(), inputs.end());
-      measurement = measure_schemes(model, arguments.run.session(), views, arguments.seconds);
-      report = measurement.report;
+      plan.measurement = measure_schemes(model, arguments.run.session(), views, arguments.seconds);
+      plan.report = plan.measurement.report;
     }
   } catch (const Error& error) {
     if (arguments.plan || arguments.measure || !arguments.shapes.empty()) throw;
     planned = false;
   }
   double operations = 0;
-  for (const PlanRow& row : report.rows) operations += row.operations * static_cast<double>(report.batch_parts);
+  for (const PlanRow& row : plan.report.rows) operations += row.operations * static_cast<double>(plan.report.batch_parts);
   if (planned) json["flops"] = operations;
-  std::map<std::pair<std::string, std::string>, double> measured;
-  for (const SchemeTime& time : measurement.times) measured[{time.node, time.scheme}] = time.seconds;
-  const auto measured_of = [&](const std::string& node, const std::string& scheme) {
-    const auto found = measured.find({node, scheme});
-    return found == measured.end() ? Json() : Json(found->second * 1e6);
-  };
-  if (arguments.plan || arguments.measure) {
-    Json rows = Json::array();
-    for (const PlanRow& row : report.rows) {
-      Json candidates = Json::array();
-      for (const SchemeTime& one : row.candidates) {
-        candidates.push_back({{"scheme", one.scheme}, {"estimate_us", one.seconds * 1e6}});
-        if (arguments.measure) candidates.back()["measured_us"] = measured_of(row.node, one.scheme);
-      }
-      rows.push_back({{"node", row.node},
-                      {"op", row.op},
-                      {"scheme", row.scheme},
-                      {"backend", row.backend},
-                      {"shape", row.shape},
-                      {"layout", row.layout},
-                      {"bytes", row.output_bytes},
-                      {"scratch_bytes", row.scratch_bytes},
-                      {"flops", row.operations},
-                      {"estimate_us", row.estimated_seconds * 1e6},
-                      {"candidates", candidates},
-                      {"refused", row.refused}});
-    }
-    json["plan"] = {{"steps", rows},
-                    {"arena_bytes", report.arena_bytes},
-                    {"arena_lower_bound", report.arena_lower_bound},
-                    {"cut", report.cut},
-                    {"batch_parts", report.batch_parts}};
-    if (arguments.measure)
-      json["plan"]["choice"] = {{"by_estimate_us", measurement.by_estimate * 1e6},
-                                {"by_measurement_us", measurement.by_measurement * 1e6},
-                                {"ratio", measurement.by_estimate / measurement.by_measurement}};
-  }
+  for (const SchemeTime& time : plan.measurement.times) plan.times[{time.node, time.scheme}] = time.seconds;
+  if (arguments.plan || arguments.measure) json["plan"] = json_of(plan);
   if (arguments.text) json["text"] = to_text(model.graph());
   if (arguments.json) return print_json(json);
 
-  const auto list = [](const char* what, const std::vector<ValueDescription>& values) {
-    for (const ValueDescription& value : values) std::cout << what << ' ' << value.name << ": " << value.type << '\n';
-  };
-  if (!metadata.producer.empty() || !metadata.source_format.empty())
-    std::cout << "made by " << (metadata.producer.empty() ? "?" : metadata.producer) << ", from "
-              << (metadata.source_format.empty() ? "?" : metadata.source_format)
-              << (metadata.labels.empty() ? "" : ", " + std::to_string(metadata.labels.size()) + " labels") << '\n';
-  list("input ", model.inputs());
-  list("output", model.outputs());
-  list("state ", model.states());
-  size_t nodes = 0;
-  for (const auto& [op, count] : counts) nodes += count;
-  const size_t inner = nodes - model.graph().node_count();
-  std::cout << model.graph().node_count() << " nodes" << (inner ? format(" and {} in subgraphs", inner) : "") << ", "
-            << parameters(model.graph()) << " parameters, " << human_bytes(static_cast<double>(model.weight_bytes()));
-  if (planned) std::cout << ", " << std::setprecision(4) << operations * 1e-9 << " GFLOP" << (inner ? " outside subgraphs" : "");
-  std::cout << '\n';
-  for (const auto& [op, count] : counts) std::cout << "  " << std::setw(5) << count << "  " << op << '\n';
-  if (!arguments.plan && !arguments.measure) return;
-  std::cout << "\nplan: arena " << human_bytes(static_cast<double>(report.arena_bytes)) << " (no less than "
-            << human_bytes(static_cast<double>(report.arena_lower_bound)) << ")"
-            << (report.cut ? "; what follows depends on data and is planned while running" : "")
-            << (report.batch_parts > 1 ? format("; the batch in {} parts, this is one of them", report.batch_parts) : "") << '\n';
-  size_t width = 28;  // of the names: long ones lose their middle
-  for (const PlanRow& row : report.rows) width = std::clamp<size_t>(row.node.size(), width, 48);
-  for (const PlanRow& row : report.rows) {
-    std::cout << "  " << std::left << std::setw(static_cast<int>(width)) << shortened(row.node, width) << ' ' << std::setw(20) << row.op
-              << ' ' << std::setw(26) << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' '
-              << std::setw(9) << row.layout << std::right << std::setw(12) << human_bytes(static_cast<double>(row.output_bytes))
-              << std::setw(12) << human_seconds(row.estimated_seconds) << '\n';
-    for (const SchemeTime& one : row.candidates) {
-      const Json time = measured_of(row.node, one.scheme);
-      if (arguments.measure)
-        std::cout << "      " << (one.scheme == row.scheme ? "chosen " : "       ") << std::left << std::setw(26) << one.scheme
-                  << " estimate " << std::right << std::setw(10) << human_seconds(one.seconds) << "  measured "
-                  << (time.is_null() ? "-" : human_seconds(time.get<double>() * 1e-6)) << '\n';
-    }
-    if (arguments.plan)
-      for (const std::string& refused : row.refused) std::cout << "      not " << refused << '\n';
-  }
-  if (arguments.measure)
-    std::cout << "\na run takes " << human_seconds(measurement.by_estimate) << " with schemes chosen by estimate, "
-              << human_seconds(measurement.by_measurement) << " by measurement\n";
+  print_model(model, counts, planned ? std::optional(operations) : std::nullopt);
+  if (arguments.plan || arguments.measure) print_plan(plan, arguments.plan);
 }
 
 }  // namespace

@@ -60,11 +60,8 @@ Json json_of(const std::vector<Row>& rows) {
   return list;
 }
 
-void prune_command(PruneArguments& arguments) {
-  if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
-    throw UsageError("{}: is not the name of a file that prune writes, which ends in .minnow or .onnx", arguments.output);
-  if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
-    throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
+/// The steps of a recipe and of options. A recipe may name the calibration.
+compress::Steps steps_of(PruneArguments& arguments) {
   compress::Steps steps;
   if (!arguments.recipe.empty()) {
     const std::string prefix = arguments.recipe + ": ";
@@ -94,6 +91,67 @@ void prune_command(PruneArguments& arguments) {
   put_names(steps.low_rank, arguments.layers, arguments.skip);
   put_names(steps.prune, arguments.layers, arguments.skip);
   put_names(steps.palette, arguments.layers, arguments.skip);
+  return steps;
+}
+
+std::vector<Row> rows_of(const compress::ChannelPruned& made) {
+  std::vector<Row> rows;
+  for (const compress::PrunedChannels& group : made.report.groups) {
+    std::string text = format("{} of {} channels", group.after, group.before);
+    for (size_t i = 1; i < group.nodes.size(); ++i) text += (i == 1 ? "; with " : ", ") + group.nodes[i];
+    rows.push_back({group.nodes[0], "channels", "", text, {{"before", group.before}, {"after", group.after}, {"layers", group.nodes}}});
+  }
+  for (const auto& [node, why] : made.report.refusals) rows.push_back({node, "", why, "", {}});
+  return rows;
+}
+
+std::vector<Row> rows_of(const compress::Factored& made) {
+  std::vector<Row> rows;
+  for (const compress::FactoredLayer& row : made.layers)
+    rows.push_back({row.node,
+                    row.op,
+                    row.refusal,
+                    format("{}x{} by ranks {} and {}, {} of the energy", row.outputs, row.inputs, row.output_rank, row.input_rank,
+                           percent(row.energy)),
+                    {{"ranks", {row.output_rank, row.input_rank}},
+                     {"energy", row.energy},
+                     {"weights_before", row.weights_before},
+                     {"weights_after", row.weights_after}}});
+  return rows;
+}
+
+std::vector<Row> rows_of(const compress::Pruned& made) {
+  std::vector<Row> rows;
+  for (const compress::PrunedLayer& row : made.report.layers)
+    rows.push_back({row.node,
+                    row.op,
+                    row.refusal,
+                    format("{} of {} weights are zero, {} of the energy stays",
+                           percent(double(row.zeros) / double(std::max<size_t>(1, row.weights))), row.weights, percent(row.kept_energy)),
+                    {{"weights", row.weights}, {"zeros", row.zeros}, {"kept_energy", row.kept_energy}}});
+  return rows;
+}
+
+std::vector<Row> rows_of(const compress::Paletted& made) {
+  std::vector<Row> rows;
+  for (const compress::PalettedLayer& row : made.layers) {
+    char sqnr[32];
+    std::snprintf(sqnr, sizeof sqnr, "%.1f dB", row.fidelity.sqnr);
+    rows.push_back({row.node,
+                    row.op,
+                    row.refusal,
+                    format("{}, {} -> {}", sqnr, human_bytes(double(row.bytes_before)), human_bytes(double(row.bytes_after))),
+                    {{"cosine", row.fidelity.cosine}, {"bytes_before", row.bytes_before}, {"bytes_after", row.bytes_after}}});
+  }
+  return rows;
+}
+
+void prune_command(PruneArguments& arguments) {
+  if (!arguments.output.ends_with(".minnow") && !arguments.output.ends_with(".onnx"))
+    throw UsageError("{}: is not the name of a file that prune writes, which ends in .minnow or .onnx", arguments.output);
+  if (const std::string path = os::canonical_path(arguments.model); !path.empty() && path == os::canonical_path(arguments.output))
+    throw UsageError("{}: is the model itself; write the result to another file", arguments.output);
+  const compress::Steps steps = steps_of(arguments);
   Model model = load_model(arguments.model, arguments.operators);
   compress::Samples samples;
   if (!arguments.calibration.empty()) samples = read_samples(model, arguments.calibration, arguments.pictures, arguments.samples);
@@ -108,14 +166,7 @@ void prune_command(PruneArguments& arguments) {
   };
   if (steps.channels) {
     compress::ChannelPruned made = compress::prune_channels(plain, *steps.channels, samples);
-    std::vector<Row> rows;
-    for (const compress::PrunedChannels& group : made.report.groups) {
-      std::string text = format("{} of {} channels", group.after, group.before);
-      for (size_t i = 1; i < group.nodes.size(); ++i) text += (i == 1 ? "; with " : ", ") + group.nodes[i];
-      rows.push_back({group.nodes[0], "channels", "", text, {{"before", group.before}, {"after", group.after}, {"layers", group.nodes}}});
-    }
-    for (const auto& [node, why] : made.report.refusals) rows.push_back({node, "", why, "", {}});
-    tell("channels", "channels:", rows);
+    tell("channels", "channels:", rows_of(made));
     if (arguments.json)
       json["operations"] = {made.report.operations_before, made.report.operations_after};
     else
@@ -125,48 +176,19 @@ void prune_command(PruneArguments& arguments) {
   }
   if (steps.low_rank) {
     compress::Factored made = compress::factor(plain, *steps.low_rank);
-    std::vector<Row> rows;
-    for (const compress::FactoredLayer& row : made.layers)
-      rows.push_back({row.node,
-                      row.op,
-                      row.refusal,
-                      format("{}x{} by ranks {} and {}, {} of the energy", row.outputs, row.inputs, row.output_rank, row.input_rank,
-                             percent(row.energy)),
-                      {{"ranks", {row.output_rank, row.input_rank}},
-                       {"energy", row.energy},
-                       {"weights_before", row.weights_before},
-                       {"weights_after", row.weights_after}}});
-    tell("low_rank", "low rank:", rows);
+    tell("low_rank", "low rank:", rows_of(made));
     model = made.model, plain = made.plain;
   }
   if (steps.prune) {
     compress::Pruned made = compress::prune(plain, *steps.prune);
-    std::vector<Row> rows;
-    for (const compress::PrunedLayer& row : made.report.layers)
-      rows.push_back({row.node,
-                      row.op,
-                      row.refusal,
-                      format("{} of {} weights are zero, {} of the energy stays",
-                             percent(double(row.zeros) / double(std::max<size_t>(1, row.weights))), row.weights, percent(row.kept_energy)),
-                      {{"weights", row.weights}, {"zeros", row.zeros}, {"kept_energy", row.kept_energy}}});
-    tell("prune", "prune:", rows);
+    tell("prune", "prune:", rows_of(made));
     if (!arguments.json)
       std::cout << "  " << percent(double(made.report.zeros) / double(made.report.weights)) << " of all weights are zero\n";
     model = made.model, plain = made.plain;
   }
   if (steps.palette) {
     compress::Paletted made = compress::palettize(plain, *steps.palette);
-    std::vector<Row> rows;
-    for (const compress::PalettedLayer& row : made.layers) {
-      char sqnr[32];
-      std::snprintf(sqnr, sizeof sqnr, "%.1f dB", row.fidelity.sqnr);
-      rows.push_back({row.node,
-                      row.op,
-                      row.refusal,
-                      format("{}, {} -> {}", sqnr, human_bytes(double(row.bytes_before)), human_bytes(double(row.bytes_after))),
-                      {{"cosine", row.fidelity.cosine}, {"bytes_before", row.bytes_before}, {"bytes_after", row.bytes_after}}});
-    }
-    tell("palette", "palette:", rows);
+    tell("palette", "palette:", rows_of(made));
     model = made.model, plain = made.plain;
   }
   save(arguments.output.ends_with(".onnx") ? plain : model, arguments.output);
