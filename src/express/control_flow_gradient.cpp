@@ -157,6 +157,53 @@ void check_tensor(const LazyNode& node, const LazyValue& value) {
 
 // If.
 
+/// A branch of an If, and the way back through it.
+struct Branch {
+  std::vector<LazyValue> seeds, gradients, needed;
+  RecordedFunction backward;
+
+  /// Records the gradients again, with zeros for parameters that only the other branch uses.
+  void record_results(const std::vector<LazyValue>& parameters, const Wanted& flows) {
+    const uint64_t first = backward.first;
+    backward = record(
+        [&] {
+          Vars results;
+          for (size_t p = 0; p < parameters.size(); ++p) {
+            if (!flows[p]) continue;
+            const LazyValue& gradient = gradients[p];
+            results.push_back(var_of(gradient ? gradient : zeros_like(parameters[p])));
+          }
+          return results;
+        },
+        first);
+  }
+  /// Finds values of the body that the way back reads.
+  void find_needed(const LazyNode& node, const Body& body, const std::vector<LazyValue>& formals) {
+    std::vector<LazyValue> known = seeds;
+    known.insert(known.end(), formals.begin(), formals.end());
+    for (const LazyValue& value : values_before(body, backward, known)) {
+      if (!body.is_inside(value)) continue;  // a constant
+      check_tensor(node, value);
+      needed.push_back(value);
+    }
+  }
+};
+
+/// Values in place of those that the other branch gives: of their dtypes and, if these are known, of their shapes, because an iteration
+/// around may stack them.
+std::vector<LazyValue> stand_ins(const std::vector<LazyValue>& needed, Body& body) {
+  const RecordedFunction recording = record(
+      [&] {
+        Vars results;
+        for (const LazyValue& value : needed)
+          results.push_back(var_of(known_shape(value) ? zeros_like(value) : constant_value(Tensor(output_of(value).dtype, Shape{0}))));
+        return results;
+      },
+      0);
+  body.forward.inside.insert(body.forward.inside.end(), recording.inside.begin(), recording.inside.end());
+  return recording.results;
+}
+
 Exprs if_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& shared, const Exprs& output_gradients, const Wanted& wanted) {
   LazyNode& node = *shared;
   // Both branches may capture one value; its gradient comes once.
@@ -168,10 +215,6 @@ Exprs if_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& shared, co
   std::vector<LazyValue> formals;  // of `captured`
   for (const LazyValue& value : captured) formals.push_back(formal_like(value));
 
-  struct Branch {
-    std::vector<LazyValue> seeds, gradients, needed;
-    RecordedFunction backward;
-  };
   std::vector<Body> bodies;
   Branch branches[2];
   size_t next = 1;
@@ -203,40 +246,13 @@ Exprs if_gradients(RuleGraph& rules, const std::shared_ptr<LazyNode>& shared, co
   std::vector<size_t> first_saved;
   for (size_t b = 0; b < 2; ++b) {
     Branch& branch = branches[b];
-    const uint64_t first = branch.backward.first;
-    branch.backward = record(
-        [&] {
-          Vars results;
-          for (size_t p = 0; p < parameters.size(); ++p) {
-            if (!flows[p]) continue;
-            const LazyValue& gradient = branch.gradients[p];
-            results.push_back(var_of(gradient ? gradient : zeros_like(parameters[p])));
-          }
-          return results;
-        },
-        first);
+    branch.record_results(parameters, flows);
     take_shapes(bodies[b], branch.backward);
-    std::vector<LazyValue> known = branch.seeds;
-    known.insert(known.end(), formals.begin(), formals.end());
-    for (const LazyValue& value : values_before(bodies[b], branch.backward, known)) {
-      if (!bodies[b].is_inside(value)) continue;  // a constant
-      check_tensor(node, value);
-      branch.needed.push_back(value);
-    }
+    branch.find_needed(node, bodies[b], formals);
     first_saved.push_back(outputs_before + further[b].size());
     further[b].insert(further[b].end(), branch.needed.begin(), branch.needed.end());
-    // The other branch gives something of that dtype, and of that shape if it is known: an iteration around may stack it.
-    Body& other = bodies[1 - b];
-    const RecordedFunction recording = record(
-        [&] {
-          Vars results;
-          for (const LazyValue& value : branch.needed)
-            results.push_back(var_of(known_shape(value) ? zeros_like(value) : constant_value(Tensor(output_of(value).dtype, Shape{0}))));
-          return results;
-        },
-        0);
-    further[1 - b].insert(further[1 - b].end(), recording.results.begin(), recording.results.end());
-    other.forward.inside.insert(other.forward.inside.end(), recording.inside.begin(), recording.inside.end());
+    const std::vector<LazyValue> others = stand_ins(branch.needed, bodies[1 - b]);
+    further[1 - b].insert(further[1 - b].end(), others.begin(), others.end());
   }
   // In `further`, the values of the first branch come first, then those of the second.
   for (Body& body : bodies) body.forward.results.resize(outputs_before);

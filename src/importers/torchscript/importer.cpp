@@ -51,6 +51,10 @@ class Importer {
   std::unique_ptr<Graph> search(Guess guess);
   std::unique_ptr<Graph> try_ranks(const Guess& guess, const std::string& name, const Ints& likely);
   std::unique_ptr<Graph> attempt(Guess& guess, bool& again);
+  void find_slots(const Item& model, const Guess& guess);
+  bool find_changed(Interpreter& interpreter, uint64_t born, Guess& guess);
+  void set_next_states(Interpreter& interpreter, Graph& graph);
+  bool find_unread(const Graph& graph, Guess& guess);
   Item input(Interpreter& interpreter, Graph& graph, const std::string& name, const std::string& type, const Guess& guess);
   void add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth);
   void add_states(Interpreter& interpreter, Graph& graph);
@@ -300,6 +304,87 @@ std::vector<bool> states_read(const Graph& graph) {
   return read;
 }
 
+/// Maps the names of states to attributes.
+void Importer::find_slots(const Item& model, const Guess& guess) {
+  slots_.clear();
+  std::vector<std::pair<Item, int>> open = {{model, 0}};
+  std::unordered_set<const Object*> seen;
+  for (size_t at = 0; at < open.size() && !guess.states.empty(); ++at) {
+    const auto [item, depth] = open[at];
+    if (!item.object() || !seen.insert(item.object().get()).second) continue;
+    if (item.is(Kind::tensor))
+      if (const auto found = guess.states.find("=" + item.as_tensor().name); found != guess.states.end())
+        slots_.push_back({item.as_tensor().name, item.object(), "", found->second, 0, Kind::tensor});
+    if (!item.is(Kind::instance)) continue;
+    const std::string& path = item.as_instance().path;
+    for (const auto& [name, value] : item.as_instance().attributes) {
+      const std::string whole = path.empty() ? name : path + "." + name;
+      if (const auto found = guess.states.find(whole); found != guess.states.end())
+        slots_.push_back({whole, item.object(), name, found->second, 0, value.kind()});
+      open.emplace_back(value, depth + 1);
+    }
+  }
+}
+
+/// Adds the attributes that a run changes, since object number `born`, to the guess. Returns whether there are new ones.
+bool Importer::find_changed(Interpreter& interpreter, uint64_t born, Guess& guess) {
+  bool found = false;
+  for (const auto& object : interpreter.changed(born)) {
+    const Object* before = interpreter.before(*object);
+    if (const auto* instance = dynamic_cast<const InstanceObject*>(object.get())) {
+      for (const auto& [name, item] : instance->attributes) {
+        const Item* old = static_cast<const InstanceObject*>(before)->find(name);
+        const std::string whole = instance->path.empty() ? name : instance->path + "." + name;
+        const bool can = old && (old->is_number() || (old->is(Kind::tensor) && old->as_tensor().literal)) &&
+                         (item.kind() == old->kind() || (item.is_number() && old->is_number()));
+        if (old && old->object() && old->object() == item.object()) continue;
+        if (old && old->is_known() && item.is_known() && old->real() == item.real() && old->integer() == item.integer()) continue;
+        const int64_t rank = can && item.is(Kind::tensor) ? interpreter.builder().rank(interpreter.expr(item)) : -1;
+        if (can && !guess.unread.contains(whole) && guess.states.emplace(whole, rank).second) found = true;
+      }
+    } else if (const auto* tensor = dynamic_cast<const TensorObject*>(object.get())) {
+      const auto* old = static_cast<const TensorObject*>(before);
+      if (!tensor->name.empty() && tensor->literal && tensor->value != old->value && tensor->version != old->version && !tensor->base &&
+          !guess.unread.contains("=" + tensor->name) &&
+          guess.states.emplace("=" + tensor->name, static_cast<int64_t>(tensor->literal.shape().rank())).second)
+        found = true;
+    }
+  }
+  return found;
+}
+
+void Importer::set_next_states(Interpreter& interpreter, Graph& graph) {
+  for (const StateSlot& slot : slots_) {
+    Expr next;
+    const Value& current = *graph.states()[slot.state].current;
+    TypedBuilder& p = interpreter.builder();
+    p.set_stem(slot.name + ".next");
+    if (slot.attribute.empty()) {
+      next = interpreter.expr(Item::object(Kind::tensor, slot.owner));
+    } else {
+      const Item item = *static_cast<InstanceObject&>(*slot.owner).find(slot.attribute);
+      next = item.is(Kind::tensor) ? interpreter.expr(item) : p.reshape(interpreter.output(item), Ints{1});
+    }
+    next = p.cast(next, current.type.dtype);
+    if (!next.value()->producer()) next = p.op("Identity", {next});
+    graph.set_state_next(slot.state, *next.value());
+  }
+}
+
+/// Takes states that nothing reads out of the guess. Returns whether there are any.
+bool Importer::find_unread(const Graph& graph, Guess& guess) {
+  bool found = false;
+  const std::vector<bool> read = states_read(graph);
+  for (const StateSlot& slot : slots_) {
+    if (read[slot.state]) continue;
+    const std::string key = slot.attribute.empty() ? "=" + slot.name : slot.name;
+    guess.states.erase(key);
+    guess.unread.insert(key);
+    found = true;
+  }
+  return found;
+}
+
 std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
   if (++attempts_ > kMostAttempts) throw Unsupported("{}: what its inputs are is not found; give their shapes", source_);
   again = false;
@@ -332,25 +417,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
     if (!forward) forward = program_.find_method(class_name, name);
   if (!forward) throw InvalidModel("{}: its module {} has no method forward", source_, class_name.substr(0, 200));
 
-  // Map the names of states to attributes.
-  slots_.clear();
-  std::vector<std::pair<Item, int>> open = {{model, 0}};
-  std::unordered_set<const Object*> seen;
-  for (size_t at = 0; at < open.size() && !guess.states.empty(); ++at) {
-    const auto [item, depth] = open[at];
-    if (!item.object() || !seen.insert(item.object().get()).second) continue;
-    if (item.is(Kind::tensor))
-      if (const auto found = guess.states.find("=" + item.as_tensor().name); found != guess.states.end())
-        slots_.push_back({item.as_tensor().name, item.object(), "", found->second, 0, Kind::tensor});
-    if (!item.is(Kind::instance)) continue;
-    const std::string& path = item.as_instance().path;
-    for (const auto& [name, value] : item.as_instance().attributes) {
-      const std::string whole = path.empty() ? name : path + "." + name;
-      if (const auto found = guess.states.find(whole); found != guess.states.end())
-        slots_.push_back({whole, item.object(), name, found->second, 0, value.kind()});
-      open.emplace_back(value, depth + 1);
-    }
-  }
+  find_slots(model, guess);
   const uint64_t born = Object::next();
   try {
     add_states(interpreter, *graph);
@@ -365,57 +432,15 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
       arguments.push_back(input(interpreter, *graph, parameter.name, type, guess));
     }
     const Item result = interpreter.call(forward, std::move(arguments), "");
-    // The attributes that a run changes.
-    for (const auto& object : interpreter.changed(born)) {
-      const Object* before = interpreter.before(*object);
-      if (const auto* instance = dynamic_cast<const InstanceObject*>(object.get())) {
-        for (const auto& [name, item] : instance->attributes) {
-          const Item* old = static_cast<const InstanceObject*>(before)->find(name);
-          const std::string whole = instance->path.empty() ? name : instance->path + "." + name;
-          const bool can = old && (old->is_number() || (old->is(Kind::tensor) && old->as_tensor().literal)) &&
-                           (item.kind() == old->kind() || (item.is_number() && old->is_number()));
-          if (old && old->object() && old->object() == item.object()) continue;
-          if (old && old->is_known() && item.is_known() && old->real() == item.real() && old->integer() == item.integer()) continue;
-          const int64_t rank = can && item.is(Kind::tensor) ? interpreter.builder().rank(interpreter.expr(item)) : -1;
-          if (can && !guess.unread.contains(whole) && guess.states.emplace(whole, rank).second) again = true;
-        }
-      } else if (const auto* tensor = dynamic_cast<const TensorObject*>(object.get())) {
-        const auto* old = static_cast<const TensorObject*>(before);
-        if (!tensor->name.empty() && tensor->literal && tensor->value != old->value && tensor->version != old->version && !tensor->base &&
-            !guess.unread.contains("=" + tensor->name) &&
-            guess.states.emplace("=" + tensor->name, static_cast<int64_t>(tensor->literal.shape().rank())).second)
-          again = true;
-      }
-    }
+    again = find_changed(interpreter, born, guess);
     if (again) return nullptr;
     refusals.throw_if_any(source_);
-    for (const StateSlot& slot : slots_) {
-      Expr next;
-      const Value& current = *graph->states()[slot.state].current;
-      TypedBuilder& p = interpreter.builder();
-      p.set_stem(slot.name + ".next");
-      if (slot.attribute.empty()) {
-        next = interpreter.expr(Item::object(Kind::tensor, slot.owner));
-      } else {
-        const Item item = *static_cast<InstanceObject&>(*slot.owner).find(slot.attribute);
-        next = item.is(Kind::tensor) ? interpreter.expr(item) : p.reshape(interpreter.output(item), Ints{1});
-      }
-      next = p.cast(next, current.type.dtype);
-      if (!next.value()->producer()) next = p.op("Identity", {next});
-      graph->set_state_next(slot.state, *next.value());
-    }
+    set_next_states(interpreter, *graph);
     for (const State& state : graph->states())
       if (state.current->type.dims && state.current->type.dims->size() != state.initial.shape().rank()) state.current->type.dims.reset();
     add_outputs(interpreter, *graph, result, {}, 0);
     if (graph->outputs().empty()) throw InvalidModel("{}: its method forward() gives no tensor", source_);
-    const std::vector<bool> read = states_read(*graph);
-    for (const StateSlot& slot : slots_) {
-      if (read[slot.state]) continue;
-      const std::string key = slot.attribute.empty() ? "=" + slot.name : slot.name;
-      guess.states.erase(key);
-      guess.unread.insert(key);
-      again = true;
-    }
+    again = find_unread(*graph, guess);
     if (again) return nullptr;
   } catch (const Raised& raised) {
     refusals.throw_if_any(source_);
