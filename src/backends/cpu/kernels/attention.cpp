@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/attention.cpp"
@@ -75,7 +76,6 @@ void softmax(const ScoreRow& row) {
   }
 }
 
-#if !MINNOW_SMALL
 // Four rows share the loads of x.
 void multiply_rows(const float* x, const float* rows, size_t stride, size_t count, size_t depth, float scale, float* y) {
   const D d;
@@ -184,15 +184,11 @@ void scale_sums(const int32_t* sums, size_t count, int32_t less, float factor, f
   const VI zero = hn::Set(di, less);
   for (size_t i = 0; i < count; i += kLanes) hn::StoreU(hn::Mul(hn::ConvertTo(d, hn::Sub(hn::LoadU(di, sums + i), zero)), by), d, y + i);
 }
-#endif
 }  // namespace
 
 extern const AttentionKernels kAttentionKernels;
-#if MINNOW_SMALL
-const AttentionKernels kAttentionKernels{softmax, nullptr, nullptr, nullptr, nullptr};
-#else
-const AttentionKernels kAttentionKernels{softmax, multiply_rows, add_rows, weigh, scale_sums};
-#endif
+const AttentionKernels kAttentionKernels{softmax, unless_small(multiply_rows), unless_small(add_rows), unless_small(weigh),
+                                         unless_small(scale_sums)};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -21,6 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
+constexpr bool kTilesRound = false;
 #include "backends/cpu/kernels/tile_ends.inc"
 
 // Pairs widened in the tile: an instruction or two more than f32's tile, for half the bytes of weights. Meant for products of few rows.

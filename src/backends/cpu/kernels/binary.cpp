@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/binary.cpp"
@@ -37,8 +38,7 @@ struct Power {
   }
 };
 
-#if MINNOW_SMALL
-/// One loop for all forms: a fixed factor is a vector that is read again and again.
+/// For small builds, one loop for all forms: a fixed factor is a vector that is read again and again.
 template <class F>
 HWY_NOINLINE void apply_to(const float* a, bool fixed_a, const float* b, bool fixed_b, float* y, size_t count) {
   const D d;
@@ -54,14 +54,14 @@ HWY_NOINLINE void apply_to(const float* a, bool fixed_a, const float* b, bool fi
   }
 }
 template <class F, BinaryForm kForm>
-void apply(const float* a, const float* b, float* y, size_t count) {
+void apply_small(const float* a, const float* b, float* y, size_t count) {
   float fixed[kLanes];
   constexpr bool kScalarA = kForm == BinaryForm::a_scalar, kScalarB = kForm == BinaryForm::b_scalar;
   if (kScalarA || kScalarB) hn::StoreU(hn::Set(D(), kScalarA ? *a : *b), D(), fixed);
   apply_to<F>(kScalarA ? fixed : a, kScalarA || kForm == BinaryForm::a_lanes, kScalarB ? fixed : b,
               kScalarB || kForm == BinaryForm::b_lanes, y, count);
 }
-#else
+
 template <class F, BinaryForm kForm>
 void apply(const float* a, const float* b, float* y, size_t count) {
   constexpr bool kCommutes = std::is_same_v<F, Add> || std::is_same_v<F, Multiply> || std::is_same_v<F, Equal>;
@@ -95,7 +95,14 @@ void apply(const float* a, const float* b, float* y, size_t count) {
   std::memcpy(y + i, rest_a, (count - i) * sizeof(float));
 #endif
 }
-#endif
+
+template <class F, BinaryForm kForm>
+constexpr BinaryFunction function() {
+  if constexpr (kSmall)
+    return apply_small<F, kForm>;
+  else
+    return apply<F, kForm>;
+}
 
 void select(const float* condition, const float* a, const float* b, float* y, size_t count) {
   const D d;
@@ -107,10 +114,10 @@ void select(const float* condition, const float* a, const float* b, float* y, si
   for (; i < count; ++i) y[i] = condition[i] != 0 ? a[i] : b[i];
 }
 
-#define MINNOW_FORMS(F)                                                                                                        \
-  {                                                                                                                            \
-    apply<F, BinaryForm::both>, apply<F, BinaryForm::b_scalar>, apply<F, BinaryForm::a_scalar>, apply<F, BinaryForm::b_lanes>, \
-        apply<F, BinaryForm::a_lanes>                                                                                          \
+#define MINNOW_FORMS(F)                                                                                        \
+  {                                                                                                            \
+    function<F, BinaryForm::both>(), function<F, BinaryForm::b_scalar>(), function<F, BinaryForm::a_scalar>(), \
+        function<F, BinaryForm::b_lanes>(), function<F, BinaryForm::a_lanes>()                                 \
   }
 constexpr BinaryFunction kFunctions[static_cast<size_t>(Binary::count)][static_cast<size_t>(BinaryForm::count)] = {
     MINNOW_FORMS(Add),       MINNOW_FORMS(Subtract), MINNOW_FORMS(Multiply), MINNOW_FORMS(Divide),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/depthwise.h"
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -23,12 +24,10 @@ template <int N, class Rows>
 HWY_INLINE void store(const Rows& r, V (&sum)[N], size_t at) {
   const D d;
   if (r.add) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = hn::Add(sum[n], hn::LoadU(d, r.add + at + n * kLanes));
-#if !MINNOW_SMALL
-  if (r.scale) {
+  if (!kSmall && r.scale) {
     const V scale = hn::LoadU(d, r.scale);
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = hn::Round(hn::Mul(sum[n], scale));
   }
-#endif
   if (r.clamps) {
     const V low = hn::Set(d, r.low), high = hn::Set(d, r.high);
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = at_most(high, at_least(low, sum[n]));
@@ -63,7 +62,7 @@ HWY_INLINE void direct_tile(const DirectDepthwiseRows& r, ptrdiff_t top, size_t 
 // Seven outputs at once: sizes of networks are multiples of 7, and more need more registers than SSE and AVX2 have.
 template <int K, int S>
 void direct(const DirectDepthwiseRows& r) {
-  constexpr size_t N = 7;
+  constexpr size_t N = 7, kBorder = kSmall ? 1 : N;  // kBorder: outputs at once that reach beyond the image
   const ptrdiff_t in_w = static_cast<ptrdiff_t>(r.in_w), in_h = static_cast<ptrdiff_t>(r.in_h);
   for (size_t row = 0; row < r.rows; ++row) {
     const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top, step = static_cast<ptrdiff_t>(r.dilation_h);
@@ -80,12 +79,8 @@ void direct(const DirectDepthwiseRows& r) {
         if (column >= 0 && column + static_cast<ptrdiff_t>((N - 1) * S + K) <= in_w)
           direct_tile<K, S, N, false>(r, top, begin, end, column, at);
         else
-#if MINNOW_SMALL  // borders output by output
-          for (size_t i = 0; i < N; ++i)
-            direct_tile<K, S, 1, true>(r, top, begin, end, column + static_cast<ptrdiff_t>(i * S), at + i * kLanes);
-#else
-          direct_tile<K, S, N, true>(r, top, begin, end, column, at);
-#endif
+          for (size_t i = 0; i < N; i += kBorder)
+            direct_tile<K, S, kBorder, true>(r, top, begin, end, column + static_cast<ptrdiff_t>(i * S), at + i * kLanes);
         if (x + N == r.out_w) break;
       }
     else

@@ -20,6 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
+constexpr bool kTilesRound = false;
 #include "backends/cpu/kernels/tile_ends.inc"
 
 // x is divided by 16 when it is rounded: weights are mostly below 1 and x above, so that both use the middle of the format's range.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels/amx.h"
 #include "backends/cpu/kernels/targets.h"
@@ -459,7 +460,6 @@ void arrange(IntegerForm form, const ByteSource& source, size_t step, size_t cou
   for (size_t i = 0; i < count; ++i, from += step, to += to_step) hn::StoreU(hn::Xor(hn::LoadU(D8(), from), flip), D8(), to);
 }
 
-#if !MINNOW_SMALL
 void interleave(const uint8_t* const from[4], size_t count, uint8_t flip, uint8_t* to) {
   const hn::FixedTag<uint8_t, 16> d;
   const auto mask = hn::Set(d, flip);
@@ -472,17 +472,10 @@ void interleave(const uint8_t* const from[4], size_t count, uint8_t flip, uint8_
   for (; i < count; ++i)
     for (size_t c = 0; c < 4; ++c) to[4 * i + c] = from[c][i] ^ flip;
 }
-#else
-constexpr void (*interleave)(const uint8_t* const[4], size_t, uint8_t, uint8_t*) = nullptr;
-#endif
 
 // Quotients by a number that is used often, rounded like those of division: two steps with the remainder mend a product with the
 // reciprocal (Markstein 1990, see division.inc). For numbers whose quotients and remainders are in the middle of the range of f32.
-#if MINNOW_SMALL
-constexpr bool kMends = false;
-#else
-constexpr bool kMends = HWY_NATIVE_FMA;
-#endif
+constexpr bool kMends = HWY_NATIVE_FMA && !kSmall;
 template <bool kMend>
 struct Quotient {
   hn::Vec<DF> divisor, reciprocal;
@@ -515,7 +508,7 @@ void quantize_by(const float* x, size_t count, float scale, int32_t zero_point, 
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(hn::LoadU(d, x + i + k * kLanes));
-    store_rows<4>(four, Whole{is_signed}, y + i, kLanes);
+    store_rows<4>(four, Whole{{is_signed}}, y + i, kLanes);
   }
   for (; i + kLanes <= count; i += kLanes) store(of(hn::LoadU(d, x + i)), is_signed, y + i);
   if (i == count) return;
@@ -585,7 +578,6 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
 
 #include "backends/cpu/kernels/integer_ends.inc"
 
-#if !MINNOW_SMALL
 using Bytes = hn::ScalableTag<uint8_t>;
 // The lower four bits look up in each sixteen entries, and each of the upper ones chooses between halves of what is left: 16 lookups and 15
 // choices.
@@ -627,9 +619,6 @@ void lookup(const uint8_t* x, size_t count, const uint8_t* table, uint8_t* y) {
   for (; i + kBytes <= count; i += kBytes) hn::StoreU(looked_up(hn::LoadU(d, x + i), table), d, y + i);
   for (; i < count; ++i) y[i] = table[x[i]];
 }
-#else
-constexpr void (*lookup)(const uint8_t*, size_t, const uint8_t*, uint8_t*) = nullptr;
-#endif
 
 template <bool kSigned>
 HWY_INLINE void sum_of_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& sum, uint8_t* y) {
@@ -654,7 +643,6 @@ void sum(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, u
   how.is_signed ? sum_of_bytes<true>(a, b, count, how, y) : sum_of_bytes<false>(a, b, count, how, y);
 }
 
-#if !MINNOW_SMALL
 template <bool kSigned, bool kSlopes>
 void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBlend& how, uint8_t* y) {
   const DF d;
@@ -673,7 +661,7 @@ void blend_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteBle
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
     V four[4];
     MINNOW_UNROLL for (int k = 0; k < 4; ++k) four[k] = of(a + i + k * kLanes, b + i + k * kLanes);
-    store_rows<4>(four, Whole{is_signed}, y + i, kLanes);
+    store_rows<4>(four, Whole{{is_signed}}, y + i, kLanes);
   }
   for (size_t n; i < count; i += n) {
     uint8_t rest[2][kLanes] = {};
@@ -735,11 +723,6 @@ void round_quotients(const float* x, size_t count, float divisor, float low, flo
   each_vector(x, nullptr, count, y,
               [&](hn::Vec<DF> v, hn::Vec<DF>) HWY_ATTR { return hn::Round(quotient.of(at_most(most, at_least(least, v)))); });
 }
-#else
-constexpr void (*blend)(const uint8_t*, const uint8_t*, size_t, const ByteBlend&, uint8_t*) = nullptr;
-constexpr void (*blend_reals)(const float*, const float*, size_t, const RealBlend&, float*) = nullptr;
-constexpr void (*round_quotients)(const float*, size_t, float, float, float, float*) = nullptr;
-#endif
 #if HWY_TARGET == HWY_AVX3
 constexpr void (*release)() = release_amx;
 #else
@@ -755,19 +738,19 @@ const IntegerKernels kIntegerKernels{
     kSignedBytes,
     release,
     arrange,
-    interleave,
+    unless_small(interleave),
     quantize,
     dequantize,
     maximum,
     requantize,
     activate,
-    finish_rows,
+    unless_small(finish_rows),
     kActivatesSmoothly,
-    lookup,
+    unless_small(lookup),
     sum,
-    blend,
-    blend_reals,
-    round_quotients};
+    unless_small(blend),
+    unless_small(blend_reals),
+    unless_small(round_quotients)};
 #undef MINNOW_BYTES
 #undef MINNOW_VNNI
 #undef MINNOW_MATRICES

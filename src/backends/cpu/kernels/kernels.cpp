@@ -1,60 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/kernels.h"
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #include "base/error.h"
 
-#if MINNOW_GRADIENTS
-#define MINNOW_GRADIENT_TABLES(DO, target) \
-  DO(target, ChannelKernels)               \
-  DO(target, PoolGradientKernels)          \
-  DO(target, FilterGradientKernels)
-#else
-#define MINNOW_GRADIENT_TABLES(DO, target)
-#endif
-#if MINNOW_SMALL
-#define MINNOW_LARGE_TABLES(DO, target)
-#else
-#define MINNOW_LARGE_TABLES(DO, target) \
-  DO(target, NBitsKernels)              \
-  DO(target, SparseKernels)
-#endif
-// Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels.
-#define MINNOW_KERNEL_TABLES(DO, target) \
-  DO(target, TileKernels)                \
-  DO(target, UnaryKernels)               \
-  DO(target, Unary64Kernels)             \
-  DO(target, BinaryKernels)              \
-  DO(target, ChainKernels)               \
-  DO(target, MinMaxKernels)              \
-  DO(target, DepthwiseKernels)           \
-  DO(target, PoolKernels)                \
-  DO(target, LayoutKernels)              \
-  DO(target, WinogradKernels)            \
-  DO(target, RowKernels)                 \
-  DO(target, ResampleKernels)            \
-  DO(target, RecurrentKernels)           \
-  DO(target, AttentionKernels)           \
-  DO(target, IntegerKernels)             \
-  DO(target, ByteDepthwiseKernels)       \
-  DO(target, Bf16Forms)                  \
-  DO(target, F16Form)                    \
-  DO(target, F64I32Kernels)              \
-  DO(target, CombineKernels)             \
-  DO(target, SumProductKernels)          \
-  DO(target, AnyAllKernels)              \
-  DO(target, ArgmaxKernels)              \
-  DO(target, Functions32Kernels)         \
-  DO(target, Functions64Kernels)         \
-  MINNOW_LARGE_TABLES(DO, target)        \
-  MINNOW_GRADIENT_TABLES(DO, target)
-#define MINNOW_DECLARE_ALL(target, isa)              \
-  namespace target {                                 \
-  MINNOW_KERNEL_TABLES(MINNOW_DECLARE_TABLE, target) \
+// Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels, and whether
+// the build compiles the file: those in large/ and gradients/ are not in every build.
+#define MINNOW_KERNEL_TABLES(DO, target)      \
+  DO(target, TileKernels, true)               \
+  DO(target, UnaryKernels, true)              \
+  DO(target, Unary64Kernels, true)            \
+  DO(target, BinaryKernels, true)             \
+  DO(target, ChainKernels, true)              \
+  DO(target, MinMaxKernels, true)             \
+  DO(target, DepthwiseKernels, true)          \
+  DO(target, PoolKernels, true)               \
+  DO(target, LayoutKernels, true)             \
+  DO(target, WinogradKernels, true)           \
+  DO(target, RowKernels, true)                \
+  DO(target, ResampleKernels, true)           \
+  DO(target, RecurrentKernels, true)          \
+  DO(target, AttentionKernels, true)          \
+  DO(target, IntegerKernels, true)            \
+  DO(target, ByteDepthwiseKernels, true)      \
+  DO(target, Bf16Forms, true)                 \
+  DO(target, F16Form, true)                   \
+  DO(target, F64I32Kernels, true)             \
+  DO(target, CombineKernels, !kSmall)         \
+  DO(target, SumProductKernels, !kSmall)      \
+  DO(target, AnyAllKernels, !kSmall)          \
+  DO(target, ArgmaxKernels, !kSmall)          \
+  DO(target, Functions32Kernels, true)        \
+  DO(target, Functions64Kernels, true)        \
+  DO(target, NBitsKernels, !kSmall)           \
+  DO(target, SparseKernels, !kSmall)          \
+  DO(target, ChannelKernels, kGradients)      \
+  DO(target, PoolGradientKernels, kGradients) \
+  DO(target, FilterGradientKernels, kGradients)
+#define MINNOW_DECLARE_KEPT(target, Type, kept) MINNOW_DECLARE_TABLE(target, Type)
+#define MINNOW_KEPT_ADDRESS(target, Type, kept) kept ? &target::k##Type : &kEmpty<Type>,
+#define MINNOW_DECLARE_ALL(target, isa)             \
+  namespace target {                                \
+  MINNOW_KERNEL_TABLES(MINNOW_DECLARE_KEPT, target) \
   }
-#define MINNOW_TABLES(target, isa) {isa, static_cast<size_t>(lanes_of(isa)), MINNOW_KERNEL_TABLES(MINNOW_TABLE_ADDRESS, target)},
+#define MINNOW_TABLES(target, isa) {isa, static_cast<size_t>(lanes_of(isa)), MINNOW_KERNEL_TABLES(MINNOW_KEPT_ADDRESS, target)},
 
 namespace minnow::cpu {
+namespace {
+
+/// Stands for a table that the build leaves out.
+template <class Table>
+constexpr Table kEmpty{};
+
+}  // namespace
 
 MINNOW_EACH_TARGET(MINNOW_DECLARE_ALL)
 

@@ -63,15 +63,11 @@ struct Kernels {
   const ArgmaxKernels* argmax;
   const Functions32Kernels* functions32;
   const Functions64Kernels* functions64;
-#if !MINNOW_SMALL
   const NBitsKernels* nbits;
   const SparseKernels* sparse;
-#endif
-#if MINNOW_GRADIENTS
   const ChannelKernels* channels;
   const PoolGradientKernels* pool_gradient;
   const FilterGradientKernels* filter_gradient;
-#endif
 };
 
 /// Throws InternalError for one that available_isas() does not name.

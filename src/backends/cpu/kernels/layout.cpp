@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/layout.cpp"
@@ -76,19 +77,11 @@ void transpose_squares(const uint8_t* from, size_t from_row, size_t rows, size_t
       transpose_squares<N / 2>(from + whole_rows * from_row, from_row, rows - whole_rows, columns, to + whole_rows, to_row);
   }
 }
-#if MINNOW_SMALL
-constexpr size_t kSquare = 1;
-#else
-constexpr size_t kSquare = HWY_LANES(float);
-#endif
+constexpr size_t kSquare = kSmall ? 1 : HWY_LANES(float);
 void transpose_bytes(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row) {
   transpose_squares<kSquare>(from, from_row, rows, columns, to, to_row);
 }
 
-#if MINNOW_SMALL
-constexpr void (*split_pixels)(const float*, size_t, float* const[3]) = nullptr;
-constexpr void (*split_pixels_of_bytes)(const uint8_t*, size_t, uint8_t* const[3]) = nullptr;
-#else
 template <class T>
 void split_pixels(const T* from, size_t count, T* const to[3]) {
   constexpr size_t kVector = 16 / sizeof(T);
@@ -104,8 +97,6 @@ void split_pixels(const T* from, size_t count, T* const to[3]) {
   for (; i < count; ++i)
     for (size_t c = 0; c < 3; ++c) to[c][i] = from[3 * i + c];
 }
-constexpr auto split_pixels_of_bytes = split_pixels<uint8_t>;
-#endif
 
 using D = hn::ScalableTag<float>;
 using DI = hn::RebindToSigned<D>;
@@ -170,7 +161,8 @@ void gather_lanes(const float* const* from, const int32_t* lanes, size_t sources
 }  // namespace
 
 extern const LayoutKernels kLayoutKernels;
-const LayoutKernels kLayoutKernels{transpose, transpose_bytes, split_pixels, split_pixels_of_bytes, every_other, gather_lanes};
+const LayoutKernels kLayoutKernels{transpose,   transpose_bytes, unless_small(split_pixels<float>), unless_small(split_pixels<uint8_t>),
+                                   every_other, gather_lanes};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"

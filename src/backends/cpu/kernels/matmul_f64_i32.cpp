@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/matmul_f64_i32.cpp"
@@ -15,7 +16,6 @@ namespace minnow::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 constexpr size_t kRows = HWY_TARGET == HWY_AVX3 ? 8 : 6;
-#if !MINNOW_SMALL
 constexpr size_t kVectors = 2;
 
 // sum + a b; integers have no such instruction.
@@ -47,19 +47,19 @@ void tile(const T* a, size_t a_stride, const T* b, size_t k, T* y, size_t stride
     hn::StoreU(hn::Add(hn::LoadU(d, to), sum[r][n]), d, to);
   }
 }
-constexpr MatMulTile<int32_t> kInts = tile<int32_t>;
-#else
-constexpr MatMulTile<int32_t> kInts = nullptr;
-#endif
-#if HWY_HAVE_FLOAT64 && !MINNOW_SMALL
-constexpr MatMulTile<double> kDoubles = tile<double>;
-#else
-constexpr MatMulTile<double> kDoubles = nullptr;
-#endif
+
+/// Null in a small build, and where the machine has no such vectors.
+template <class T>
+constexpr MatMulTile<T> tile_of() {
+  if constexpr (kSmall || (std::is_same_v<T, double> && !HWY_HAVE_FLOAT64))
+    return nullptr;
+  else
+    return tile<T>;
+}
 }  // namespace
 
 extern const F64I32Kernels kF64I32Kernels;
-const F64I32Kernels kF64I32Kernels{kRows, kDoubles, kInts};
+const F64I32Kernels kF64I32Kernels{kRows, tile_of<double>(), tile_of<int32_t>()};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/min_max.cpp"
@@ -128,34 +129,19 @@ struct Loops {
   }
 };
 
+/// Nothing for dtypes without vectors and, in a small build, for all but the dtype of networks.
 template <class T>
 constexpr MinMaxLoops loops_of() {
-  return {Loops<T>::reduce, Loops<T>::reduce_columns};
+  if constexpr ((kSmall && !std::is_same_v<T, float>) || (std::is_same_v<T, double> && !HWY_HAVE_FLOAT64))
+    return {};
+  else
+    return {Loops<T>::reduce, Loops<T>::reduce_columns};
 }
 }  // namespace
 
 extern const MinMaxKernels kMinMaxKernels;
-const MinMaxKernels kMinMaxKernels{{
-#if MINNOW_SMALL  // the dtypes of networks
-    {},
-    {},
-    {},
-    {},
-    loops_of<float>(),
-    {},
-#else
-    loops_of<int8_t>(),
-    loops_of<int16_t>(),
-    loops_of<int32_t>(),
-    loops_of<int64_t>(),
-    loops_of<float>(),
-#if HWY_HAVE_FLOAT64
-    loops_of<double>(),
-#else
-    {},
-#endif
-#endif
-}};
+const MinMaxKernels kMinMaxKernels{
+    {loops_of<int8_t>(), loops_of<int16_t>(), loops_of<int32_t>(), loops_of<int64_t>(), loops_of<float>(), loops_of<double>()}};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/recurrent.cpp"
@@ -23,10 +24,9 @@ constexpr size_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/math.inc"
 
-#if MINNOW_GRADIENTS
 /// Writes gates and state where `kept` says, or gates over the sums where they are less than a vector.
 void keep(const CellRows& cell, size_t row, V a, V b, V c, V e, V state) {
-  if (!cell.kept) return;
+  if (!kGradients || !cell.kept) return;
   const D d;
   const KeptGates& kept = *cell.kept;
   const bool whole = kept.units >= kLanes + row * kept.units_step;
@@ -37,10 +37,6 @@ void keep(const CellRows& cell, size_t row, V a, V b, V c, V e, V state) {
   }
   if (whole && kept.c) hn::StoreU(state, d, kept.c + row * kept.c_step);
 }
-#else
-template <class... T>
-void keep(const T&...) {}
-#endif
 
 void lstm(const CellRows& cell, float* c, float* h) {
   const D d;
@@ -76,7 +72,6 @@ void reset(const CellRows& cell, const float* h, float* scaled) {
   }
 }
 
-#if !MINNOW_SMALL
 float largest(const float* x, size_t count) {
   // As whole numbers, whose order is that of numbers without a sign, with NaN above infinity.
   const hn::RebindToSigned<D> di;
@@ -102,9 +97,7 @@ void add_scaled(const float* x, float factor, const float* base, size_t count, f
     hn::StoreU(hn::MulAdd(by, hn::LoadU(d, x + i), base ? hn::LoadU(d, base + i) : hn::Zero(d)), d, y + i);
   for (; i < count; ++i) y[i] = factor * x[i] + (base ? base[i] : 0);
 }
-#endif
 
-#if MINNOW_GRADIENTS
 template <bool kSigmoid>
 void activate(float* x, size_t count) {
   const D d;
@@ -200,20 +193,19 @@ void back(const CellBack& s) {
     hn::StoreU(hn::Add(hn::LoadU(d, r), bias[g == 2 ? 4 : g]), d, r);
   }
 }
-#endif
 }  // namespace
 
 extern const RecurrentKernels kRecurrentKernels;
-const RecurrentKernels kRecurrentKernels {
-  .lstm = lstm, .gru = gru, .reset = reset,
-#if !MINNOW_SMALL
-  .largest = largest, .add_scaled = add_scaled,
-#endif
-#if MINNOW_GRADIENTS
-  .lstm_gates = lstm_gates, .lstm_back = back<LstmCell>, .gru_back = back<GruCell>, .tanh_back = back<RnnCell<false>>,
-  .relu_back = back<RnnCell<true>>,
-#endif
-};
+const RecurrentKernels kRecurrentKernels{.lstm = lstm,
+                                         .gru = gru,
+                                         .reset = reset,
+                                         .largest = unless_small(largest),
+                                         .add_scaled = unless_small(add_scaled),
+                                         .lstm_gates = with_gradients(lstm_gates),
+                                         .lstm_back = with_gradients(back<LstmCell>),
+                                         .gru_back = with_gradients(back<GruCell>),
+                                         .tanh_back = with_gradients(back<RnnCell<false>>),
+                                         .relu_back = with_gradients(back<RnnCell<true>>)};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

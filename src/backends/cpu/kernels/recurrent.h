@@ -51,13 +51,11 @@ struct RecurrentKernels {
   void (*gru)(const CellRows& cell, const float* h, float* next);
   /// scaled = sigmoid(reset) h, where the state is scaled before it is multiplied; the fourth vector becomes 0.
   void (*reset)(const CellRows& cell, const float* h, float* scaled);
-#if !MINNOW_SMALL
-  // Around products of bytes.
+  // Around products of bytes; null in a small build.
   float (*largest)(const float* x, size_t count);  // |x|; NaN if a number is
   /// y = base + factor x; base may be y, or null: 0.
   void (*add_scaled)(const float* x, float factor, const float* base, size_t count, float* y);
-#endif
-#if MINNOW_GRADIENTS
+  // Null in a build without gradients.
   /// The sums of one sequence's gates input, output, forget, new, `hidden` each, become the gates.
   void (*lstm_gates)(float* sums, size_t hidden);
   // The gradients of the sums of a step.
@@ -65,7 +63,6 @@ struct RecurrentKernels {
   void (*gru_back)(const CellBack& cell);  // of a GRU that scales the product: gates z, r, new and the product
   void (*tanh_back)(const CellBack& cell);
   void (*relu_back)(const CellBack& cell);
-#endif
 };
 
 }  // namespace minnow::cpu

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/rows.cpp"
@@ -266,7 +267,6 @@ void standardize(const float* x, size_t count, float mean, float inverse, const 
   }
 }
 
-#if MINNOW_GRADIENTS
 void layer_gradient(const LayerGradient& a) {
   const D d;
   const V mean = hn::Set(d, a.mean), inverse = hn::Set(d, a.inverse);
@@ -303,7 +303,6 @@ void layer_gradient(const LayerGradient& a) {
     store(hn::Mul(inverse, hn::NegMulAdd(normal, factor, hn::Sub(scaled, less))), a.y);
   });
 }
-#endif
 
 void lane_moments(const float* x, size_t pixels, float epsilon, float* mean, float* inverse) {
   const D d;
@@ -337,15 +336,17 @@ void lane_affine(const float* x, size_t pixels, const float* scale, const float*
 }  // namespace
 
 extern const RowKernels kRowKernels;
-const RowKernels kRowKernels {
-  {reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, reduce<Max>, reduce<Min>, reduce<Product>},
-      {reduce_columns<Sum>, reduce_columns<SumAbs>, reduce_columns<SumSquare>,
-       reduce_columns<Max>, reduce_columns<Min>,    reduce_columns<Product>},
-      softmax, log_softmax, moments, standardize, lane_moments, lane_affine, dot,
-#if MINNOW_GRADIENTS
-      layer_gradient,
-#endif
-};
+const RowKernels kRowKernels{{reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, reduce<Max>, reduce<Min>, reduce<Product>},
+                             {reduce_columns<Sum>, reduce_columns<SumAbs>, reduce_columns<SumSquare>, reduce_columns<Max>,
+                              reduce_columns<Min>, reduce_columns<Product>},
+                             softmax,
+                             log_softmax,
+                             moments,
+                             standardize,
+                             lane_moments,
+                             lane_affine,
+                             dot,
+                             with_gradients(layer_gradient)};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

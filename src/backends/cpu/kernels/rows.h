@@ -37,10 +37,8 @@ struct RowKernels {
   void (*lane_affine)(const float* x, size_t pixels, const float* scale, const float* shift, float* y);
   /// The sum of a[i] b[i].
   float (*dot)(const float* a, const float* b, size_t count);
-#if MINNOW_GRADIENTS
   /// y = inverse (g - the mean of g, if centered - n times the mean of g n), where n = (x - mean) inverse and g = gradient scale.
-  void (*layer_gradient)(const LayerGradient& row);
-#endif
+  void (*layer_gradient)(const LayerGradient& row);  // null in a build without gradients
 };
 
 }  // namespace minnow::cpu

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/tile.cpp"
@@ -28,9 +29,7 @@ constexpr int kRows1 = HWY_ARCH_ARM_A64 ? 14 : 6, kRows2 = HWY_ARCH_ARM_A64 ? 11
 constexpr int kRows1 = HWY_TARGET == HWY_AVX3 ? 14 : 12, kRows2 = HWY_TARGET == HWY_AVX3 ? 14 : 6;
 #endif
 
-#if !MINNOW_SMALL
-#define MINNOW_TILE_ROUNDS
-#endif
+constexpr bool kTilesRound = !kSmall;
 #include "backends/cpu/kernels/tile_ends.inc"
 
 template <int R, int N>
@@ -190,10 +189,9 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   end<R, N>(t, sum[0]);
 }
 
-#if !MINNOW_SMALL
 // A tile with sums in steps, for fewer rows than balanced parts of an image have: the factors, the tile into a buffer (sums may read what
 // the tile overwrites), and the sums row by row.
-void sum_in_steps(const Tile& tile, int rows, TileFunction packed) {
+[[maybe_unused]] void sum_in_steps(const Tile& tile, int rows, TileFunction packed) {
   const D d;
   const size_t weights = tile.make.from ? tile.blocks * kLanes * 2 * kLanes : 0;
   for (size_t at = 0; at < weights; at += 4 * 2 * kLanes) make_weights<2>(tile.make, at);
@@ -276,7 +274,6 @@ void strassen_factors(const StrassenFactors& f) {
       MINNOW_UNROLL for (int p = 0; p < 7; ++p) hn::StoreU(parts[p], d, f.to + p * f.part_step + (2 * r + v) * kLanes);
     }
 }
-#endif
 
 template <int R, int N>
 HWY_NOINLINE void plain_tile(const Tile& t) {
@@ -287,15 +284,14 @@ HWY_NOINLINE void plain_tile(const Tile& t) {
   end<R, N>(t, sum);
 }
 
-#if MINNOW_SMALL
-// Only these numbers of rows have code of their own; other tiles are put together of them.
-constexpr bool is_compiled(int rows, int most) { return rows == most || rows == 4 || rows == 2 || rows == 1; }
+// In a small build, only these numbers of rows have code of their own; other tiles are put together of them.
+constexpr bool is_compiled(int rows, int most) { return !kSmall || rows == most || rows == 4 || rows == 2 || rows == 1; }
 
 struct Parts {
   TileFunction of_rows[5];  // 1, 2 and 4
   ptrdiff_t pixel;          // floats from one pixel of x to the next
 };
-void in_parts(const Tile& tile, int rows, const Parts& parts) {
+[[maybe_unused]] void in_parts(const Tile& tile, int rows, const Parts& parts) {
   const int first = (rows + 1) / 2, runs[] = {first, rows - first};
   Tile t = tile;
   for (int run = 0; run < 2; ++run)
@@ -337,16 +333,6 @@ constexpr TileFunction plain_of() {
   else
     return plain_parts<R, N>;
 }
-#else
-template <int R, int N>
-constexpr TileFunction packed_of() {
-  return packed_tile<R, N, false>;
-}
-template <int R, int N>
-constexpr TileFunction plain_of() {
-  return plain_tile<R, N>;
-}
-#endif
 
 struct Table {
   TileFunction packed[3][kMostTileRows + 1] = {}, plain[3][kMostTileRows + 1] = {};
@@ -355,10 +341,8 @@ struct Table {
 template <int N, int R>
 constexpr void add(Table& table) {
   table.packed[N][R] = packed_of<R, N>();
-#if !MINNOW_SMALL
-  if constexpr (N == 2 && R >= kRows2 / 2) table.summed[R] = packed_tile<R, N, true>;
-  if constexpr (N == 2 && R < kRows2 / 2) table.summed[R] = summed_in_steps<R>;
-#endif
+  if constexpr (!kSmall && N == 2 && R >= kRows2 / 2) table.summed[R] = packed_tile<R, N, true>;
+  if constexpr (!kSmall && N == 2 && R < kRows2 / 2) table.summed[R] = summed_in_steps<R>;
   table.plain[N][R] = plain_of<R, N>();
   if constexpr (R > 1) add<N, R - 1>(table);
 }
@@ -372,12 +356,13 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const TileKernels kTileKernels;
-#if MINNOW_SMALL
-const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, nullptr, nullptr, nullptr, nullptr, kTable.plain};
-#else
-const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed,    kTable.summed, strassen_sums,
-                               strassen_rows,       strassen_factors, kTable.plain};
-#endif
+const TileKernels kTileKernels{{0, kRows1, kRows2},
+                               kTable.packed,
+                               kSmall ? nullptr : kTable.summed,
+                               unless_small(strassen_sums),
+                               unless_small(strassen_rows),
+                               unless_small(strassen_factors),
+                               kTable.plain};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -87,9 +87,7 @@ struct Finish {
     const D d;
     out = hn::Add(out, bias);
     if (add) out = hn::Add(out, hn::LoadU(d, add + offset));
-#if !MINNOW_SMALL
-    if (rounds) out = hn::Round(hn::Mul(out, scale));
-#endif
+    if (!kSmall && rounds) out = hn::Round(hn::Mul(out, scale));
     hn::StoreU(at_most(high, at_least(low, out)), d, y + offset);
   }
   const float* add;
@@ -222,22 +220,15 @@ void pack(const WinogradWeights& w) {
 }  // namespace
 
 extern const WinogradKernels kWinogradKernels;
-#if MINNOW_SMALL
-const WinogradKernels kWinogradKernels{{nullptr, nullptr, nullptr, nullptr, input<4>, nullptr, input<6>},
-                                       {nullptr, nullptr, nullptr, nullptr, output<4>, nullptr, output<6>},
-                                       {nullptr, nullptr, nullptr, weights<3>},
-                                       {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>},
-                                       finish,
-                                       pack};
-#else
 const WinogradKernels kWinogradKernels{
-    {nullptr, nullptr, nullptr, input<3>, input<4>, input<5>, input<6>, input<7>, input<8>, input<9>},
-    {nullptr, nullptr, nullptr, output<3>, output<4>, output<5>, output<6>, output<7>, output<8>, output<9>},
-    {nullptr, nullptr, weights<2>, weights<3>, weights<4>},
-    {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
+    {nullptr, nullptr, nullptr, unless_small(input<3>), input<4>, unless_small(input<5>), input<6>, unless_small(input<7>),
+     unless_small(input<8>), unless_small(input<9>)},
+    {nullptr, nullptr, nullptr, unless_small(output<3>), output<4>, unless_small(output<5>), output<6>, unless_small(output<7>),
+     unless_small(output<8>), unless_small(output<9>)},
+    {nullptr, nullptr, unless_small(weights<2>), weights<3>, unless_small(weights<4>)},
+    {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, unless_small(line<7>), unless_small(line<8>), unless_small(line<9>)},
     finish,
     pack};
-#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/build.h"
+
 namespace minnow::cpu {
 
 /// The forms that have transforms along an axis.
@@ -78,13 +80,9 @@ inline constexpr WinogradNumbers kWinogradForms[] = {
 constexpr const WinogradNumbers& numbers_of(WinogradForm form) { return kWinogradForms[static_cast<size_t>(form)]; }
 
 /// Whether this build has the kernels of a form.
-constexpr bool is_built([[maybe_unused]] WinogradForm form) {
-#if MINNOW_SMALL
+constexpr bool is_built(WinogradForm form) {
   const size_t served = numbers_of(form).served();
-  return served == 1 || served == 4 || served == 6;
-#else
-  return true;
-#endif
+  return !kSmall || served == 1 || served == 4 || served == 6;
 }
 
 /// Lines that are transformed alike. Distances are in floats.

@@ -26,11 +26,7 @@ enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKe
 enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
 constexpr size_t kPair = 2;  // vectors of a panel
 constexpr ptrdiff_t kNoTaps = 0;
-#if MINNOW_SMALL
-constexpr int64_t kFewQueries = 0;
-#else
-constexpr int64_t kFewQueries = 4;
-#endif
+constexpr int64_t kFewQueries = kSmall ? 0 : 4;
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 

@@ -156,13 +156,9 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   return estimate;
 }
 
-#if MINNOW_SMALL  // has no row tiling
+/// A small build has no row tiling.
 template <class Conv>
-using ByRows = ConvKernel<Conv>;
-#else
-template <class Conv>
-using ByRows = RowTiledConv<Conv>;
-#endif
+using ByRows = std::conditional_t<kSmall, ConvKernel<Conv>, RowTiledConv<Conv>>;
 
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
   GemmConv::Options options = gemm_options(context.device());

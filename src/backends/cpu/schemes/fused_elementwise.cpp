@@ -26,11 +26,7 @@ using Source = ElementwiseGeometry::Source;
 using Form = ElementwiseProgram::Form;
 
 bool is_f32_or_boolean(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
-#if MINNOW_SMALL
-constexpr bool kBytes = false;
-#else
-constexpr bool kBytes = true;
-#endif
+constexpr bool kBytes = !kSmall;
 bool is_byte(DType dtype) { return kBytes && (dtype == DType::u8 || dtype == DType::i8); }
 
 /// How bytes stand for numbers: (byte - zero_point) scale. Truth values are bytes 0 and 1.
@@ -223,7 +219,6 @@ class ElementwiseKernel final : public Kernel {
   Units units_;
 };
 
-#if !MINNOW_SMALL
 // A function of one tensor of bytes, to bytes: its program runs once, for every byte.
 class ByteTableKernel final : public Kernel {
  public:
@@ -463,7 +458,6 @@ bool is_served(const Blend& blend, const ElementwiseGeometry& geometry) {
     return (blend.slopes == source.input && source.channels.empty()) || (blend.gate == source.input && source.form != Form::lanes);
   });
 }
-#endif
 
 std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
   const bool fused = node.op() == kFused;
@@ -494,13 +488,12 @@ Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
   // Operations as measured (AVX2, Zen 3 of 126 GFLOP/s, mobilenet_v3_small and mp_face_landmark, 2026-11-29).
   for (const auto& quantum : quanta.sources) cost += quantum ? 7 : 0;
   if (is_byte(y.dtype)) cost += 22;
-#if !MINNOW_SMALL
-  if (is_table(node)) {
+  if (kSmall) {  // has neither tables nor blends
+  } else if (is_table(node)) {
     cost = 13;
   } else if (const auto blend = blend_of(node); blend && is_served(*blend, geometry)) {
     cost = y.dtype == DType::f32 ? 8 : 17;
   }
-#endif
   Estimate result(device.byte_time(bytes) + device.flop_time(elements * cost) + 3e-7);
   for (const Source& source : geometry.sources) {
     const bool whole = node.input_shape(source.input) == y.shape && node.input_dtype(source.input) == y.dtype &&
@@ -524,11 +517,11 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   geometry_of(context.node(), context.device(), context.output_layout(0), geometry);
   Quanta quanta;
   auto program = compile(context.node(), *cpu_device(context.device()).kernels, geometry.sources, quanta);
-#if !MINNOW_SMALL
-  if (is_table(context.node())) return std::make_unique<ByteTableKernel>(context, *program, quanta);
-  if (const auto blend = blend_of(context.node()); blend && is_served(*blend, geometry))
-    return std::make_unique<BlendKernel>(context, *blend, geometry);
-#endif
+  if (!kSmall) {
+    if (is_table(context.node())) return std::make_unique<ByteTableKernel>(context, *program, quanta);
+    if (const auto blend = blend_of(context.node()); blend && is_served(*blend, geometry))
+      return std::make_unique<BlendKernel>(context, *blend, geometry);
+  }
   return std::make_unique<ElementwiseKernel>(context, std::move(geometry), std::move(*program), std::move(quanta));
 }
 

@@ -82,11 +82,9 @@ Ints order_of(const NodeView& node) {
   return order;
 }
 
-#if MINNOW_SMALL
-constexpr bool splits_pixels(const NodeView&) { return false; }
-#else
 /// Whether three channels move from the end to another place, and all else stays: pictures with their channels last.
 bool splits_pixels(const NodeView& node) {
+  if (kSmall) return false;
   const Shape& from = node.input_shape(0);
   const size_t rank = from.rank(), size = size_of(node.input_dtype(0));
   if (rank < 2 || from[rank - 1] != 3 || (size != 1 && size != sizeof(float))) return false;
@@ -130,7 +128,6 @@ class SplitPixelsKernel final : public Kernel {
   size_t images_, pixels_, cuts_;
   bool bytes_;
 };
-#endif
 
 // Single elements out of their order take some 0.4 ns each (first layers with channels last, AVX2, Zen 3 of 126 GFLOP/s,
 // 2026-11-29), bytes as long as floats.
@@ -144,9 +141,7 @@ Estimate estimate_transpose(const NodeView& node, const Device& device) {
 std::unique_ptr<Kernel> prepare_transpose(PrepareContext& context) {
   const NodeView& node = context.node();
   const Shape &from = node.input_shape(0), &to = node.output_shape(0);
-#if !MINNOW_SMALL
-  if (splits_pixels(node) && to.elements() > 0) return std::make_unique<SplitPixelsKernel>(context);
-#endif
+  if (!kSmall && splits_pixels(node) && to.elements() > 0) return std::make_unique<SplitPixelsKernel>(context);
   const size_t rank = from.rank();
   const Ints order = order_of(node);
   const std::vector<StridedCopy::Axis> source = plain_axes(from);

@@ -13,11 +13,7 @@ namespace minnow::cpu {
 namespace {
 
 constexpr size_t kPair = 2;
-#if MINNOW_SMALL
-constexpr bool kJoinsColumns = false;
-#else
-constexpr bool kJoinsColumns = true;
-#endif
+constexpr bool kJoinsColumns = !kSmall;
 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 

@@ -62,11 +62,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return quantized_conv_estimate(node, device, used * few * (words ? 0.9 : 0.8) * integer_speed(kernels, channels), of_element, of_element);
 }
 
-#if MINNOW_SMALL
-constexpr bool kReadsPlain = false;
-#else
-constexpr bool kReadsPlain = true;
-#endif
+constexpr bool kReadsPlain = !kSmall;
 constexpr size_t kFewChannels = channels_at_once(IntegerForm::bytes);
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {

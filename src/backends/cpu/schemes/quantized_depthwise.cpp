@@ -69,12 +69,10 @@ class QuantizedDepthwiseKernel final : public Kernel {
     }
     in_row_ = s_.in_w * lanes, out_row_ = s_.out_w * lanes;
     size_t rows = s_.out_h;
-#if !MINNOW_SMALL
-    if (conv_.has_rows()) {
+    if (!kSmall && conv_.has_rows()) {
       conv_.cut_rows(s_.in_h, s_.out_h);
       while (rows > 1 && (in_rows(rows) * in_row_ + rows * out_row_) * sizeof(float) > context.device().l2 / 4) rows = ceil_div(rows, 2);
     }
-#endif
     blocks_ = ceil_div(s_.out_h, rows);
     rows = ceil_div(s_.out_h, blocks_);
     out_offset_ = product_of({in_rows(rows), in_row_});

@@ -10,10 +10,10 @@
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/kernels/stop.h"
+#include "backends/cpu/schemes/large/recurrent_bytes.h"
 #include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/quantized.h"
 #include "backends/cpu/schemes/recurrent.h"
-#include "backends/cpu/schemes/recurrent_bytes.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 #include "base/saturating.h"
@@ -113,7 +113,6 @@ template <Factors kFactors>
 Estimate estimate(const NodeView& node, const Device& device) {
   return estimate_as(node, device, kFactors);
 }
-#if !MINNOW_SMALL
 Estimate estimate_bytes(const NodeView& node, const Device& device) {
   const Recurrent r(node, cell_of(node));
   if (Estimate refusal = cell_refusal(r, node, cell_of(node)); !refusal.declined.empty()) return refusal;
@@ -128,7 +127,6 @@ Estimate estimate_bytes(const NodeView& node, const Device& device) {
     return unavailable("this machine has no products of bytes, and products in f32 take less time");
   return Estimate(seconds + cells_time(r, device));
 }
-#endif
 
 class RecurrentKernel final : public Kernel {
  public:
@@ -178,9 +176,7 @@ class RecurrentKernel final : public Kernel {
       add(2, "recurrent R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
       units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
     }
-#if !MINNOW_SMALL
-    if (bytes) bytes_.emplace(context, r_, blocks_);
-#endif
+    if (!kSmall && bytes) bytes_.emplace(context, r_, blocks_);
     add(3, "recurrent B", width_, bias_, &RecurrentKernel::pack_bias);
     chunks_ = r_.parts(context.device().threads, blocks_, bytes ? 1 : low_precision_ ? 2 : 4);
     state_floats_ = product_of({blocks_, r_.batch, lanes_});
@@ -252,9 +248,7 @@ class RecurrentKernel final : public Kernel {
   void multiply_inputs(RunContext& context) const noexcept {
     const float *x = context.in<float>(0), *bias = bias_.data(context);
     float* const all = context.scratch_at<float>(sums_offset_);
-#if !MINNOW_SMALL
-    if (bytes_) return bytes_->multiply_inputs(context, bias, all);
-#endif
+    if (has_bytes()) return bytes_->multiply_inputs(context, bias, all);
     const float* w = w_.data(context);
     const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
     units_.run(context, [&](size_t unit, float* scratch) {
@@ -342,19 +336,11 @@ class RecurrentKernel final : public Kernel {
     return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * hidden_;
   }
 
-  bool has_bytes() const noexcept {
-#if MINNOW_SMALL
-    return false;
-#else
-    return bytes_.has_value();
-#endif
-  }
+  bool has_bytes() const noexcept { return !kSmall && bytes_; }
 
   // The part of a state that the next products read.
   void round_state(RunContext& context, size_t d, size_t which) const noexcept {
-#if !MINNOW_SMALL
-    if (bytes_) return bytes_->round(context, d, state(context, d, which));
-#endif
+    if (has_bytes()) return bytes_->round(context, d, state(context, d, which));
     if (!low_precision_) return;
     const size_t plane = r_.batch * lanes_;
     const float* h = state(context, d, which);
@@ -369,9 +355,8 @@ class RecurrentKernel final : public Kernel {
   // GRU whose reset gate scales the state: update and reset of some vectors of units.
   void scale_state(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
     const float* h = state(context, d, step % 2);
-#if !MINNOW_SMALL
-    if (bytes_) bytes_->multiply_states(context, d, ByteProducts::Part::gates, first, last, cell(context, d, step, 0).gates, row_stride());
-#endif
+    if (has_bytes())
+      bytes_->multiply_states(context, d, ByteProducts::Part::gates, first, last, cell(context, d, step, 0).gates, row_stride());
     for (size_t block = first; block < last; ++block) {
       const CellRows rows = cell(context, d, step, block);
       if (!has_bytes()) multiply(context, multiplied(context, d, step % 2), recurrent_weights(context, d, block), 2, rows.gates);
@@ -381,15 +366,13 @@ class RecurrentKernel final : public Kernel {
   }
 
   void advance(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
-#if !MINNOW_SMALL
-    if (bytes_) {
+    if (has_bytes()) {
       const auto part = r_.reset_before ? ByteProducts::Part::scaled : ByteProducts::Part::all;
       bytes_->multiply_states(context, d, part, first, last, cell(context, d, step, 0).gates, row_stride());
       for (size_t block = first; block < last && r_.batch > 1; ++block) finish(context, d, step, block, 1);
       if (r_.batch == 1) finish(context, d, step, first, last - first);
       return;
     }
-#endif
     for (size_t i = first; i < last; ++i) {
       // Alternate the direction: if the weights are a little larger than L2, most of the weights that a step needs first are those that the
       // step before it used last.
@@ -417,10 +400,9 @@ class RecurrentKernel final : public Kernel {
     CellRows rows = cell(context, d, step, block);
     if (r_.batch == 1) rows.gate_stride = r_.slots * lanes_, rows.rows = blocks;
     const size_t t = time_of(d, step);
-#if MINNOW_GRADIENTS
     KeptGates kept_gates{};
     const size_t gates_output = r_.lstm ? 3 : 2;
-    if (r_.gates > 1 && (context.has_output(gates_output) || context.has_output(4))) {
+    if (kGradients && r_.gates > 1 && (context.has_output(gates_output) || context.has_output(4))) {
       const size_t width = 4 * r_.hidden, row = (d * r_.length + t) * r_.batch;
       const bool one = r_.batch == 1;
       kept_gates = {context.has_output(gates_output) ? context.out<float>(gates_output) + row * width + block * lanes_ : nullptr,
@@ -432,7 +414,6 @@ class RecurrentKernel final : public Kernel {
                     one ? lanes_ : 0};
       rows.kept = &kept_gates;
     }
-#endif
     const size_t at = block * r_.batch * lanes_, floats = rows.rows * lanes_;
     const float* h = state(context, d, step % 2) + at;
     float *next = state(context, d, (step + 1) % 2) + at, *c = state(context, d, 2) + at, *kept = state(context, d, 3) + at;
@@ -446,9 +427,8 @@ class RecurrentKernel final : public Kernel {
       for (size_t i = 0; i < rows.rows; ++i) activations_[d](rows.gates + i * rows.gate_stride, next + i * lanes_, lanes_, 0, 0);
     else
       kernels_.recurrent->gru(rows, h, next);
-#if MINNOW_GRADIENTS
     // The last vector of units where it is not whole.
-    if (const size_t rest = r_.hidden % lanes_; rows.kept && rest && block + blocks == blocks_)
+    if (const size_t rest = r_.hidden % lanes_; kGradients && rows.kept && rest && block + blocks == blocks_)
       for (size_t b = 0; b < r_.batch; ++b) {
         const size_t last = (blocks - 1) * lanes_;
         const float* from = rows.gates + (r_.batch == 1 ? blocks - 1 : b) * rows.gate_stride;
@@ -456,15 +436,13 @@ class RecurrentKernel final : public Kernel {
           std::memcpy(kept_gates.gates + (b * 4 + g) * r_.hidden + last, from + g * lanes_, rest * sizeof(float));
         if (kept_gates.c) std::memcpy(kept_gates.c + b * r_.hidden + last, c + b * each + last, rest * sizeof(float));
       }
-#endif
     for (size_t b = 0; steps && b < r_.batch; ++b) {
       if (t < size(steps[b])) continue;
       std::memcpy(next + b * each, h + b * each, each * sizeof(float));
       if (r_.lstm) std::memcpy(c + b * each, kept + b * each, each * sizeof(float));
-#if MINNOW_GRADIENTS
+      if (!kGradients) continue;
       for (size_t g = 0; g < 4 && kept_gates.gates; ++g) std::fill_n(kept_gates.gates + b * 4 * r_.hidden + g * r_.hidden, count, 0.0f);
       if (kept_gates.c) std::fill_n(kept_gates.c + b * r_.hidden, count, 0.0f);
-#endif
     }
     if (!context.has_output(0)) return;
     for (size_t b = 0; b < r_.batch; ++b) {
@@ -482,9 +460,7 @@ class RecurrentKernel final : public Kernel {
 
   void begin(RunContext& context, size_t d) const noexcept {
     std::fill_n(state(context, d, 0), kStates * state_floats_, 0.0f);
-#if !MINNOW_SMALL
-    if (bytes_) bytes_->begin(context, d);
-#endif
+    if (has_bytes()) bytes_->begin(context, d);
     for (size_t input : {size_t{5}, size_t{6}}) {
       if (!context.has_input(input) || (input == 6 && !r_.lstm)) continue;  // input 6 of minnow.QuantizedGRU is a scale
       float* to = state(context, d, input == 5 ? 0 : 2);
@@ -514,9 +490,7 @@ class RecurrentKernel final : public Kernel {
   MatMul product_;
   Packed w_, recurrent_, bias_;
   UnaryFunction activations_[2] = {};  // of an RNN, by direction
-#if !MINNOW_SMALL
-  std::optional<ByteProducts> bytes_;
-#endif
+  OptionalUnlessSmall<ByteProducts> bytes_;
   size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
   Units units_;
 };
@@ -525,18 +499,14 @@ template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return std::make_unique<RecurrentKernel>(context, kFactors);
 }
-#if !MINNOW_SMALL
 std::unique_ptr<Kernel> prepare_bytes(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context, Factors::f32, true); }
-#endif
 
 constexpr Scheme kSchemes[] = {
     {"GRU", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"LSTM", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"RNN", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
-#if !MINNOW_SMALL
-    {"minnow.QuantizedGRU", "recurrent.bytes", estimate_bytes, prepare_bytes},
-    {"minnow.QuantizedLSTM", "recurrent.bytes", estimate_bytes, prepare_bytes},
-#endif
+    {"minnow.QuantizedGRU", "recurrent.bytes", estimate_bytes, prepare_bytes, kLargeOnly},
+    {"minnow.QuantizedLSTM", "recurrent.bytes", estimate_bytes, prepare_bytes, kLargeOnly},
     {"GRU", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
     {"LSTM", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
     {"RNN", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},

@@ -1,55 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/schemes/schemes.h"
 
+// The files of schemes: name_schemes() gives the rows of a file that the build keeps. Files in large/ and gradients/ are not in every
+// build.
+#define MINNOW_SCHEME_FILES(DO)                \
+  DO(attention_gradient, kGradients)           \
+  DO(batch_normalization, kGradients)          \
+  DO(conv_gradient, kGradients)                \
+  DO(recurrent_gradient, kGradients)           \
+  DO(layer_normalization_gradient, kGradients) \
+  DO(pool_gradient, kGradients)                \
+  DO(scatter_add, kGradients)                  \
+  DO(random, kGradients)                       \
+  DO(nbits, !kSmall)                           \
+  DO(packed_pad, !kSmall)                      \
+  DO(quantized_attention, !kSmall)             \
+  DO(quantized_matmul_packed, !kSmall)         \
+  DO(sparse, !kSmall)                          \
+  DO(argmax, true)                             \
+  DO(attention, true)                          \
+  DO(low_precision, true)                      \
+  DO(binary, true)                             \
+  DO(byte_pool, true)                          \
+  DO(channel_shuffle, true)                    \
+  DO(conv, true)                               \
+  DO(conv_transpose, true)                     \
+  DO(conv_3d, true)                            \
+  DO(deform_conv, true)                        \
+  DO(elementwise, true)                        \
+  DO(fused_elementwise, true)                  \
+  DO(gather_elements, true)                    \
+  DO(integer_elementwise, true)                \
+  DO(matmul, true)                             \
+  DO(matmul_rows, true)                        \
+  DO(movement, true)                           \
+  DO(normalization, true)                      \
+  DO(pool, true)                               \
+  DO(quantize, true)                           \
+  DO(quantized_conv, true)                     \
+  DO(quantized_depthwise, true)                \
+  DO(quantized_matmul, true)                   \
+  DO(recurrent, true)                          \
+  DO(reduce, true)                             \
+  DO(reorder, true)                            \
+  DO(resize, true)                             \
+  DO(sampling, true)                           \
+  DO(softmax, true)                            \
+  DO(strassen, true)                           \
+  DO(matmul_f64_i32, true)                     \
+  DO(winograd, true)
+
 namespace minnow::cpu {
 
+#define MINNOW_DECLARE_SCHEMES(name, kept) std::span<const Scheme> name##_schemes();
+MINNOW_SCHEME_FILES(MINNOW_DECLARE_SCHEMES)
+
 std::vector<Scheme> scheme_table() {
-  const std::span<const Scheme> files[] = {argmax_schemes(),
-                                           attention_schemes(),
-                                           low_precision_schemes(),
-                                           binary_schemes(),
-                                           byte_pool_schemes(),
-                                           channel_shuffle_schemes(),
-                                           conv_schemes(),
-                                           conv_transpose_schemes(),
-                                           conv_3d_schemes(),
-                                           deform_conv_schemes(),
-                                           elementwise_schemes(),
-                                           fused_elementwise_schemes(),
-                                           gather_elements_schemes(),
-                                           integer_elementwise_schemes(),
-                                           matmul_schemes(),
-                                           matmul_rows_schemes(),
-                                           movement_schemes(),
-                                           normalization_schemes(),
-                                           pool_schemes(),
-                                           quantize_schemes(),
-                                           quantized_conv_schemes(),
-                                           quantized_depthwise_schemes(),
-                                           quantized_matmul_schemes(),
-                                           random_schemes(),
-                                           recurrent_schemes(),
-                                           reduce_schemes(),
-                                           reorder_schemes(),
-                                           resize_schemes(),
-                                           sampling_schemes(),
-                                           softmax_schemes(),
-                                           strassen_schemes(),
-                                           matmul_f64_i32_schemes(),
-                                           winograd_schemes()};
   std::vector<Scheme> table;
-#if MINNOW_GRADIENTS
-  for (const std::span<const Scheme> file :
-       {attention_gradient_schemes(), batch_normalization_schemes(), conv_gradient_schemes(), recurrent_gradient_schemes(),
-        layer_normalization_gradient_schemes(), pool_gradient_schemes(), scatter_add_schemes()})
-    table.insert(table.end(), file.begin(), file.end());
-#endif
-#if !MINNOW_SMALL
-  for (const std::span<const Scheme> file :
-       {nbits_schemes(), packed_pad_schemes(), quantized_attention_schemes(), quantized_matmul_packed_schemes(), sparse_schemes()})
-    table.insert(table.end(), file.begin(), file.end());
-#endif
-  for (const std::span<const Scheme> file : files) table.insert(table.end(), file.begin(), file.end());
+  const auto add = [&](std::span<const Scheme> rows) { table.insert(table.end(), rows.begin(), rows.end()); };
+#define MINNOW_ADD_SCHEMES(name, kept) \
+  if (kept) add(name##_schemes());
+  MINNOW_SCHEME_FILES(MINNOW_ADD_SCHEMES)
   return table;
 }
 

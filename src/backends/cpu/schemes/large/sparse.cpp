@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv, minnow.FusedConv and matrix products whose constant weights are mostly zero. Infinities and NaN that would meet a zero weight are
 // not multiplied, so these outputs stay finite.
-#if !MINNOW_SMALL
 #include <map>
 #include <mutex>
 
@@ -274,4 +273,3 @@ constexpr Scheme kSchemes[] = {
 std::span<const Scheme> sparse_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/schemes/byte_panels.h"
-#if !MINNOW_SMALL
+#include "backends/cpu/schemes/large/byte_panels.h"
 #include <algorithm>
 #include <cstring>
 
@@ -130,4 +129,3 @@ void BytePanels::multiply(IntegerTile& t, const IntegerTiles& tiles, const uint8
 }
 
 }  // namespace minnow::cpu
-#endif

@@ -2,7 +2,6 @@
 // The products of minnow.QuantizedLSTM and minnow.QuantizedGRU: inputs and states are rounded to bytes, row by row, and multiplied by
 // weights of 8 bits with exact sums.
 #pragma once
-#if !MINNOW_SMALL
 #include <vector>
 
 #include "backends/cpu/cpu_device.h"
@@ -63,4 +62,3 @@ class ByteProducts {
 };
 
 }  // namespace minnow::cpu
-#endif

@@ -5,13 +5,13 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/nbits.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/large/nbits.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET && !MINNOW_SMALL
+#if MINNOW_KERNEL_TARGET
 #if HWY_TARGET != HWY_SSE4  // where the decomposition serves
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;

@@ -2,10 +2,9 @@
 // minnow.QuantizedMatMul, QLinearMatMul and MatMulInteger of two activations, exact: a run packs B into panels of bytes, or of 16-bit
 // numbers where a machine multiplies no bytes. Zero points may have any value: panels hold B less 128 or 0, and the rest of B's zero point
 // is a term of each row.
-#include "backends/cpu/schemes/byte_panels.h"
-#if !MINNOW_SMALL
 #include <algorithm>
 #include <cstring>
+#include "backends/cpu/schemes/large/byte_panels.h"
 
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/quantized.h"
@@ -168,4 +167,3 @@ constexpr Scheme kSchemes[] = {
 std::span<const Scheme> quantized_matmul_packed_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
-#endif

@@ -5,14 +5,13 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/any_all.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/large/any_all.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
-#if !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -116,10 +115,6 @@ constexpr AnyAllLoops loops_of() {
 
 extern const AnyAllKernels kAnyAllKernels;
 const AnyAllKernels kAnyAllKernels{{loops_of<uint8_t>(), loops_of<uint16_t>(), loops_of<uint32_t>(), loops_of<uint64_t>()}};
-#else
-extern const AnyAllKernels kAnyAllKernels;
-const AnyAllKernels kAnyAllKernels{};  // its schemes are left out
-#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

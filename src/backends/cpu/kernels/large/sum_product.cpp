@@ -7,14 +7,13 @@
 #include "backends/cpu/kernels/integer_product.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/sum_product.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/large/sum_product.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
-#if !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -227,10 +226,6 @@ const SumProductKernels kSumProductKernels{
      products_of<uint32_t>(), products_of<int64_t>(), products_of<float>(), products_of<double>()},
     {squares<float>, add_squares<float>},
     {squares<double>, add_squares<double>}};
-#else
-extern const SumProductKernels kSumProductKernels;
-const SumProductKernels kSumProductKernels{};  // its schemes are left out
-#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

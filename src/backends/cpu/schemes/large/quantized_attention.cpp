@@ -2,11 +2,10 @@
 // Attention of bytes. Keys and values are packed into panels once per head. For a block of queries of one head, the sums of bytes stay in
 // the second-level cache until they are weights, which are bytes again: 255 for the largest of a row, so that rows of many keys of equal
 // weight lose nothing. The zero point of keys adds the same to all scores of a query, which softmax takes away.
-#include "backends/cpu/schemes/byte_panels.h"
-#include "graph/attention.h"
-#if !MINNOW_SMALL
 #include <algorithm>
 #include <cmath>
+#include "backends/cpu/schemes/large/byte_panels.h"
+#include "graph/attention.h"
 
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/attention_mask.h"
@@ -240,4 +239,3 @@ constexpr Scheme kSchemes[] = {{kQuantizedAttention, "attention.bytes", estimate
 std::span<const Scheme> quantized_attention_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
-#endif

@@ -11,8 +11,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 constexpr size_t kFloatsPerTask = 16 << 10;
@@ -135,7 +133,5 @@ constexpr Scheme kSchemes[] = {{"ScatterND", "scatter_add", estimate<false>, pre
 }  // namespace
 
 std::span<const Scheme> scatter_add_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

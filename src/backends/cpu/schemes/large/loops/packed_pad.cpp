@@ -7,7 +7,6 @@
 #include "base/share.h"
 
 namespace minnow::cpu {
-#if !MINNOW_SMALL
 namespace {
 
 constexpr size_t kLine = 64, kWords = kLine / sizeof(uint64_t);  // bytes; whole pixels of every layout
@@ -106,6 +105,5 @@ constexpr Scheme kSchemes[] = {{"Pad", "pad.channels", estimate, prepare, kLarge
 }  // namespace
 
 std::span<const Scheme> packed_pad_schemes() { return selected<kSchemes>(); }
-#endif
 
 }  // namespace minnow::cpu

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/schemes/recurrent_bytes.h"
-#if !MINNOW_SMALL
+#include "backends/cpu/schemes/large/recurrent_bytes.h"
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -248,4 +247,3 @@ void ByteProducts::multiply_states(RunContext& context, size_t d, Part part, siz
 }
 
 }  // namespace minnow::cpu
-#endif

@@ -8,8 +8,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 Estimate estimate(const NodeView& node, const Device& device) {
@@ -66,7 +64,5 @@ constexpr Scheme kSchemes[] = {{"minnow.MaxPoolGradient", "pool_gradient.packed"
 }  // namespace
 
 std::span<const Scheme> pool_gradient_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

@@ -5,14 +5,13 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/combine.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/large/combine.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
-#if !MINNOW_SMALL
 namespace {
 
 // Elements do not depend on each other, also where y is an input.
@@ -255,10 +254,6 @@ void choose(const uint8_t* condition, const void* first, const void* second, siz
 extern const CombineKernels kCombineKernels;
 const CombineKernels kCombineKernels{loop, mapping, conversion, {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>}};
 #undef MINNOW_INDEPENDENT
-#else
-extern const CombineKernels kCombineKernels;
-const CombineKernels kCombineKernels{};  // its schemes are left out
-#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -16,8 +16,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 enum Input : size_t { kQuery, kKey, kValue, kMask, kGradient = 7 };
@@ -172,7 +170,5 @@ constexpr Scheme kSchemes[] = {{"minnow.AttentionGradient", "attention_gradient"
 }  // namespace
 
 std::span<const Scheme> attention_gradient_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

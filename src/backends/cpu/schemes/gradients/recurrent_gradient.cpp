@@ -15,8 +15,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 enum Input : size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kP, kY, kGates, kCells, kOfY, kOfH, kOfC };
@@ -399,7 +397,5 @@ constexpr Scheme kSchemes[] = {{"minnow.RecurrentGradient", "recurrent_gradient"
 }  // namespace
 
 std::span<const Scheme> recurrent_gradient_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

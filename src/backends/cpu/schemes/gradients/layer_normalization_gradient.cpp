@@ -10,8 +10,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 enum Output : size_t { kX, kScale, kBias };
@@ -80,7 +78,5 @@ constexpr Scheme kSchemes[] = {{"minnow.LayerNormalizationGradient", "layer_norm
 }  // namespace
 
 std::span<const Scheme> layer_normalization_gradient_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

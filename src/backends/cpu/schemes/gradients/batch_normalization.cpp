@@ -11,8 +11,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 constexpr size_t kMostLanes = 16;
@@ -185,7 +183,5 @@ constexpr Scheme kSchemes[] = {
 }  // namespace
 
 std::span<const Scheme> batch_normalization_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

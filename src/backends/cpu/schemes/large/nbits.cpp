@@ -2,7 +2,6 @@
 // minnow.MatMulNBits from the packed weights. A few rows are multiplied as the weights come from memory, in f32 or in whole numbers of 24
 // bits; for more, a panel of weights is unpacked for each block of rows, and the product goes through the tiles of matrix products. Where
 // the left factor may be rounded to bytes, so are many rows, and multiplied in whole numbers.
-#if !MINNOW_SMALL
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -365,4 +364,3 @@ constexpr Scheme kSchemes[] = {
 std::span<const Scheme> nbits_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
-#endif

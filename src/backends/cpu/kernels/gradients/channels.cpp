@@ -6,13 +6,13 @@
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/channels.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/gradients/channels.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET && MINNOW_GRADIENTS
+#if MINNOW_KERNEL_TARGET
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;

@@ -6,14 +6,13 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/argmax.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/large/argmax.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
-#if !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #include "backends/cpu/kernels/find.inc"
@@ -88,10 +87,6 @@ const ArgmaxKernels kArgmaxKernels{{loops_of<int8_t>(), loops_of<int16_t>(), loo
                                     loops_of<double>()
 #endif
 }};
-#else
-extern const ArgmaxKernels kArgmaxKernels;
-const ArgmaxKernels kArgmaxKernels{};  // its schemes are left out
-#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

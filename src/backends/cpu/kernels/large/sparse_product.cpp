@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#if !MINNOW_SMALL
 #include "backends/cpu/kernels/sparse_product.h"
 
 #include <algorithm>
@@ -270,4 +269,3 @@ void SparseProduct::run(size_t unit, const Arguments& arguments, float* scratch,
 }
 
 }  // namespace minnow::cpu
-#endif

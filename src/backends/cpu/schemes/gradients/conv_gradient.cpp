@@ -11,8 +11,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
@@ -315,7 +313,5 @@ constexpr Scheme kSchemes[] = {
 }  // namespace
 
 std::span<const Scheme> conv_gradient_schemes() { return selected<kSchemes>(); }
-
-#endif
 
 }  // namespace minnow::cpu

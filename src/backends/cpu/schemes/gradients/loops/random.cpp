@@ -7,8 +7,6 @@
 
 namespace minnow::cpu {
 
-#if MINNOW_GRADIENTS
-
 namespace {
 
 constexpr size_t kNumbersPerTask = 16 << 10, kBlock = 4;
@@ -47,9 +45,5 @@ constexpr Scheme kSchemes[] = {{"minnow.KeyedUniform", "keyed_uniform", estimate
 }  // namespace
 
 std::span<const Scheme> random_schemes() { return selected<kSchemes>(); }
-
-#else
-std::span<const Scheme> random_schemes() { return {}; }
-#endif
 
 }  // namespace minnow::cpu
