@@ -268,113 +268,149 @@ struct Blend {
   std::optional<size_t> slopes, gate;  // the inputs that have one for each channel
   float slope = 1;
 };
-std::optional<Blend> blend_of(const NodeView& node) {
-  const bool is_f32 = node.output(0).dtype == DType::f32;
-  if (node.op() != kFused || !(is_f32 || is_byte(node.output(0).dtype))) return std::nullopt;
-  const Graph& body = **node.find<Subgraph>("body");
-  const auto input_of = [&](const minnow::Value* value) {
-    size_t i = 0;
-    while (i < node.input_count() && body.inputs()[i].get() != value) ++i;
-    return i < node.input_count() ? std::optional(i) : std::nullopt;
-  };
-  const auto info_of = [](const minnow::Value* value) {
-    ValueInfo info;
-    if (value && value->constant())
-      info.dtype = value->constant()->dtype(), info.shape = value->constant()->shape(), info.contents = *value->constant();
-    return info;
-  };
+
+/// Reads a blend from the body of a fused node.
+class BlendReader {
+ public:
+  explicit BlendReader(const NodeView& node)
+      : node_(node), body_(**node.find<Subgraph>("body")), is_f32_(node.output(0).dtype == DType::f32) {}
+
+  std::optional<Blend> read() {
+    for (const Node& inner : body_.nodes())
+      if (!add(inner)) return std::nullopt;
+    return finished();
+  }
+
+ private:
   struct Term {
     size_t input = 0;
     Quantum quantum;
     const minnow::Value* value = nullptr;
     std::optional<size_t> gate;
   };
-  Blend made;
-  Term terms[2];
-  size_t count = 0;
-  std::optional<Quantum> result;
-  const minnow::Value* current = nullptr;
-  bool added = false, rounds = false, clips = false, bends = false;
-  for (const Node& inner : body.nodes()) {
+
+  std::optional<size_t> input_of(const minnow::Value* value) const {
+    size_t i = 0;
+    while (i < node_.input_count() && body_.inputs()[i].get() != value) ++i;
+    return i < node_.input_count() ? std::optional(i) : std::nullopt;
+  }
+  static ValueInfo info_of(const minnow::Value* value) {
+    ValueInfo info;
+    if (value && value->constant())
+      info.dtype = value->constant()->dtype(), info.shape = value->constant()->shape(), info.contents = *value->constant();
+    return info;
+  }
+
+  /// False: this is no blend.
+  bool add(const Node& inner) {
+    const std::string& op = inner.op();
+    if (is_f32_ && result_) return add_rounding(inner);
+    if (op == "Mul" && !added_ && !bends_ && add_gate(inner)) return true;
+    if (op == (is_f32_ ? "Mul" : "DequantizeLinear") || op == (is_f32_ ? "Div" : "QuantizeLinear")) return add_scale(inner);
+    if (op == "Add" && !added_ && count_ == 2) {
+      const bool in_order = inner.input(0) == terms_[0].value && inner.input(1) == terms_[1].value;
+      if (!in_order && !(inner.input(0) == terms_[1].value && inner.input(1) == terms_[0].value)) return false;
+      added_ = true;
+    } else if ((op == "PRelu" || op == "Relu") && inner.input(0) == current_ && !bends_) {
+      bends_ = true;
+      if (!add_slope(inner)) return false;
+    } else if (is_f32_ && op == "HardSwish" && inner.input(0) == current_ && !bends_) {
+      made_.hard_swish = bends_ = true;
+    } else {
+      return false;
+    }
+    current_ = inner.output(0);
+    return true;
+  }
+  /// Round and Clip behind Div.
+  bool add_rounding(const Node& inner) {
+    if (inner.input(0) != current_ || inner.op() != (rounds_ ? "Clip" : "Round")) return false;
+    current_ = inner.output(0);
+    if (!std::exchange(rounds_, true)) return true;
+    const ValueInfo low = info_of(inner.input(1)), high = info_of(inner.input(2));
+    if (!low.contents || !high.contents || current_ != body_.outputs()[0]) return false;
+    made_.low = *low.contents.data<float>(), made_.high = *high.contents.data<float>();
+    return clips_ = true;
+  }
+  /// Whether the node multiplies a term by a gate.
+  bool add_gate(const Node& inner) {
+    bool is_gate = false;
+    for (size_t k = 0; k < count_; ++k)
+      for (size_t i = 0; i < 2; ++i) {
+        const std::optional<size_t> gate = input_of(inner.input(1 - i));
+        if (inner.input(i) != terms_[k].value || !gate || terms_[0].gate || terms_[1].gate || node_.input_dtype(*gate) != DType::f32)
+          continue;
+        terms_[k].gate = gate, is_gate = true;
+        current_ = terms_[k].value = inner.output(0);
+      }
+    return is_gate;
+  }
+  /// A term, or the result.
+  bool add_scale(const Node& inner) {
     const std::string& op = inner.op();
     const std::optional<size_t> x = input_of(inner.input(0));
-    if (is_f32 && result) {  // behind Div
-      if (inner.input(0) != current || op != (rounds ? "Clip" : "Round")) return std::nullopt;
-      current = inner.output(0);
-      if (!std::exchange(rounds, true)) continue;
-      const ValueInfo low = info_of(inner.input(1)), high = info_of(inner.input(2));
-      if (!low.contents || !high.contents || current != body.outputs()[0]) return std::nullopt;
-      made.low = *low.contents.data<float>(), made.high = *high.contents.data<float>();
-      clips = true;
-      continue;
-    }
-    if (op == "Mul" && !added && !bends) {
-      // A gate beside a term.
-      bool is_gate = false;
-      for (size_t k = 0; k < count; ++k)
-        for (size_t i = 0; i < 2; ++i) {
-          const std::optional<size_t> gate = input_of(inner.input(1 - i));
-          if (inner.input(i) != terms[k].value || !gate || terms[0].gate || terms[1].gate || node.input_dtype(*gate) != DType::f32)
-            continue;
-          terms[k].gate = gate, is_gate = true;
-          current = terms[k].value = inner.output(0);
-        }
-      if (is_gate) continue;
-    }
-    if (op == (is_f32 ? "Mul" : "DequantizeLinear") || op == (is_f32 ? "Div" : "QuantizeLinear")) {
-      const ValueInfo scale = info_of(inner.input(1)), zero = info_of(inner.input(2));
-      const DType dtype = x ? node.input_dtype(*x) : node.output(0).dtype;
-      const auto quantum = quantum_of(&scale, inner.input(2) ? &zero : nullptr, dtype);
-      if (!quantum || !(quantum->scale > 0) || scale.shape.elements() != 1) return std::nullopt;
-      const bool is_whole = x && node.input_shape(*x) == node.output_shape(0) && (is_f32 ? dtype == DType::f32 : is_byte(dtype));
-      if (op == "QuantizeLinear" || op == "Div") {
-        if (is_f32 && !count && is_whole) terms[count++] = {*x, {}, nullptr, {}}, current = inner.input(0), made.only_divides = true;
-        if (inner.input(0) != current) return std::nullopt;
-        result = quantum;
-        current = inner.output(0);
-        continue;
-      }
-      if (!is_whole || count == 2) return std::nullopt;
-      terms[count++] = {*x, *quantum, inner.output(0), {}};
-      current = inner.output(0);
-    } else if (op == "Add" && !added && count == 2) {
-      const bool in_order = inner.input(0) == terms[0].value && inner.input(1) == terms[1].value;
-      if (!in_order && !(inner.input(0) == terms[1].value && inner.input(1) == terms[0].value)) return std::nullopt;
-      current = inner.output(0), added = true;
-    } else if ((op == "PRelu" || op == "Relu") && inner.input(0) == current && !bends) {
-      bends = true;
-      if (op == "Relu") {
-        made.slope = 0;
-      } else {
-        ValueInfo slope = info_of(inner.input(1));
-        made.slopes = input_of(inner.input(1));
-        if (made.slopes) slope = node.input(*made.slopes);
-        if (!slope.contents || slope.dtype != DType::f32) return std::nullopt;
-        if (slope.shape.elements() == 1) made.slope = *slope.contents.data<float>(), made.slopes.reset();
-      }
-      current = inner.output(0);
-    } else if (is_f32 && op == "HardSwish" && inner.input(0) == current && !bends) {
-      made.hard_swish = bends = true;
-      current = inner.output(0);
+    const ValueInfo scale = info_of(inner.input(1)), zero = info_of(inner.input(2));
+    const DType dtype = x ? node_.input_dtype(*x) : node_.output(0).dtype;
+    const auto quantum = quantum_of(&scale, inner.input(2) ? &zero : nullptr, dtype);
+    if (!quantum || !(quantum->scale > 0) || scale.shape.elements() != 1) return false;
+    const bool is_whole = x && node_.input_shape(*x) == node_.output_shape(0) && (is_f32_ ? dtype == DType::f32 : is_byte(dtype));
+    if (op == "QuantizeLinear" || op == "Div") {
+      if (is_f32_ && !count_ && is_whole) terms_[count_++] = {*x, {}, nullptr, {}}, current_ = inner.input(0), made_.only_divides = true;
+      if (inner.input(0) != current_) return false;
+      result_ = quantum;
     } else {
-      return std::nullopt;
+      if (!is_whole || count_ == 2) return false;
+      terms_[count_++] = {*x, *quantum, inner.output(0), {}};
     }
+    current_ = inner.output(0);
+    return true;
   }
-  if (!result || clips != is_f32 || !count || added != (count == 2)) return std::nullopt;
-  if (terms[1].gate) std::swap(terms[0], terms[1]);
-  made.adds = added;
-  made.a = terms[0].input, made.from[0] = terms[0].quantum, made.gate = terms[0].gate;
-  made.b = made.a, made.from[1] = {0, 0, made.from[0].is_signed};
-  if (added) made.b = terms[1].input, made.from[1] = terms[1].quantum;
-  made.to = *result;
-  const bool serves = result->scale > 1e-25f && result->scale < 1e25f && std::isfinite(made.from[0].scale / result->scale) &&
-                      std::isfinite(made.from[1].scale / result->scale) && made.from[0].is_signed == made.from[1].is_signed;
-  if (!serves) return std::nullopt;
-  if (!is_f32) {
-    made.low = static_cast<float>((made.to.is_signed ? -128 : 0) - made.to.zero_point), made.high = made.low + 255;
+  bool add_slope(const Node& inner) {
+    if (inner.op() == "Relu") {
+      made_.slope = 0;
+      return true;
+    }
+    ValueInfo slope = info_of(inner.input(1));
+    made_.slopes = input_of(inner.input(1));
+    if (made_.slopes) slope = node_.input(*made_.slopes);
+    if (!slope.contents || slope.dtype != DType::f32) return false;
+    if (slope.shape.elements() == 1) made_.slope = *slope.contents.data<float>(), made_.slopes.reset();
+    return true;
   }
-  if (!made.slopes && made.slope == 0) made.low = std::max(made.low, 0.0f), made.slope = 1;
-  return made;
+
+  std::optional<Blend> finished() {
+    if (!result_ || clips_ != is_f32_ || !count_ || added_ != (count_ == 2)) return std::nullopt;
+    if (terms_[1].gate) std::swap(terms_[0], terms_[1]);
+    made_.adds = added_;
+    made_.a = terms_[0].input, made_.from[0] = terms_[0].quantum, made_.gate = terms_[0].gate;
+    made_.b = made_.a, made_.from[1] = {0, 0, made_.from[0].is_signed};
+    if (added_) made_.b = terms_[1].input, made_.from[1] = terms_[1].quantum;
+    made_.to = *result_;
+    const bool serves = result_->scale > 1e-25f && result_->scale < 1e25f && std::isfinite(made_.from[0].scale / result_->scale) &&
+                        std::isfinite(made_.from[1].scale / result_->scale) && made_.from[0].is_signed == made_.from[1].is_signed;
+    if (!serves) return std::nullopt;
+    if (!is_f32_) {
+      made_.low = static_cast<float>((made_.to.is_signed ? -128 : 0) - made_.to.zero_point), made_.high = made_.low + 255;
+    }
+    if (!made_.slopes && made_.slope == 0) made_.low = std::max(made_.low, 0.0f), made_.slope = 1;
+    return made_;
+  }
+
+  const NodeView& node_;
+  const Graph& body_;
+  bool is_f32_;
+  Blend made_;
+  Term terms_[2];
+  size_t count_ = 0;
+  std::optional<Quantum> result_;
+  const minnow::Value* current_ = nullptr;
+  bool added_ = false, rounds_ = false, clips_ = false, bends_ = false;
+};
+
+std::optional<Blend> blend_of(const NodeView& node) {
+  const DType dtype = node.output(0).dtype;
+  if (node.op() != kFused || !(dtype == DType::f32 || is_byte(dtype))) return std::nullopt;
+  return BlendReader(node).read();
 }
 
 class BlendKernel final : public Kernel {
