@@ -86,7 +86,7 @@ def main():
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     page = f"""# Line coverage
 
-Written by `./dev coverage`: unit tests, conformance suites, and the tests of the command and the importers.
+Written by `./dev coverage`: unit tests, conformance suites, and the tests of the command, the importers and vision.
 Lines of code that no test runs count against a folder, cold paths too. The last columns count the lines, without empty ones, of the sources and of the tests in the folder of the same name.
 
 {platform.machine()}, {os.cpu_count()} cores, {compiler}, {datetime.date.today()}
