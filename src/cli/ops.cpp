@@ -63,7 +63,8 @@ std::string_view gradient_of(const Operator& op) {
   if (op.gradient) return "rule";
   if (moves_data(op.elements) && op.inputs[0].arity != Arity::variadic) return "moved";
   if (op.decompose) return "parts";
-  const bool holds = op.name.find("Sequence") != std::string_view::npos || op.name.starts_with("Optional");
+  const std::string_view name = op.name;
+  const bool holds = name.find("Sequence") != name.npos || name.starts_with("Optional");
   return holds && op.outputs[0].dtype.kind != DTypeRule::Kind::fixed ? "tensors" : "";
 }
 

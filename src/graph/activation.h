@@ -7,7 +7,7 @@
 
 namespace minnow {
 
-inline constexpr Attribute<std::string_view> kActivation{
+inline constexpr Attribute<Name> kActivation{
     "activation", "", "applied last: Relu, Clip, LeakyRelu, HardSigmoid, HardSwish, Sigmoid, Tanh, Swish, Gelu, or nothing"};
 inline constexpr Attribute<float> kActivationAlpha{"activation_alpha", 0, "Clip's lower bound; LeakyRelu's slope; HardSigmoid's slope"};
 inline constexpr Attribute<float> kActivationBeta{"activation_beta", 0, "Clip's upper bound; HardSigmoid's offset"};

@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-inline constexpr std::string_view kQuantizedAttention = "minnow.QuantizedAttention";
+inline constexpr Name kQuantizedAttention = "minnow.QuantizedAttention";
 /// Its inputs behind the mask.
 enum QuantizedAttentionInput : size_t {
   kQueryScale = 4,

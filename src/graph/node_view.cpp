@@ -98,7 +98,7 @@ float NodeView::attribute(const Attribute<float>& a) const {
   return value ? *value : a.fallback;
 }
 
-std::string_view NodeView::attribute(const Attribute<std::string_view>& a) const {
+std::string_view NodeView::attribute(const Attribute<Name>& a) const {
   const std::string* value = find<std::string>(a.name);
   return value ? std::string_view(*value) : a.fallback;
 }

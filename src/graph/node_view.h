@@ -3,6 +3,7 @@
 // contents of its inputs and outputs.
 #pragma once
 #include "base/error.h"
+#include "base/name.h"
 #include "graph/graph.h"
 #include "graph/size.h"
 
@@ -96,25 +97,25 @@ struct Doc {
 
 enum class AttributeKind : uint8_t { integer, real, text, tensor, graph, integers, reals, texts, type };
 
-/// One attribute of an operator as its definition states it. T: int64_t, float, std::string_view, or bool (kept as an integer).
+/// One attribute of an operator as its definition states it. T: int64_t, float, Name, or bool (kept as an integer).
 /// `Attribute<int64_t> kAxis{"axis", -1, "..."}` has a default; an attribute without a default is an AttributeSpec (below).
 template <class T>
 struct Attribute {
-  std::string_view name;
+  Name name;
   T fallback;
   [[no_unique_address]] Doc doc = {};
 };
 
 struct AttributeSpec {
-  std::string_view name;
+  Name name;
   AttributeKind kind;
   bool required = false;
   [[no_unique_address]] Doc doc = {};
   bool has_default = false;
   double default_number = 0;
-  std::string_view default_text = {};
+  Name default_text = {};
 
-  constexpr AttributeSpec(std::string_view name, AttributeKind kind, bool required, Doc doc = {})
+  constexpr AttributeSpec(Name name, AttributeKind kind, bool required, Doc doc = {})
       : name(name), kind(kind), required(required), doc(doc) {}
   constexpr AttributeSpec(const Attribute<int64_t>& a)
       : name(a.name), kind(AttributeKind::integer), doc(a.doc), has_default(true), default_number(static_cast<double>(a.fallback)) {}
@@ -122,11 +123,11 @@ struct AttributeSpec {
       : name(a.name), kind(AttributeKind::integer), doc(a.doc), has_default(true), default_number(a.fallback ? 1 : 0) {}
   constexpr AttributeSpec(const Attribute<float>& a)
       : name(a.name), kind(AttributeKind::real), doc(a.doc), has_default(true), default_number(static_cast<double>(a.fallback)) {}
-  constexpr AttributeSpec(const Attribute<std::string_view>& a)
+  constexpr AttributeSpec(const Attribute<Name>& a)
       : name(a.name), kind(AttributeKind::text), doc(a.doc), has_default(true), default_text(a.fallback) {}
 };
-constexpr AttributeSpec required(std::string_view name, AttributeKind kind, Doc doc = {}) { return {name, kind, true, doc}; }
-constexpr AttributeSpec optional(std::string_view name, AttributeKind kind, Doc doc = {}) { return {name, kind, false, doc}; }
+constexpr AttributeSpec required(Name name, AttributeKind kind, Doc doc = {}) { return {name, kind, true, doc}; }
+constexpr AttributeSpec optional(Name name, AttributeKind kind, Doc doc = {}) { return {name, kind, false, doc}; }
 
 class NodeView {
  public:
@@ -213,7 +214,7 @@ class NodeView {
   int64_t attribute(const Attribute<int64_t>& a) const { return number(a.name, a.fallback); }
   bool attribute(const Attribute<bool>& a) const { return number(a.name, a.fallback ? 1 : 0) != 0; }
   float attribute(const Attribute<float>& a) const;
-  std::string_view attribute(const Attribute<std::string_view>& a) const;
+  std::string_view attribute(const Attribute<Name>& a) const;
   /// An attribute without a default: null where it is absent; throws InvalidModel where it is of another type.
   template <class T>
   const T* find(std::string_view name) const {

@@ -16,9 +16,8 @@ namespace {
 constexpr int64_t kMaxSize = int64_t{1} << 40;
 
 template <class E, size_t kCount>
-E choice(const NodeView& node, std::string_view attribute, std::string_view fallback,
-         const std::pair<std::string_view, E> (&names)[kCount]) {
-  const std::string_view given = node.attribute(Attribute<std::string_view>{attribute, fallback});
+E choice(const NodeView& node, Name attribute, Name fallback, const std::pair<Name, E> (&names)[kCount]) {
+  const std::string_view given = node.attribute(Attribute<Name>{attribute, fallback});
   for (const auto& [name, value] : names)
     if (name == given) return value;
   node.fail("{} \"{}\" is unknown", attribute, given);
@@ -155,7 +154,7 @@ Sizes ResizeGeometry::output_sizes(const NodeView& node) {
   const std::vector<size_t> axes = axes_of(node, output.rank());
   if (axes.empty()) return output;
   if (by_scale == by_size) node.fail("takes either scales or sizes, it has {}", by_scale ? "both" : "neither");
-  const bool is_stretched = node.attribute(Attribute<std::string_view>{"keep_aspect_ratio_policy", "stretch"}) == "stretch";
+  const bool is_stretched = node.attribute(Attribute<Name>{"keep_aspect_ratio_policy", "stretch"}) == "stretch";
   std::vector<Size> sizes(axes.size(), Size::unknown());
   if (by_size && is_stretched) {
     sizes = node.sizes(3);

@@ -9,8 +9,8 @@ namespace {
 
 /// The place of the attribute's text in a list.
 template <size_t kCount>
-size_t choice(const NodeView& node, std::string_view name, const std::string_view (&choices)[kCount]) {
-  const std::string_view text = node.attribute(Attribute<std::string_view>{name, choices[0]});
+size_t choice(const NodeView& node, Name name, const Name (&choices)[kCount]) {
+  const std::string_view text = node.attribute(Attribute<Name>{name, choices[0]});
   for (size_t i = 0; i < kCount; ++i)
     if (text == choices[i]) return i;
   node.fail("{} should be {}, {} or {}, it is \"{}\"", name, choices[0], choices[1], choices[kCount - 1], text);
@@ -83,8 +83,8 @@ RoiAlignment RoiAlignment::of(const NodeView& node) {
   roi.bins[1] = node.attribute(Attribute<int64_t>{"output_width", 1});
   roi.samples = node.attribute(Attribute<int64_t>{"sampling_ratio", 0});
   roi.scale = node.attribute(Attribute<float>{"spatial_scale", 1});
-  roi.half_pixel = node.attribute(Attribute<std::string_view>{"coordinate_transformation_mode", "half_pixel"}) == "half_pixel";
-  roi.average = node.attribute(Attribute<std::string_view>{"mode", "avg"}) == "avg";
+  roi.half_pixel = node.attribute(Attribute<Name>{"coordinate_transformation_mode", "half_pixel"}) == "half_pixel";
+  roi.average = node.attribute(Attribute<Name>{"mode", "avg"}) == "avg";
   return roi;
 }
 

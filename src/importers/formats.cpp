@@ -40,8 +40,10 @@ std::unique_ptr<Graph> onnx_read(const ReadCallback& read, const ImportOptions& 
 std::vector<ForeignOperator> onnx_operators() {
   std::vector<ForeignOperator> list;
   std::unordered_set<std::string_view> named;
-  for (const Operator* op : OperatorSet::builtin().list())
-    if (!op->name.starts_with("minnow.") && named.insert(op->name).second) list.push_back({op->name, ""});
+  for (const Operator* op : OperatorSet::builtin().list()) {
+    const std::string_view name = op->name;
+    if (!name.starts_with("minnow.") && named.insert(name).second) list.push_back({name, ""});
+  }
   for (const onnx::ImportRule& rule : onnx::all_rules())
     if (named.insert(rule.op).second)
       list.push_back({rule.op, rule.op.starts_with("com.microsoft.") ? "contributed operator of ONNX Runtime" : "becomes other operators"});

@@ -22,7 +22,7 @@ constexpr Attribute<float> kShrinkBias{"bias", 0, MINNOW_DOC("how far values mov
 constexpr Attribute<float> kShrinkLambda{"lambd", 0.5f, MINNOW_DOC("values within this distance from zero become zero")};
 constexpr Attribute<float> kSwishAlpha{"alpha", 1, MINNOW_DOC("factor of x under the sigmoid")};
 constexpr Attribute<float> kThreshold{"alpha", 1, MINNOW_DOC("x passes above this value")};
-constexpr Attribute<std::string_view> kApproximate{"approximate", "none", MINNOW_DOC("`tanh` for the approximation, else `none`")};
+constexpr Attribute<Name> kApproximate{"approximate", "none", MINNOW_DOC("`tanh` for the approximation, else `none`")};
 
 Shapes same_shape(const NodeView& node) { return {node.input_sizes(0)}; }
 
@@ -186,7 +186,7 @@ Exprs thresholded_relu_parts(const NodeView& node, GraphBuilder& b, const Exprs&
 using Reference = void (*)(const NodeView&, KernelArgs&);
 using Parts = Exprs (*)(const NodeView&, GraphBuilder&, const Exprs&);
 
-constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference, Parts parts = nullptr,
+constexpr Operator row(Name name, int since, std::string_view doc, Reference reference, Parts parts = nullptr,
                        List<AttributeSpec> attributes = {}, Shapes (*shape)(const NodeView&) = same_shape, DTypes dtypes = kFloats) {
   return {.name = name,
           .since = since,

@@ -103,7 +103,7 @@ void top(const NodeView& node, KernelArgs& args) {
   if (args.has_output(1)) args.write(1, indices);
 }
 
-constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(Name name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .since = 13,
           .doc = doc,

@@ -42,7 +42,7 @@ void window(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(Name name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .since = 17,
           .doc = doc,

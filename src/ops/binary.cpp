@@ -102,7 +102,7 @@ Size size_remainder(std::span<const Size> x) {
 }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
-constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference,
+constexpr Operator row(Name name, int since, std::string_view doc, Reference reference,
                        void (*infer_contents)(const NodeView&, std::span<ValueInfo>), Exprs (*gradient)(const GradientContext&)) {
   return {.name = name,
           .since = since,

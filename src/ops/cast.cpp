@@ -14,7 +14,7 @@ namespace {
 
 constexpr AttributeSpec kTo = required("to", AttributeKind::integer, MINNOW_DOC("number of the new dtype"));
 constexpr Attribute<bool> kSaturate{"saturate", true, MINNOW_DOC("what is too large for an 8-bit float becomes its largest number")};
-constexpr Attribute<std::string_view> kRoundMode{"round_mode", "up", MINNOW_DOC("of f8e8m0: up, down or nearest")};
+constexpr Attribute<Name> kRoundMode{"round_mode", "up", MINNOW_DOC("of f8e8m0: up, down or nearest")};
 
 E8m0Rounding rounding_of(const NodeView& node) {
   const std::string_view mode = node.attribute(kRoundMode);

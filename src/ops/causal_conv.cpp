@@ -8,8 +8,7 @@
 namespace minnow {
 namespace {
 
-constexpr Attribute<std::string_view> kActivation{"activation", "none",
-                                                  MINNOW_DOC("`silu` or `swish`: y / (1 + e^-y) behind it; else `none`")};
+constexpr Attribute<Name> kActivation{"activation", "none", MINNOW_DOC("`silu` or `swish`: y / (1 + e^-y) behind it; else `none`")};
 enum Input : size_t { kInput, kWeight, kBias, kPast };
 enum Output : size_t { kResult, kPresent };
 

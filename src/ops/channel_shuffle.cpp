@@ -75,7 +75,7 @@ constexpr List<Operator> definitions() {
            MINNOW_DOC("The parts [batch, channels, ...] one behind another along the channels, the first channel of each of `groups` equal "
                       "groups of them, then the second of each, and so on, cut into outputs of `sizes` channels. Source: Zhang et al. "
                       "2017, arXiv:1707.01083."),
-       .inputs = {{"parts", kAny, kVariadic, kTensors, "parts"}},
+       .inputs = {{.name = "parts", .arity = kVariadic, .like = "parts"}},
        .outputs = {{"outputs", same_as("parts"), kVariadic}},
        .attributes = {required("groups", AttributeKind::integer, MINNOW_DOC("number of groups that the channels are taken from in turn")),
                       optional("sizes", AttributeKind::integers, MINNOW_DOC("channels of each output; absent: there is one"))},

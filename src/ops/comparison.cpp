@@ -70,7 +70,7 @@ Size size_where(std::span<const Size> x) {
 }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
-constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference,
+constexpr Operator row(Name name, int since, DTypes dtypes, std::string_view doc, Reference reference,
                        void (*infer_contents)(const NodeView&, std::span<ValueInfo>)) {
   return {.name = name,
           .since = since,

@@ -147,7 +147,7 @@ constexpr List<Operator> definitions() {
       {.name = "Concat",
        .since = 13,
        .doc = MINNOW_DOC("The inputs one after the other along an axis; all other dimensions are equal."),
-       .inputs = {{"inputs", kAny, kVariadic, kTensors, "inputs"}},
+       .inputs = {{.name = "inputs", .arity = kVariadic, .like = "inputs"}},
        .outputs = {{"concat_result", same_as("inputs")}},
        .attributes = {kConcatAxis},
        .infer_shapes = concat_shape,

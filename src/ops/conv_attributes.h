@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-inline constexpr Attribute<std::string_view> kAutoPad{
+inline constexpr Attribute<Name> kAutoPad{
     "auto_pad", "NOTSET",
     MINNOW_DOC(
         "NOTSET: as `pads` says; VALID: none; SAME_UPPER, SAME_LOWER: as much as makes ceil(input / stride) windows, the odd one at the "
@@ -20,12 +20,12 @@ inline constexpr AttributeSpec kKernelShape =
     optional("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of the kernel; that of the weights where absent"));
 
 /// An input of the dtype of input `like`.
-constexpr InputSpec like(std::string_view name, DTypes dtypes, std::string_view input, Arity arity = Arity::required) {
-  return {name, dtypes, arity, kTensors, input};
+constexpr InputSpec like(Name name, DTypes dtypes, Name input, Arity arity = Arity::required) {
+  return {.name = name, .dtypes = dtypes, .arity = arity, .like = input};
 }
 /// A weight that kernels pack, of the dtype of another input.
-constexpr InputSpec packed_weight(std::string_view name, DTypes dtypes, std::string_view input) {
-  return {.name = name, .dtypes = dtypes, .like = input, .weight = Weight::packed};
+constexpr InputSpec packed_weight(Name name, DTypes dtypes, Name input) {
+  return {.name = name, .dtypes = dtypes, .weight = Weight::packed, .like = input};
 }
 
 constexpr List<AttributeSpec> conv_attributes() { return {kAutoPad, kDilations, kGroup, kKernelShape, kPads, kStrides}; }

@@ -148,7 +148,7 @@ constexpr List<Operator> definitions() {
                "interpolation, and weighted by `mask` [batch, offset_group * taps, positions...]. Source: Dai et al. 2017, "
                "\"Deformable Convolutional Networks\"; Zhu et al. 2018."),
            .inputs = {{"X", kFloats},
-                      {.name = "W", .dtypes = kFloats, .like = "X", .weight = Weight::stored},
+                      {.name = "W", .dtypes = kFloats, .weight = Weight::stored, .like = "X"},
                       like("offset", kFloats, "X"),
                       like("B", kFloats, "X", kOptional),
                       like("mask", kFloats, "X", kOptional)},

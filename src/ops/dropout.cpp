@@ -10,7 +10,7 @@ namespace minnow {
 
 namespace {
 
-constexpr std::string_view kSeed = "seed";
+constexpr Name kSeed = "seed";
 
 Shapes infer(const NodeView& node) {
   for (size_t i : {1, 2})

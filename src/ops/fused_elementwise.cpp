@@ -6,7 +6,7 @@
 namespace minnow {
 namespace {
 
-constexpr std::string_view kBody = "body";
+constexpr Name kBody = "body";
 
 const Graph& body_of(const NodeView& node) {
   const Graph* body = node.require<Subgraph>(kBody).get();

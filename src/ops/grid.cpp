@@ -14,10 +14,9 @@ namespace {
 
 constexpr Attribute<bool> kAlignCorners{"align_corners", false,
                                         MINNOW_DOC("-1 and 1 are the centers of the outermost pixels, not their outer edges")};
-constexpr Attribute<std::string_view> kMode{"mode", "linear",
-                                            MINNOW_DOC("linear, nearest (halves to even) or cubic (a = -0.75) interpolation")};
-constexpr Attribute<std::string_view> kPaddingMode{
-    "padding_mode", "zeros", MINNOW_DOC("outside the image lie zeros, the border's pixels, or the image's reflection")};
+constexpr Attribute<Name> kMode{"mode", "linear", MINNOW_DOC("linear, nearest (halves to even) or cubic (a = -0.75) interpolation")};
+constexpr Attribute<Name> kPaddingMode{"padding_mode", "zeros",
+                                       MINNOW_DOC("outside the image lie zeros, the border's pixels, or the image's reflection")};
 
 Shapes grid_sample_shape(const NodeView& node) {
   const Sizes x = node.input_sizes(0), grid = node.input_sizes(1);

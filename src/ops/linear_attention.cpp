@@ -10,7 +10,7 @@
 namespace minnow {
 namespace {
 
-constexpr Attribute<std::string_view> kRule{"update_rule", "gated_delta", MINNOW_DOC("`linear`, `gated`, `delta` or `gated_delta`")};
+constexpr Attribute<Name> kRule{"update_rule", "gated_delta", MINNOW_DOC("`linear`, `gated`, `delta` or `gated_delta`")};
 constexpr Attribute<float> kScale{"scale", 0, MINNOW_DOC("factor of the output; 0: 1 / sqrt(width of a key)")};
 constexpr Attribute<int64_t> kChunk{"chunk_size", 64, MINNOW_DOC("not read: how others cut the sequence")};
 enum Input : size_t { kQuery, kKey, kValue, kPast, kDecay, kBeta };

@@ -45,7 +45,7 @@ Size size_and(std::span<const Size> x) { return x[0] * x[1]; }
 Size size_or(std::span<const Size> x) { return Size(1) - (Size(1) - x[0]) * (Size(1) - x[1]); }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
-constexpr Operator unary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+constexpr Operator unary(Name name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -56,7 +56,7 @@ constexpr Operator unary(std::string_view name, int since, DTypes dtypes, std::s
           .elementwise = true,
           .fusible = dtypes == kBool};
 }
-constexpr Operator binary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+constexpr Operator binary(Name name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
   return {.name = name,
           .since = since,
           .doc = doc,

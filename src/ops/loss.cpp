@@ -7,8 +7,8 @@
 namespace minnow {
 namespace {
 
-constexpr std::string_view kIgnoreIndex = "ignore_index";
-constexpr Attribute<std::string_view> kReduction{"reduction", "mean", MINNOW_DOC("none, sum, or mean (weighted where there are weights)")};
+constexpr Name kIgnoreIndex = "ignore_index";
+constexpr Attribute<Name> kReduction{"reduction", "mean", MINNOW_DOC("none, sum, or mean (weighted where there are weights)")};
 
 Shapes nll_shape(const NodeView& node) {
   const Sizes x = node.input_sizes(0);

@@ -211,7 +211,7 @@ Exprs root_mean_square_gradient(const GradientContext& c) { return trailing_grad
 #endif
 
 constexpr List<Operator> definitions() {
-  const auto like_first = [](std::string_view name, std::string_view first, Arity arity = Arity::required) {
+  const auto like_first = [](Name name, Name first, Arity arity = Arity::required) {
     return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = first};
   };
   return {

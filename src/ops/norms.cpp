@@ -10,7 +10,7 @@
 namespace minnow {
 namespace {
 
-constexpr std::string_view kAxes = "axes";
+constexpr Name kAxes = "axes";
 constexpr Attribute<int64_t> kLpAxis{"axis", -1, MINNOW_DOC("the axis of the norm; negative counts from the last")};
 constexpr Attribute<int64_t> kLpOrder{"p", 2, MINNOW_DOC("1 for the sum of magnitudes, 2 for the Euclidean norm")};
 constexpr Attribute<float> kLrnAlpha{"alpha", 1e-4f, MINNOW_DOC("factor of the mean square")};

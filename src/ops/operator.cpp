@@ -123,8 +123,8 @@ void infer_kinds(const Operator& op, const NodeView& node, std::span<ValueInfo> 
 }
 
 void OperatorSet::add(const Operator& op) {
-  const auto at =
-      std::lower_bound(list_.begin(), list_.end(), op.name, [](const Operator* a, std::string_view name) { return a->name < name; });
+  const auto at = std::lower_bound(list_.begin(), list_.end(), op.name,
+                                   [](const Operator* a, std::string_view name) { return std::string_view(a->name) < name; });
   if (at != list_.end() && (*at)->name == op.name) throw InvalidArgument("operator \"{}\" exists already", op.name);
   list_.insert(at, &op);
 }

@@ -64,29 +64,28 @@ enum class Weight : uint8_t {
 };
 
 struct InputSpec {
-  std::string_view name;
+  Name name;
   DTypes dtypes = kAny;
   Arity arity = Arity::required;
   Kinds kinds = kTensors;
-  std::string_view like = {};  // name of an input whose dtype this one must have; a variadic input may name itself
   Weight weight = Weight::no;
+  Name like = {};  // name of an input whose dtype this one must have; a variadic input may name itself
 };
 
 /// How the dtype of an output follows from the node.
 struct DTypeRule {
-  enum class Kind : uint8_t { same_as, fixed, attribute } kind = Kind::same_as;
-  std::string_view name = {};      // same_as: of an input; attribute: an integer (a DType's number) or a tensor (its dtype)
+  enum class Kind : uint8_t { same_as, fixed, attribute };
+  Name name = {};  // same_as: of an input; attribute: an integer (a DType's number) or a tensor (its dtype)
+  Kind kind = Kind::same_as;
   DType dtype = DType::undefined;  // fixed; others: where the input or attribute is absent
 };
-constexpr DTypeRule same_as(std::string_view input, DType fallback = DType::undefined) {
-  return {DTypeRule::Kind::same_as, input, fallback};
-}
-constexpr DTypeRule fixed(DType dtype) { return {DTypeRule::Kind::fixed, {}, dtype}; }
-constexpr DTypeRule from_attribute(std::string_view name, DType fallback) { return {DTypeRule::Kind::attribute, name, fallback}; }
+constexpr DTypeRule same_as(Name input, DType fallback = DType::undefined) { return {input, DTypeRule::Kind::same_as, fallback}; }
+constexpr DTypeRule fixed(DType dtype) { return {{}, DTypeRule::Kind::fixed, dtype}; }
+constexpr DTypeRule from_attribute(Name name, DType fallback) { return {name, DTypeRule::Kind::attribute, fallback}; }
 
 struct OutputSpec {
-  std::string_view name;
-  DTypeRule dtype;
+  Name name;
+  [[no_unique_address]] DTypeRule dtype;  // and the arity in its padding
   Arity arity = Arity::required;
 };
 
@@ -134,8 +133,8 @@ constexpr AxisRule axis_list(uint8_t input) { return {AxisRule::Kind::list, inpu
 constexpr AxisRule axis_entries(uint8_t input) { return {AxisRule::Kind::entries, input}; }
 
 struct Operator {
-  std::string_view name;  // as Node::op(): "Conv", "minnow.FusedConv"
-  int since = 1;          // opset of ai.onnx from which this is the meaning
+  Name name;      // as Node::op(): "Conv", "minnow.FusedConv"
+  int since = 1;  // opset of ai.onnx from which this is the meaning
   [[no_unique_address]] Doc doc = {};
   List<InputSpec> inputs = {};
   List<OutputSpec> outputs = {};

@@ -17,7 +17,7 @@ constexpr Attribute<float> kEpsilon{"epsilon", 1e-6f, MINNOW_DOC("added to the r
 constexpr Attribute<float> kDecay{"decay_factor", 0, MINNOW_DOC("the rate is divided by 1 + T * decay_factor")};
 constexpr Attribute<float> kAlpha{"alpha", 0.9f, MINNOW_DOC("share of the old mean of gradients that is kept")};
 constexpr Attribute<float> kBeta{"beta", 0.999f, MINNOW_DOC("share of the old mean of squared gradients that is kept")};
-constexpr std::string_view kMomentumAlpha = "alpha", kMomentumBeta = "beta", kMode = "mode";
+constexpr Name kMomentumAlpha = "alpha", kMomentumBeta = "beta", kMode = "mode";
 
 /// Inputs R, T, then `kGroups` groups of tensors; outputs are the groups without the gradients.
 template <size_t kGroups>
@@ -190,7 +190,7 @@ void update(const NodeView& node, KernelArgs& args) {
 }
 #endif
 
-constexpr Operator row(std::string_view name, std::string_view doc, List<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
+constexpr Operator row(Name name, std::string_view doc, List<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
                        void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .doc = doc,

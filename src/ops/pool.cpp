@@ -151,8 +151,8 @@ double operations(const NodeView& node) {
   return static_cast<double>(pool.planes()) * static_cast<double>(pool.window.output_positions()) * static_cast<double>(pool.window.taps());
 }
 
-constexpr Operator pool(std::string_view name, std::string_view doc, List<AttributeSpec> attributes,
-                        void (*reference)(const NodeView&, KernelArgs&), Exprs (*gradient)(const GradientContext&) = nullptr) {
+constexpr Operator pool(Name name, std::string_view doc, List<AttributeSpec> attributes, void (*reference)(const NodeView&, KernelArgs&),
+                        Exprs (*gradient)(const GradientContext&) = nullptr) {
   attributes.append({kAutoPad, kCeilMode, kDilations, kPads, kStrides,
                      required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window"))});
   return {.name = name,
@@ -168,7 +168,7 @@ constexpr Operator pool(std::string_view name, std::string_view doc, List<Attrib
           .batch = batch_apart_in_one_output};
 }
 
-constexpr Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+constexpr Operator global_pool(Name name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
                                Exprs (*gradient)(const GradientContext&) = nullptr) {
   return {.name = name,
           .since = 22,

@@ -378,7 +378,7 @@ constexpr List<Operator> definitions() {
   fused_conv_inputs[8].dtypes = one_of({DType::i32, DType::f32});
   fused_conv_inputs[kResultScale].arity = fused_conv_inputs[kResultZero].arity = kOptional;
   List<InputSpec> fused_matmul_inputs = fused_conv_inputs;
-  constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
+  constexpr Name kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
   fused_matmul_inputs[2].like = "a", fused_matmul_inputs[5].like = "b";
   fused_conv_inputs.append({{"residual", kBytes, kOptional},

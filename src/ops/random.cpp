@@ -22,7 +22,7 @@ namespace {
 constexpr Attribute<float> kMean{"mean", 0, MINNOW_DOC("mean")}, kScale{"scale", 1, MINNOW_DOC("standard deviation")};
 constexpr Attribute<float> kLow{"low", 0, MINNOW_DOC("smallest number")}, kHigh{"high", 1, MINNOW_DOC("no number reaches it")};
 constexpr Attribute<int64_t> kSampleSize{"sample_size", 1, MINNOW_DOC("numbers to draw for each row")};
-constexpr std::string_view kSeed = "seed", kShape = "shape", kDType = "dtype";
+constexpr Name kSeed = "seed", kShape = "shape", kDType = "dtype";
 
 RandomStream stream_of(const NodeView& node) {
   const float* seed = node.find<float>(kSeed);
@@ -151,7 +151,7 @@ void keyed(const NodeView&, KernelArgs& args) {
 constexpr AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
 constexpr AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
 
-constexpr Operator row(std::string_view name, std::string_view doc, List<AttributeSpec> attributes,
+constexpr Operator row(Name name, std::string_view doc, List<AttributeSpec> attributes,
                        void (*infer)(const NodeView&, std::span<ValueInfo>), void (*reference)(const NodeView&, KernelArgs&)) {
   attributes.append({kSeedSpec, kDTypeSpec});
   return {.name = name,

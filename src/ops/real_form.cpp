@@ -311,7 +311,7 @@ std::optional<RealEnds> ends_of_pad(const NodeView& node) {
   const DType dtype = node.output(0).dtype;
   const Tensor* const value = node.has_input(2) ? contents_of(node, 2) : nullptr;
   if (!is_byte(dtype) || node.input_dtype(0) != dtype || !value || value->elements() != 1 ||
-      node.attribute(Attribute<std::string_view>{"mode", "constant"}) != "constant")
+      node.attribute(Attribute<Name>{"mode", "constant"}) != "constant")
     return {};
   const Bytes bytes{dtype, dtype == DType::i8 ? int64_t{*value->data<int8_t>()} : int64_t{*value->data<uint8_t>()}};
   RealEnds ends;

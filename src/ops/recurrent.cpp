@@ -197,7 +197,7 @@ namespace {
 
 #if MINNOW_GRADIENTS
 #define MINNOW_KEPT(...) __VA_ARGS__  // for gradients
-constexpr OutputSpec kept(std::string_view name) { return {name, same_as("X"), Arity::kept}; }
+constexpr OutputSpec kept(Name name) { return {name, same_as("X"), Arity::kept}; }
 #else
 #define MINNOW_KEPT(...)
 #endif
@@ -210,8 +210,8 @@ constexpr List<Operator> definitions() {
        .since = 22,
        .doc = MINNOW_DOC("A simple recurrent layer: h = f(x W^T + h R^T + b). Sequences may end before the last step; then Y is 0 there."),
        .inputs = {{"X", kFloats},
-                  {.name = "W", .dtypes = kFloats, .like = "X", .weight = Weight::packed},
-                  {.name = "R", .dtypes = kFloats, .like = "X", .weight = Weight::packed},
+                  {.name = "W", .dtypes = kFloats, .weight = Weight::packed, .like = "X"},
+                  {.name = "R", .dtypes = kFloats, .weight = Weight::packed, .like = "X"},
                   {.name = "B", .dtypes = kFloats, .arity = kOptional, .like = "X"},
                   {"sequence_lens", kLengths, kOptional},
                   {.name = "initial_h", .dtypes = kFloats, .arity = kOptional, .like = "X"}},
@@ -226,8 +226,8 @@ constexpr List<Operator> definitions() {
        .since = 22,
        .doc = MINNOW_DOC("Gated recurrent units. Source: Cho et al. 2014, \"Learning phrase representations using RNN encoder-decoder\"."),
        .inputs = {{"X", kFloats},
-                  {.name = "W", .dtypes = kFloats, .like = "X", .weight = Weight::packed},
-                  {.name = "R", .dtypes = kFloats, .like = "X", .weight = Weight::packed},
+                  {.name = "W", .dtypes = kFloats, .weight = Weight::packed, .like = "X"},
+                  {.name = "R", .dtypes = kFloats, .weight = Weight::packed, .like = "X"},
                   {.name = "B", .dtypes = kFloats, .arity = kOptional, .like = "X"},
                   {"sequence_lens", kLengths, kOptional},
                   {.name = "initial_h", .dtypes = kFloats, .arity = kOptional, .like = "X"}},
@@ -243,8 +243,8 @@ constexpr List<Operator> definitions() {
        .doc = MINNOW_DOC("Long short-term memory, with peepholes where P is given. Source: Hochreiter, Schmidhuber 1997; Gers, Schmidhuber "
                          "2000 (peepholes)."),
        .inputs = {{"X", kFloats},
-                  {.name = "W", .dtypes = kFloats, .like = "X", .weight = Weight::packed},
-                  {.name = "R", .dtypes = kFloats, .like = "X", .weight = Weight::packed},
+                  {.name = "W", .dtypes = kFloats, .weight = Weight::packed, .like = "X"},
+                  {.name = "R", .dtypes = kFloats, .weight = Weight::packed, .like = "X"},
                   {.name = "B", .dtypes = kFloats, .arity = kOptional, .like = "X"},
                   {"sequence_lens", kLengths, kOptional},
                   {.name = "initial_h", .dtypes = kFloats, .arity = kOptional, .like = "X"},

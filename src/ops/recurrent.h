@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-inline constexpr Attribute<std::string_view> kRecurrentDirection{"direction", "forward", MINNOW_DOC("forward, reverse or bidirectional")};
+inline constexpr Attribute<Name> kRecurrentDirection{"direction", "forward", MINNOW_DOC("forward, reverse or bidirectional")};
 inline constexpr Attribute<bool> kRecurrentLayout{"layout", false, MINNOW_DOC("the batch comes first in X, Y and the states")};
 
 inline constexpr Attribute<bool> kInputForget{"input_forget", false, MINNOW_DOC("the forget gate is 1 - the input gate")};
@@ -25,7 +25,7 @@ constexpr List<AttributeSpec> recurrent_attributes(std::initializer_list<Attribu
 }
 
 /// LSTM and GRU with weights of 8 bits.
-inline constexpr std::string_view kQuantizedLstm = "minnow.QuantizedLSTM", kQuantizedGru = "minnow.QuantizedGRU";
+inline constexpr Name kQuantizedLstm = "minnow.QuantizedLSTM", kQuantizedGru = "minnow.QuantizedGRU";
 
 /// Arithmetic operations of one run: every step of every sequence multiplies by all of W and R.
 double recurrent_operations(const NodeView& node);

@@ -10,7 +10,7 @@ namespace minnow {
 
 namespace {
 
-constexpr Attribute<std::string_view> kCell{"cell", "LSTM", MINNOW_DOC("LSTM, GRU or RNN")};
+constexpr Attribute<Name> kCell{"cell", "LSTM", MINNOW_DOC("LSTM, GRU or RNN")};
 constexpr size_t kForwardInputs = 8, kOfY = 11, kOutputs = 7;  // before kOfY: Y, gates and cell states
 /// The output that is the gradient of an input of the forward node; lengths have none.
 constexpr size_t kOutputOf[kForwardInputs] = {0, 1, 2, 3, SIZE_MAX, 4, 5, 6};
@@ -85,7 +85,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 }
 
 constexpr List<Operator> definitions() {
-  const auto like_x = [](std::string_view name, Arity arity = kOptional) {
+  const auto like_x = [](Name name, Arity arity = kOptional) {
     return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = "X"};
   };
   return {

@@ -229,7 +229,7 @@ Exprs product_gradient(const GradientContext& c) {
 }
 #endif
 
-constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+constexpr Operator row(Name name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
                        Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr, DTypes dtypes = kReducible,
                        Exprs (*gradient)(const GradientContext&) = nullptr) {
   return {.name = name,

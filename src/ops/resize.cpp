@@ -11,14 +11,14 @@
 namespace minnow {
 namespace {
 
-constexpr Attribute<std::string_view> kMode{"mode", "nearest", MINNOW_DOC("nearest, linear or cubic interpolation")};
-constexpr Attribute<std::string_view> kTransformation{
+constexpr Attribute<Name> kMode{"mode", "nearest", MINNOW_DOC("nearest, linear or cubic interpolation")};
+constexpr Attribute<Name> kTransformation{
     "coordinate_transformation_mode", "half_pixel",
     MINNOW_DOC("what place of the input a place of the output is: half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, "
                "asymmetric, tf_crop_and_resize or tf_half_pixel_for_nn")};
-constexpr Attribute<std::string_view> kNearestMode{
-    "nearest_mode", "round_prefer_floor", MINNOW_DOC("how mode nearest rounds: round_prefer_floor, round_prefer_ceil, floor or ceil")};
-constexpr Attribute<std::string_view> kPolicy{
+constexpr Attribute<Name> kNearestMode{"nearest_mode", "round_prefer_floor",
+                                       MINNOW_DOC("how mode nearest rounds: round_prefer_floor, round_prefer_ceil, floor or ceil")};
+constexpr Attribute<Name> kPolicy{
     "keep_aspect_ratio_policy", "stretch",
     MINNOW_DOC(
         "what sizes mean: stretch: just these; not_larger, not_smaller: the axes keep their ratio, and none gets larger, or smaller, "

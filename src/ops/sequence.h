@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-inline constexpr InputSpec sequence_input(std::string_view name) { return {name, kAny, Arity::required, kSequences}; }
+inline constexpr InputSpec sequence_input(Name name) { return {name, kAny, Arity::required, kSequences}; }
 
 inline void set_sequence(ValueInfo& info, DType dtype) {
   info.kind = ValueInfo::Kind::sequence;

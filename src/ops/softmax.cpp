@@ -71,7 +71,7 @@ Exprs softmax_gradient(const GradientContext& c) {
 }
 #endif
 
-constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+constexpr Operator row(Name name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
                        Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&), Exprs (*gradient)(const GradientContext&)) {
   return {.name = name,
           .since = 13,

@@ -5,7 +5,7 @@
 namespace minnow {
 namespace {
 
-constexpr Attribute<std::string_view> kMode{
+constexpr Attribute<Name> kMode{
     "mode", "DCR", MINNOW_DOC("where a channel's number holds the place in a block: DCR: in front of the depth, CRD: behind it")};
 
 /// True for DCR.

@@ -7,9 +7,8 @@
 namespace minnow {
 namespace {
 
-constexpr std::string_view kMode = "mode", kPool = "pool_int64s", kCounts = "ngram_counts", kIndexes = "ngram_indexes",
-                           kWeights = "weights", kMinLength = "min_gram_length", kMaxLength = "max_gram_length",
-                           kMaxSkip = "max_skip_count";
+constexpr Name kMode = "mode", kPool = "pool_int64s", kCounts = "ngram_counts", kIndexes = "ngram_indexes", kWeights = "weights",
+               kMinLength = "min_gram_length", kMaxLength = "max_gram_length", kMaxSkip = "max_skip_count";
 
 /// The attributes, checked.
 struct Vectorizer {

@@ -35,8 +35,8 @@ Size negative_size(std::span<const Size> x) { return Size(0) - x[0]; }
 Size size_magnitude(std::span<const Size> x) { return less(-1, x[0]) ? x[0] : less(x[0], 1) ? Size(0) - x[0] : Size::unknown(); }
 
 using Gradient = Exprs (*)(const GradientContext&);
-constexpr Operator row(std::string_view name, int since, std::string_view doc, DTypes dtypes,
-                       void (*reference)(const NodeView&, KernelArgs&), Gradient gradient) {
+constexpr Operator row(Name name, int since, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
+                       Gradient gradient) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -49,7 +49,7 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, D
           .fusible = true};
 }
 template <auto kFunction>
-constexpr Operator real(std::string_view name, int since, std::string_view doc, Gradient gradient) {
+constexpr Operator real(Name name, int since, std::string_view doc, Gradient gradient) {
   return row(name, since, doc, kFloats, reference_real<kFunction>, gradient);
 }
 

@@ -99,7 +99,7 @@ Exprs clip_parts(const NodeView& node, GraphBuilder&, const Exprs& in) {
   return {y.value() == in[0].value() ? op("Identity", {y}) : y};
 }
 
-constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
+constexpr Operator row(Name name, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
                        Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr,
                        Exprs (*gradient)(const GradientContext&) = nullptr) {
   return {.name = name,

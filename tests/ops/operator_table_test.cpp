@@ -16,7 +16,7 @@ double operations(const NodeView&) { return 1; }
 
 constexpr Attribute<float> kReal{"real", -0.1f, "a real"};
 constexpr Attribute<int64_t> kInteger{"integer", -3, "an integer"};
-constexpr Attribute<std::string_view> kText{"text", "NOTSET", ""};
+constexpr Attribute<Name> kText{"text", "NOTSET", ""};
 
 constexpr List<Operator> definitions() {
   return {

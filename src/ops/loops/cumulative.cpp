@@ -42,7 +42,7 @@ void accumulate(const NodeView& node, KernelArgs& args) {
   });
 }
 
-constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+constexpr Operator row(Name name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
                        Exprs (*gradient)(const GradientContext&)) {
   constexpr DTypes dtypes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
   return {.name = name,

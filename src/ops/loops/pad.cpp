@@ -12,7 +12,7 @@
 namespace minnow {
 namespace {
 
-constexpr Attribute<std::string_view> kMode{"mode", "constant", "what the border holds: constant, reflect, edge or wrap"};
+constexpr Attribute<Name> kMode{"mode", "constant", "what the border holds: constant, reflect, edge or wrap"};
 
 struct Border {
   Sizes shape;  // of the result
@@ -167,20 +167,21 @@ Exprs pad_gradient(const GradientContext& c) {
 #endif
 
 constexpr List<Operator> definitions() {
-  return {{.name = "Pad",
-           .since = 25,
-           .doc = MINNOW_DOC("A border of pads[i] elements before and pads[i + n] after each of the n `axes`: a constant, the elements "
-                             "reflected at the border, the border's element, or the elements from the other side. Negative amounts cut "
-                             "elements off, before anything is repeated."),
-           .inputs = {{"data"}, {"pads", kI64}, {"constant_value", kAny, kOptional, kTensors, "data"}, {"axes", kIndex, kOptional}},
-           .outputs = {{"output", same_as("data")}},
-           .attributes = {kMode},
-           .infer_shapes = infer,
-           .infer_contents = move_contents,
-           .reference = reference,
-           .gradient = MINNOW_GRADIENT(pad_gradient),
-           .batch = pad_batch,
-           .axes = axis_list(3)}};
+  return {
+      {.name = "Pad",
+       .since = 25,
+       .doc = MINNOW_DOC("A border of pads[i] elements before and pads[i + n] after each of the n `axes`: a constant, the elements "
+                         "reflected at the border, the border's element, or the elements from the other side. Negative amounts cut "
+                         "elements off, before anything is repeated."),
+       .inputs = {{"data"}, {"pads", kI64}, {.name = "constant_value", .arity = kOptional, .like = "data"}, {"axes", kIndex, kOptional}},
+       .outputs = {{"output", same_as("data")}},
+       .attributes = {kMode},
+       .infer_shapes = infer,
+       .infer_contents = move_contents,
+       .reference = reference,
+       .gradient = MINNOW_GRADIENT(pad_gradient),
+       .batch = pad_batch,
+       .axes = axis_list(3)}};
 }
 
 }  // namespace

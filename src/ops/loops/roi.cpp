@@ -13,12 +13,11 @@ namespace minnow {
 namespace {
 
 constexpr Attribute<float> kSpatialScale{"spatial_scale", 1, MINNOW_DOC("pixels of X for one unit of a region's coordinates")};
-constexpr Attribute<std::string_view> kTransformation{
+constexpr Attribute<Name> kTransformation{
     "coordinate_transformation_mode", "half_pixel",
     MINNOW_DOC("half_pixel: coordinates are moved by -0.5, so that whole numbers are pixels' corners; output_half_pixel: they are not, and "
                "regions are at least one pixel wide")};
-constexpr Attribute<std::string_view> kMode{"mode", "avg",
-                                            MINNOW_DOC("avg: mean of the samples; max: largest weighted corner of any sample")};
+constexpr Attribute<Name> kMode{"mode", "avg", MINNOW_DOC("avg: mean of the samples; max: largest weighted corner of any sample")};
 constexpr Attribute<int64_t> kOutputHeight{"output_height", 1, MINNOW_DOC("rows of the result")};
 constexpr Attribute<int64_t> kOutputWidth{"output_width", 1, MINNOW_DOC("columns of the result")};
 constexpr Attribute<int64_t> kSamplingRatio{"sampling_ratio", 0,
@@ -372,7 +371,7 @@ constexpr List<Operator> definitions() {
 #if MINNOW_GRADIENTS
     {.name = "minnow.MaxRoiPoolGradient",
      .doc = MINNOW_DOC("The gradient of X of a MaxRoiPool whose output has this gradient: the first largest element of a bin has it."),
-     .inputs = {{"X", kFloats}, {"rois", kFloats, Arity::required, kTensors, "X"}, {"gradient", kFloats, Arity::required, kTensors, "X"}},
+     .inputs = {{"X", kFloats}, {.name = "rois", .dtypes = kFloats, .like = "X"}, {.name = "gradient", .dtypes = kFloats, .like = "X"}},
      .outputs = {{"of_X", same_as("X")}},
      .attributes = {kPooledShape, kSpatialScale},
      .infer_shapes = max_roi_gradient_shape,
@@ -381,9 +380,9 @@ constexpr List<Operator> definitions() {
          .doc =
              MINNOW_DOC("The gradients of X and regions of a RoiAlign whose output has this gradient; numbers of samples are constants."),
          .inputs = {{"X", kFloats},
-                    {"rois", kFloats, Arity::required, kTensors, "X"},
+                    {.name = "rois", .dtypes = kFloats, .like = "X"},
                     {"batch_indices", kI64},
-                    {"gradient", kFloats, Arity::required, kTensors, "X"}},
+                    {.name = "gradient", .dtypes = kFloats, .like = "X"}},
          .outputs = {{"of_X", same_as("X"), kOptional}, {"of_rois", same_as("X"), kOptional}},
          .attributes = {kTransformation, kMode, kOutputHeight, kOutputWidth, kSamplingRatio, kSpatialScale},
          .infer_shapes = roi_align_gradient_shape,
@@ -394,7 +393,7 @@ constexpr List<Operator> definitions() {
          .doc =
              MINNOW_DOC("The largest element of each bin of each region [image, x1, y1, x2, y2]; corners are rounded to pixels, bins cover "
                         "all pixels that they touch. Source: Girshick 2015, \"Fast R-CNN\"."),
-         .inputs = {{"X", kFloats}, {"rois", kFloats, Arity::required, kTensors, "X"}},
+         .inputs = {{"X", kFloats}, {.name = "rois", .dtypes = kFloats, .like = "X"}},
          .outputs = {{"Y", same_as("X")}},
          .attributes = {kPooledShape, kSpatialScale},
          .infer_shapes = max_roi_shape,
@@ -405,7 +404,7 @@ constexpr List<Operator> definitions() {
          .doc = MINNOW_DOC(
              "Bins of regions [x1, y1, x2, y2], sampled by bilinear interpolation at positions spread evenly over each bin. Source: "
              "He, Gkioxari, Dollar, Girshick 2017, \"Mask R-CNN\"."),
-         .inputs = {{"X", kFloats}, {"rois", kFloats, Arity::required, kTensors, "X"}, {"batch_indices", kI64}},
+         .inputs = {{"X", kFloats}, {.name = "rois", .dtypes = kFloats, .like = "X"}, {"batch_indices", kI64}},
          .outputs = {{"Y", same_as("X")}},
          .attributes = {kTransformation, kMode, kOutputHeight, kOutputWidth, kSamplingRatio, kSpatialScale},
          .infer_shapes = roi_align_shape,

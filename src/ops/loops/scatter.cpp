@@ -14,10 +14,9 @@ namespace minnow {
 namespace {
 
 constexpr Attribute<int64_t> kAxis{"axis", 0, "axis that the indices count along"};
-constexpr Attribute<std::string_view> kReduction{"reduction", "none",
-                                                 "how an update joins what is there: none (replaces), add, mul, max or min"};
+constexpr Attribute<Name> kReduction{"reduction", "none", "how an update joins what is there: none (replaces), add, mul, max or min"};
 constexpr Attribute<int64_t> kCacheAxis{"axis", -2, "axis of the sequence; not the first, which is the batch"};
-constexpr Attribute<std::string_view> kMode{"mode", "linear", "linear, or circular: behind the end comes the beginning"};
+constexpr Attribute<Name> kMode{"mode", "linear", "linear, or circular: behind the end comes the beginning"};
 
 enum class Reduction { none, add, mul, max, min };
 
@@ -207,7 +206,7 @@ constexpr List<Operator> definitions() {
        .since = 18,
        .doc = MINNOW_DOC("data, with updates[p] written to the place p whose coordinate along `axis` is indices[p]. If several updates "
                          "name one place, the last one stays, or `reduction` joins all."),
-       .inputs = {{"data"}, {"indices", kIndex}, {"updates", kAny, Arity::required, kTensors, "data"}},
+       .inputs = {{"data"}, {"indices", kIndex}, {.name = "updates", .like = "data"}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis, kReduction},
        .infer_shapes = scatter_elements_shape,
@@ -218,7 +217,7 @@ constexpr List<Operator> definitions() {
        .since = 18,
        .doc = MINNOW_DOC("data, with each slice of `updates` written to the place that a tuple along the last axis of `indices` names. If "
                          "several updates name one place, the last one stays, or `reduction` joins all."),
-       .inputs = {{"data"}, {"indices", kI64}, {"updates", kAny, Arity::required, kTensors, "data"}},
+       .inputs = {{"data"}, {"indices", kI64}, {.name = "updates", .like = "data"}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kReduction},
        .infer_shapes = scatter_nd_shape,
@@ -228,7 +227,7 @@ constexpr List<Operator> definitions() {
       {.name = "TensorScatter",
        .since = 24,
        .doc = MINNOW_DOC("A cache of sequences, with `update` written along `axis` from write_indices[b] on, for each sample b."),
-       .inputs = {{"past_cache"}, {"update", kAny, Arity::required, kTensors, "past_cache"}, {"write_indices", kI64, kOptional}},
+       .inputs = {{"past_cache"}, {.name = "update", .like = "past_cache"}, {"write_indices", kI64, kOptional}},
        .outputs = {{"present_cache", same_as("past_cache")}},
        .attributes = {kCacheAxis, kMode},
        .infer_shapes = tensor_scatter_shape,

@@ -18,10 +18,10 @@ constexpr Attribute<int64_t> kAggregate{"aggregate_function", 1,
 constexpr Attribute<int64_t> kTransform{
     "post_transform", 0, MINNOW_DOC("of the scores of a row: 0 none, 1 softmax, 2 logistic, 3 softmax of those that are not 0, 4 probit")};
 constexpr Attribute<int64_t> kTargets{"n_targets", 1, MINNOW_DOC("number of targets, the columns of the result")};
-constexpr std::string_view kRoots = "tree_roots", kFeatureIds = "nodes_featureids", kSplits = "nodes_splits", kModes = "nodes_modes",
-                           kTrueIds = "nodes_truenodeids", kFalseIds = "nodes_falsenodeids", kTrueLeafs = "nodes_trueleafs",
-                           kFalseLeafs = "nodes_falseleafs", kLeafTargets = "leaf_targetids", kLeafWeights = "leaf_weights",
-                           kMissing = "nodes_missing_value_tracks_true", kMembers = "membership_values", kHitRates = "nodes_hitrates";
+constexpr Name kRoots = "tree_roots", kFeatureIds = "nodes_featureids", kSplits = "nodes_splits", kModes = "nodes_modes",
+               kTrueIds = "nodes_truenodeids", kFalseIds = "nodes_falsenodeids", kTrueLeafs = "nodes_trueleafs",
+               kFalseLeafs = "nodes_falseleafs", kLeafTargets = "leaf_targetids", kLeafWeights = "leaf_weights",
+               kMissing = "nodes_missing_value_tracks_true", kMembers = "membership_values", kHitRates = "nodes_hitrates";
 
 std::vector<double> elements(const Tensor& tensor) {
   std::vector<double> values(static_cast<size_t>(tensor.elements()));
@@ -200,7 +200,7 @@ void tree_ensemble(const NodeView& node, KernelArgs& args) {
 }
 
 constexpr List<Operator> definitions() {
-  const auto list = [](std::string_view name, std::string_view doc) { return required(name, AttributeKind::integers, doc); };
+  const auto list = [](Name name, std::string_view doc) { return required(name, AttributeKind::integers, doc); };
   return {
       {.name = "ai.onnx.ml.TreeEnsemble",
        .since = 5,

@@ -6,7 +6,7 @@
 namespace minnow::cpu {
 namespace {
 
-float number(const NodeView& node, std::string_view name, float fallback) { return node.attribute(Attribute<float>{name, fallback}); }
+float number(const NodeView& node, Name name, float fallback) { return node.attribute(Attribute<float>{name, fallback}); }
 
 }  // namespace
 
@@ -28,8 +28,7 @@ std::optional<Function> function_of(const NodeView& node) {
   if (op == "Selu") return Function{Unary::selu, number(node, "alpha", 1.67326319f), number(node, "gamma", 1.05070102f)};
   if (op == "Swish") return Function{Unary::swish, number(node, "alpha", 1)};
   if (op == "ThresholdedRelu") return Function{Unary::thresholded_relu, number(node, "alpha", 1)};
-  if (op == "Gelu")
-    return Function{node.attribute(Attribute<std::string_view>{"approximate", "none"}) == "tanh" ? Unary::gelu_tanh : Unary::gelu};
+  if (op == "Gelu") return Function{node.attribute(Attribute<Name>{"approximate", "none"}) == "tanh" ? Unary::gelu_tanh : Unary::gelu};
   if (op == "Clip") {
     Function clip{Unary::clip, -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};
     if ((node.has_input(1) && !node.is_constant(1)) || (node.has_input(2) && !node.is_constant(2))) return std::nullopt;

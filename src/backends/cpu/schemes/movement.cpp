@@ -310,7 +310,7 @@ std::unique_ptr<Kernel> prepare_tile(PrepareContext& context) {
 // Pad with a constant
 
 Estimate estimate_pad(const NodeView& node, const Device& device) {
-  if (node.attribute(Attribute<std::string_view>{"mode", "constant"}) != "constant") return declined("the mode is not \"constant\"");
+  if (node.attribute(Attribute<Name>{"mode", "constant"}) != "constant") return declined("the mode is not \"constant\"");
   for (size_t i = 1; i < node.input_count(); ++i)
     if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
   return estimate_copy(node, device);
@@ -349,7 +349,7 @@ std::unique_ptr<Kernel> prepare_pad(PrepareContext& context) {
 std::unique_ptr<Kernel> prepare_depth_space(PrepareContext& context) {
   const NodeView& node = context.node();
   const int64_t b = node.require<int64_t>("blocksize");
-  const bool to_space = node.op() == "DepthToSpace", crd = node.attribute(Attribute<std::string_view>{"mode", "DCR"}) == "CRD";
+  const bool to_space = node.op() == "DepthToSpace", crd = node.attribute(Attribute<Name>{"mode", "DCR"}) == "CRD";
   const Shape& deep = to_space ? node.input_shape(0) : node.output_shape(0);  // [n, c b b, h, w]
   const int64_t n = deep[0], c = deep[1] / (b * b), h = deep[2], w = deep[3];
   // Strides of (n, c, block row, block column, h, w) on the deep side, and of the same on the wide side [n, c, h b, w b].

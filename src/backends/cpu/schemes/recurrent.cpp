@@ -38,7 +38,7 @@ std::string_view cell_of(const NodeView& node) {
 Recurrent::Recurrent(const NodeView& node, std::string_view cell)
     : lstm(cell == "LSTM"),
       batch_first(node.attribute(Attribute<bool>{"layout", false})),
-      reversed(node.attribute(Attribute<std::string_view>{"direction", "forward"}) == "reverse"),
+      reversed(node.attribute(Attribute<Name>{"direction", "forward"}) == "reverse"),
       reset_before(cell == "GRU" && !node.attribute(Attribute<bool>{"linear_before_reset", false})),
       length(size(node.input_shape(0)[batch_first ? 1 : 0])),
       batch(size(node.input_shape(0)[batch_first ? 0 : 1])),

@@ -67,7 +67,7 @@ Estimate estimate_resize(const NodeView& node, const Device& device) {
   if (std::string reason = refusal(node); !reason.empty()) return declined("{}", reason);
   for (const size_t i : {size_t{1}, size_t{2}, size_t{3}})
     if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
-  if (node.attribute(Attribute<std::string_view>{"mode", "nearest"}) != "nearest" && !is_real(node.input_dtype(0)))
+  if (node.attribute(Attribute<Name>{"mode", "nearest"}) != "nearest" && !is_real(node.input_dtype(0)))
     return declined("the dtype is {}", node.input_dtype(0));
   return estimate_of(node, device, 16.0 * static_cast<double>(node.output_shape(0).elements()));
 }
@@ -189,7 +189,7 @@ std::unique_ptr<Kernel> prepare_pad(PrepareContext& context) {
   for (size_t k = 0; k < x.rank(); ++k) {
     Axis axis{y[k], x.product(k + 1, x.rank())};
     if (before[k] != 0 || after[k] != 0)
-      axis.places = padded_places(node.attribute(Attribute<std::string_view>{"mode", "constant"}), x[k], before[k], after[k], y[k]);
+      axis.places = padded_places(node.attribute(Attribute<Name>{"mode", "constant"}), x[k], before[k], after[k], y[k]);
     append(axes, std::move(axis));
   }
   auto kernel = std::make_unique<Launches>(context);

@@ -15,9 +15,9 @@ namespace {
 // $0, $1, $2 are the operands; $a, $b, $c attributes.
 struct Pattern {
   std::string_view op, real, integer;  // empty: not for this kind
-  std::string_view a = {};             // names of attributes, and their defaults
+  Name a = {};                         // names of attributes, and their defaults
   float a_default = 0;
-  std::string_view b = {};
+  Name b = {};
   float b_default = 0;
 };
 
@@ -165,7 +165,7 @@ std::optional<std::string> expression_of(const NodeView& node, std::span<const s
                   operands.size() > 2 && !operands[2].empty() ? operands[2] : "0", lowest_of(to), highest_of(to));
   }
   if (op == "Gelu") {
-    const bool tanh = node.attribute(Attribute<std::string_view>{"approximate", "none"}) == "tanh";
+    const bool tanh = node.attribute(Attribute<Name>{"approximate", "none"}) == "tanh";
     // (1 + tanh u) / 2 = 1 / (1 + e^-2u)
     return filled(
         tanh ? "($0 / (1.0f + exp(-1.5957691216f * ($0 + 0.044715f * $0 * $0 * $0))))" : "(0.5f * $0 * (1.0f + erf($0 * 0.70710678118f)))",

@@ -9,7 +9,7 @@ namespace minnow::gpu {
 namespace {
 
 constexpr Attribute<int64_t> kAxis{"axis", 0};
-constexpr Attribute<std::string_view> kReduction{"reduction", "none"};
+constexpr Attribute<Name> kReduction{"reduction", "none"};
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_to_move(node); !reason.empty()) return declined("{}", reason);
@@ -190,7 +190,7 @@ std::unique_ptr<Kernel> prepare_tensor_scatter(PrepareContext& context) {
   text.number("length", cache[axis]);
   text.number("outer", cache.product(1, axis));
   text.faults("a sample is written at {}, which is beyond {}");
-  text.define("CIRCULAR", node.attribute(Attribute<std::string_view>{"mode", "linear"}) == "circular" ? 1 : 0);
+  text.define("CIRCULAR", node.attribute(Attribute<Name>{"mode", "linear"}) == "circular" ? 1 : 0);
   text.add_items("tensor_scatter", update.elements(), R"(
   const int step = i / block % steps, row = i / block / steps;
   i64 start = 0;

@@ -8,7 +8,7 @@ namespace minnow::gpu {
 namespace {
 
 constexpr int64_t kMostSteps = 2048;
-constexpr Attribute<std::string_view> kDirection{"direction", "forward"};
+constexpr Attribute<Name> kDirection{"direction", "forward"};
 
 bool is_batch_first(const NodeView& node) { return node.attribute(Attribute<bool>{"layout", false}); }
 // GRU as ONNX has it by default: the candidate needs all reset states, so that each step takes two launches.

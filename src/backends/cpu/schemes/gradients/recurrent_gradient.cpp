@@ -20,7 +20,7 @@ namespace {
 enum Input : size_t { kX, kW, kR, kB, kLengths, kInitialH, kInitialC, kP, kY, kGates, kCells, kOfY, kOfH, kOfC };
 enum Output : size_t { kToX, kToW, kToR, kToB, kToH, kToC };
 
-std::string_view cell_of(const NodeView& node) { return node.attribute(Attribute<std::string_view>{"cell", ""}); }
+std::string_view cell_of(const NodeView& node) { return node.attribute(Attribute<Name>{"cell", ""}); }
 
 Estimate estimate(const NodeView& node, const Device& device) {
   const Recurrent r(node, cell_of(node));

@@ -22,7 +22,7 @@ size_t axis_of(const NodeView& node) {
 template <bool kElements>
 Estimate estimate(const NodeView& node, const Device& device) {
   if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
-  if (node.attribute(Attribute<std::string_view>{"reduction", "none"}) != "add") return declined("updates are not added");
+  if (node.attribute(Attribute<Name>{"reduction", "none"}) != "add") return declined("updates are not added");
   const Shape &data = node.input_shape(0), &updates = node.input_shape(2);
   if (data.elements() == 0 || updates.elements() == 0) return declined("a tensor is empty");
   if constexpr (kElements) {

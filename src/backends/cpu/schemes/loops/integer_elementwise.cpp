@@ -286,7 +286,7 @@ CastFunction cast_function(const NodeView& node, const Device& device) {
     if (op == node.op()) return kernels.mapping(from, mapping);
   if (node.op() == "IsNaN") return from == DType::f32 ? converted<float, bool, is_nan> : nullptr;
   if (node.op() == "IsInf") {
-    for (std::string_view sign : {"detect_negative", "detect_positive"})
+    for (Name sign : {"detect_negative", "detect_positive"})
       if (!node.attribute(Attribute<bool>{sign, true})) return nullptr;
     return from == DType::f32 ? converted<float, bool, is_infinite> : nullptr;
   }

@@ -14,7 +14,7 @@ constexpr size_t kLine = 64, kWords = kLine / sizeof(uint64_t);  // bytes; whole
 /// Why the node does not only add channels behind the others; empty if it does.
 std::string refusal_of(const NodeView& node, const Device& device) {
   if (device.pack == 1) return "there is no packed layout";
-  if (node.attribute(Attribute<std::string_view>{"mode", "constant"}) != "constant") return "the mode is not \"constant\"";
+  if (node.attribute(Attribute<Name>{"mode", "constant"}) != "constant") return "the mode is not \"constant\"";
   for (size_t i = 1; i < node.input_count(); ++i)
     if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
   const Shape &from = node.input_shape(0), &to = node.output_shape(0);
