@@ -18,6 +18,13 @@ enum class Known : uint8_t {
   fused,
   load_four,
   compare_exchange,
+  subgroup_index,
+  subgroup_count,
+  subgroup_rank,
+  subgroup_items,
+  subgroup_sum,
+  subgroup_product,
+  subgroup_most,
   is_nan,
   is_infinite,
   absolute,
@@ -43,6 +50,13 @@ constexpr KnownFunction kKnown[] = {
     {"__fma", Known::fused, 3, Scalar::f32},
     {"__load_four", Known::load_four, 2, Scalar::none},
     {"__compare_exchange", Known::compare_exchange, 3, Scalar::u32},
+    {"__subgroup_index", Known::subgroup_index, 0, Scalar::i32},
+    {"__subgroup_count", Known::subgroup_count, 0, Scalar::i32},
+    {"__subgroup_rank", Known::subgroup_rank, 0, Scalar::i32},
+    {"__subgroup_items", Known::subgroup_items, 0, Scalar::i32},
+    {"__subgroup_SUM", Known::subgroup_sum, 1, Scalar::f32},
+    {"__subgroup_PRODUCT", Known::subgroup_product, 1, Scalar::f32},
+    {"__subgroup_most", Known::subgroup_most, 1, Scalar::i32},
     {"isnan", Known::is_nan, 1, Scalar::boolean},
     {"isinf", Known::is_infinite, 1, Scalar::boolean},
     {"fabs", Known::absolute, 1, Scalar::f32},
@@ -97,7 +111,8 @@ int cost_of(const Expr& e) {
       break;
     case Kind::call: {
       const KnownFunction* known = known_function(e.name);
-      if (!known || known->function == Known::compare_exchange || known->result == Scalar::none) return kMany;
+      if (!known || known->function == Known::compare_exchange || known->result == Scalar::none || e.name.starts_with("__subgroup"))
+        return kMany;
       cost = 1;
       break;
     }
@@ -375,6 +390,20 @@ Translator::Value Translator::call(Expr& e) {
       const Value old = convert(value(*e.operands[1]), Scalar::u32), next = convert(value(*e.operands[2]), Scalar::u32);
       return {Scalar::u32, target_.compare_exchange(place.variable->buffer, buffer_index(place), id_of(old), id_of(next))};
     }
+    case Known::subgroup_index:
+      return {Scalar::i32, target_.subgroup(Subgroup::index, 0)};
+    case Known::subgroup_count:
+      return {Scalar::i32, target_.subgroup(Subgroup::count, 0)};
+    case Known::subgroup_rank:
+      return {Scalar::i32, target_.subgroup(Subgroup::rank, 0)};
+    case Known::subgroup_items:
+      return {Scalar::i32, target_.subgroup(Subgroup::items, 0)};
+    case Known::subgroup_sum:
+      return {Scalar::f32, target_.subgroup(Subgroup::sum, id_of(real(0)))};
+    case Known::subgroup_product:
+      return {Scalar::f32, target_.subgroup(Subgroup::product, id_of(real(0)))};
+    case Known::subgroup_most:
+      return {Scalar::i32, target_.subgroup(Subgroup::most, id_of(convert(value(*e.operands[0]), Scalar::i32)))};
     case Known::is_nan:
       return is_nan(real(0));
     case Known::is_infinite:

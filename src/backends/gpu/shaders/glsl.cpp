@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/gpu/shaders/translator.h"
+#include "base/error.h"
 #include "base/format.h"
 
 namespace minnow::gpu {
@@ -172,6 +173,8 @@ GlslTarget::Id GlslTarget::compare_exchange(uint32_t number, Id index, Id old, I
 }
 
 void GlslTarget::barrier() { line("memoryBarrierShared();\nbarrier();"); }
+
+GlslTarget::Id GlslTarget::subgroup(Subgroup, Id) { throw InternalError("OpenGL ES has no subgroups"); }
 
 void GlslTarget::begin_if(Id condition) { line(format("if ({}) {{", text(condition))); }
 void GlslTarget::begin_else() { line("} else {"); }

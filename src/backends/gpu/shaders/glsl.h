@@ -34,6 +34,7 @@ class GlslTarget final : public Target {
   void atomic(Atomic what, uint32_t number, Id index, Id value) override;
   Id compare_exchange(uint32_t number, Id index, Id old, Id value) override;
   void barrier() override;
+  Id subgroup(Subgroup what, Id value) override;
   void begin_if(Id condition) override;
   void begin_else() override;
   void end_if() override;

@@ -50,6 +50,14 @@ i64 __divide_i64(i64 a, i64 b) {
   const u64 quotient = (u64)(a < 0 ? 0 - a : a) / (u64)(b < 0 ? 0 - b : b);
   return (a < 0) != (b < 0) ? 0 - (i64)quotient : (i64)quotient;
 })"},
+    // The order of floats as that of integers, with NaN above all: Vulkan's largest float of a subgroup may drop NaN.
+    {"__subgroup_MOST", R"(
+float __subgroup_MOST(float x) {
+  const i32 bits = isnan(x) ? 0x7fffffff : (i32)AS_U32(x);
+  const i32 most = __subgroup_most(bits < 0 ? bits ^ 0x7fffffff : bits);
+  return AS_F32((u32)(most < 0 ? most ^ 0x7fffffff : most));
+})"},
+    {"__subgroup_LEAST", "float __subgroup_LEAST(float x) { return -__subgroup_MOST(-x); }"},
     // Without branches, which neighbouring items would take differently.
     {"f16_to_f32", R"(
 float f16_to_f32(u16 x) {

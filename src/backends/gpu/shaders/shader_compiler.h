@@ -34,6 +34,7 @@ struct ShaderOptions {
   bool has_8bit_storage = false;                  // storageBuffer8BitAccess
   bool has_16bit_storage = false;                 // storageBuffer16BitAccess
   bool has_signed_zero_inf_nan_preserve = false;  // of f32, in VkPhysicalDeviceFloatControlsProperties
+  bool has_subgroups = false;                     // with arithmetic in compute shaders, in VkPhysicalDeviceSubgroupProperties
 };
 
 struct ShaderInterface {

@@ -17,7 +17,9 @@ constexpr uint32_t kExtension = 10, kExtInstImport = 11, kExtInst = 12, kMemoryM
                    kSConvert = 114, kBitcast = 124, kSNegate = 126, kFNegate = 127, kLogicalEqual = 164, kLogicalNotEqual = 165,
                    kLogicalOr = 166, kLogicalAnd = 167, kLogicalNot = 168, kSelect = 169, kNot = 200, kControlBarrier = 224,
                    kAtomicCompareExchange = 230, kAtomicAnd = 240, kAtomicOr = 241, kLoopMerge = 246, kSelectionMerge = 247, kLabel = 248,
-                   kBranch = 249, kBranchConditional = 250, kReturn = 253, kReturnValue = 254, kUnreachable = 255;
+                   kBranch = 249, kBranchConditional = 250, kReturn = 253, kReturnValue = 254, kUnreachable = 255,
+                   kGroupNonUniformBallot = 339, kGroupNonUniformBallotBitCount = 342, kGroupNonUniformFAdd = 350,
+                   kGroupNonUniformFMul = 352, kGroupNonUniformSMax = 356;
 }  // namespace op
 enum : uint32_t { kInput = 1, kWorkgroup = 4, kFunctionStorage = 7, kPushConstant = 9, kStorageBuffer = 12 };
 enum : uint32_t {
@@ -192,10 +194,10 @@ SpirvTarget::Id SpirvTarget::call(Builtin builtin, std::span<const Id> operands)
 SpirvTarget::Id SpirvTarget::make_pair(Id low, Id high) { return result(op::kCompositeConstruct, type_of(Form::pair), {low, high}); }
 SpirvTarget::Id SpirvTarget::part(Id pair, uint32_t which) { return result(op::kCompositeExtract, type_of(Form::word), {pair, which}); }
 
-SpirvTarget::Id SpirvTarget::input(uint32_t builtin) {
+SpirvTarget::Id SpirvTarget::input(uint32_t builtin, bool is_vector) {
   Id& id = inputs_[builtin];
   if (id) return id;
-  const Id type = pointer(kInput, declared({op::kTypeVector, type_of(Form::word), 3}));
+  const Id word = type_of(Form::word), type = pointer(kInput, is_vector ? declared({op::kTypeVector, word, 3}) : word);
   id = fresh();
   emit(types_, op::kVariable, {type, id, kInput});
   emit(decorations_, op::kDecorate, {id, kBuiltIn, builtin});
@@ -204,7 +206,7 @@ SpirvTarget::Id SpirvTarget::input(uint32_t builtin) {
 
 SpirvTarget::Id SpirvTarget::position(Position which, uint32_t axis) {
   constexpr uint32_t kBuiltins[] = {26, 24, 27};
-  const Id from = input(kBuiltins[static_cast<size_t>(which)]);
+  const Id from = input(kBuiltins[static_cast<size_t>(which)], true);
   const Id at = result(op::kAccessChain, pointer(kInput, type_of(Form::word)), {from, constant(Form::word, axis)});
   return result(op::kLoad, type_of(Form::word), {at});
 }
@@ -310,6 +312,29 @@ SpirvTarget::Id SpirvTarget::compare_exchange(uint32_t number, Id index, Id old,
 void SpirvTarget::barrier() {
   const Id group = constant(Form::word, kGroupScope), semantics = constant(Form::word, kAcquireReleaseGroup);
   emit(code(), op::kControlBarrier, {group, group, semantics});
+}
+
+SpirvTarget::Id SpirvTarget::subgroup(Subgroup what, Id value) {
+  constexpr uint32_t kSubgroupScope = 3, kReduce = 0, kExclusiveScan = 2, kNumSubgroups = 38, kSubgroupId = 40;
+  has_subgroups_ = true;
+  const Id scope = constant(Form::word, kSubgroupScope), word = type_of(Form::word), real = type_of(Form::real);
+  switch (what) {
+    case Subgroup::index:
+    case Subgroup::count:
+      return result(op::kLoad, word, {input(what == Subgroup::index ? kSubgroupId : kNumSubgroups, false)});
+    case Subgroup::rank:
+    case Subgroup::items: {
+      const Id items = result(op::kGroupNonUniformBallot, declared({op::kTypeVector, word, 4}), {scope, constant(Form::boolean, 1)});
+      return result(op::kGroupNonUniformBallotBitCount, word, {scope, what == Subgroup::rank ? kExclusiveScan : kReduce, items});
+    }
+    case Subgroup::sum:
+      return result(op::kGroupNonUniformFAdd, real, {scope, kReduce, value});
+    case Subgroup::product:
+      return result(op::kGroupNonUniformFMul, real, {scope, kReduce, value});
+    case Subgroup::most:
+      break;
+  }
+  return result(op::kGroupNonUniformSMax, word, {scope, kReduce, value});
 }
 
 void SpirvTarget::begin_if(Id condition) {
@@ -421,6 +446,7 @@ SpirvTarget::Id SpirvTarget::call_function(Id function, Form form, std::span<con
 std::vector<uint32_t> SpirvTarget::finish() {
   constexpr uint32_t kMagic = 0x07230203, kVersion = 0x00010300;
   constexpr uint32_t kShader = 1, kInt64 = 11, k16BitStorage = 4433, k8BitStorage = 4448, kPreserves = 4466, kPreservesMode = 4461;
+  constexpr uint32_t kSubgroups = 61, kSubgroupArithmetic = 63, kSubgroupBallot = 64;
   constexpr uint32_t kGlCompute = 5, kLocalSize = 17;
   if (words_ && !options_.push_constants) {
     emit(decorations_, op::kDecorate, {words_, kDescriptorSet, 0});
@@ -436,6 +462,8 @@ std::vector<uint32_t> SpirvTarget::finish() {
   };
   emit(words, op::kCapability, {kShader});
   if (has_wide_) emit(words, op::kCapability, {kInt64});
+  if (has_subgroups_)
+    for (const uint32_t one : {kSubgroups, kSubgroupArithmetic, kSubgroupBallot}) emit(words, op::kCapability, {one});
   if (has_halves_) emit(words, op::kCapability, {k16BitStorage});
   if (has_bytes_) emit(words, op::kCapability, {k8BitStorage});
   if (options_.has_signed_zero_inf_nan_preserve) emit(words, op::kCapability, {kPreserves});

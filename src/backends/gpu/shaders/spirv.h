@@ -35,6 +35,7 @@ class SpirvTarget final : public Target {
   void atomic(Atomic what, uint32_t number, Id index, Id value) override;
   Id compare_exchange(uint32_t number, Id index, Id old, Id value) override;
   void barrier() override;
+  Id subgroup(Subgroup what, Id value) override;
   void begin_if(Id condition) override;
   void begin_else() override;
   void end_if() override;
@@ -84,7 +85,7 @@ class SpirvTarget final : public Target {
   Id type_of(Form form);
   Id unit_type(uint32_t bytes);
   Id pointer(uint32_t storage, Id to);
-  Id input(uint32_t builtin);
+  Id input(uint32_t builtin, bool is_vector);
   Id element(const Buffer& buffer, Id index);
   Id block(Id array, uint32_t storage, bool writes);
 
@@ -98,7 +99,7 @@ class SpirvTarget final : public Target {
   std::vector<Buffer> buffers_;
   std::map<uint32_t, Id> inputs_;
   std::vector<Body> bodies_;  // the innermost one last
-  bool has_wide_ = false, has_bytes_ = false, has_halves_ = false;
+  bool has_wide_ = false, has_bytes_ = false, has_halves_ = false, has_subgroups_ = false;
 };
 
 }  // namespace minnow::gpu

@@ -12,6 +12,9 @@ enum class Form : uint8_t { none, boolean, word, real, wide, pair };
 
 enum class Builtin : uint8_t { absolute, floor, ceil, round_even, square_root, fused };
 enum class Position : uint8_t { group, groups, item };
+/// The subgroup's number in its group and their count; an item's number among those of its subgroup and their count; one value of all items
+/// of a subgroup: sums and products of reals, the largest signed word.
+enum class Subgroup : uint8_t { index, count, rank, items, sum, product, most };
 
 class Target {
  public:
@@ -49,6 +52,8 @@ class Target {
   virtual void atomic(Atomic what, uint32_t number, Id index, Id value) = 0;
   virtual Id compare_exchange(uint32_t number, Id index, Id old, Id value) = 0;
   virtual void barrier() = 0;
+  /// Only with ShaderOptions::has_subgroups. The first four take no value.
+  virtual Id subgroup(Subgroup what, Id value) = 0;
 
   virtual void begin_if(Id condition) = 0;
   virtual void begin_else() = 0;

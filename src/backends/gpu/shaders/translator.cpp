@@ -49,6 +49,7 @@ void Translator::fail(uint32_t line, std::string_view reason) const { throw Inte
 
 ShaderInterface Translator::translate(std::string_view source, std::string_view function) {
   preprocessor_.add(kShaderPrefix);
+  if (options_.has_subgroups) preprocessor_.add("#define SUBGROUPS 1\n");
   preprocessor_.add(kCommonPrefix);
   preprocessor_.add(source);
   parsers_.push_back(std::make_unique<Parser>(preprocessor_.take()));

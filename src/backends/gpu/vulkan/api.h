@@ -106,6 +106,7 @@ struct FloatControls {  // VkPhysicalDeviceFloatControlsProperties
   uint32_t denormal_independence = 0, rounding_independence = 0, keeps_special_f16 = 0, keeps_special_f32 = 0, rest[13] = {};
 };
 static_assert(sizeof(FloatControls) == 88 || sizeof(void*) == 4);
+inline constexpr uint32_t kSubgroupBasic = 1, kSubgroupArithmetic = 4, kSubgroupBallot = 8;
 struct SubgroupProperties {
   Head head{1000094000};
   uint32_t size = 0, stages = 0, operations = 0, quads = 0;

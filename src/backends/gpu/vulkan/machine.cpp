@@ -67,6 +67,8 @@ Found look_at(const Api& api, Handle physical) {
   found.has_16bit = storage_16.storage_buffer != 0;
   found.keeps_special_numbers = controls.keeps_special_f32 != 0;
   found.subgroup = subgroup.size;
+  constexpr uint32_t kNeeded = kSubgroupBasic | kSubgroupArithmetic | kSubgroupBallot;
+  found.has_subgroups = (subgroup.stages & kShaderStageCompute) && (subgroup.operations & kNeeded) == kNeeded && subgroup.size > 1;
   found.max_allocation = allocation.max_allocation ? allocation.max_allocation : uint64_t{1} << 30;
 
   api.vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
@@ -95,7 +97,10 @@ std::string Found::details() const {
   for (uint32_t i = 0; i < memory.heap_count; ++i)
     if (memory.heaps[i].flags & kDeviceLocal) memory_bytes = std::max(memory_bytes, memory.heaps[i].bytes);
   std::string without;
-  for (const auto& [has, what] : {std::pair(has_i64, "64-bit integers"), {has_16bit, "16-bit storage"}, {has_8bit, "8-bit storage"}})
+  for (const auto& [has, what] : {std::pair(has_i64, "64-bit integers"),
+                                  {has_16bit, "16-bit storage"},
+                                  {has_8bit, "8-bit storage"},
+                                  {has_subgroups, "sums of subgroups"}})
     if (!has) without += format("{}{}", without.empty() ? ", without " : ", ", what);
   const uint32_t version = properties.api_version;
   return format("{}, Vulkan {}.{}, subgroups of {}, {} KiB shared memory, {} bytes of push constants, {} GiB{}", kind_of(properties.type),
@@ -148,9 +153,9 @@ Machine::Machine(const Api& instance, const Found& given, std::string name) : na
   const Properties& of = found.properties;
   std::string id;
   for (const uint32_t byte : of.cache_id) id += format("{} ", byte);
-  programs.emplace(*this, format("vulkan {} {} {}, driver {}, caches {}, abilities {} {} {} {} {} {}, {}", of.name, of.vendor, of.device,
+  programs.emplace(*this, format("vulkan {} {} {}, driver {}, caches {}, abilities {} {} {} {} {} {} {}, {}", of.name, of.vendor, of.device,
                                  of.driver_version, id, found.has_i64, found.has_8bit, found.has_16bit, found.keeps_special_numbers,
-                                 of.limits.max_push_constants, of.limits.max_shared_bytes, shader_revision()));
+                                 found.has_subgroups, of.limits.max_push_constants, of.limits.max_shared_bytes, shader_revision()));
 }
 
 Machine::~Machine() {
@@ -219,6 +224,7 @@ std::unique_ptr<Program> Machine::compile(const std::string& source) {
   options.has_8bit_storage = found.has_8bit;
   options.has_16bit_storage = found.has_16bit;
   options.has_signed_zero_inf_nan_preserve = found.keeps_special_numbers;
+  options.has_subgroups = found.has_subgroups;
   Shader shader = compile_to_spirv(given.text, given.function, options);
   options.push_constants = (shader.parameters.size() + (options.group_offsets ? 6 : 0)) * 4 <= limits.max_push_constants;
   if (!options.push_constants) shader = compile_to_spirv(given.text, given.function, options);

@@ -21,7 +21,7 @@ struct Found {
   uint32_t family = 0, queues = 0, timestamp_bits = 0;
   uint64_t max_allocation = 0;
   uint32_t subgroup = 0;
-  bool has_i64 = false, has_8bit = false, has_16bit = false, keeps_special_numbers = false;
+  bool has_i64 = false, has_8bit = false, has_16bit = false, keeps_special_numbers = false, has_subgroups = false;
   std::vector<const char*> extensions;  // to enable
   std::string problem;
 

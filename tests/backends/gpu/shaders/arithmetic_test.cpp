@@ -10,6 +10,7 @@
 #include <random>
 
 #include "backends/gpu/gpu_backend.h"
+#include "backends/gpu/schemes/lines.h"
 #include "base/error.h"
 #include "runtime/backends.h"
 
@@ -501,6 +502,52 @@ KERNEL(k)(READ(float, x), WRITE(float, y)) {
   queue().copy_to_host(y.data(), to.get(), y.size() * sizeof(float));
   for (size_t group = 0; group < 4; ++group)
     EXPECT_EQ(y[group], 2.0f * (250.0f * static_cast<float>(group * 250) + 249.0f * 125.0f)) << group;
+}
+
+// Group 0 has ordinary numbers; groups from 1 on have one infinity or NaN each, the last one negative zeros alone.
+TEST_P(Arithmetic, items_of_a_group_join_their_numbers) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const uint32_t items : {32u, 64u, 256u}) {
+    constexpr uint32_t kGroups = 6;
+    std::vector<float> x(kGroups * items), y(kGroups * 4, -1.0f);
+    for (uint32_t i = 0; i < x.size(); ++i) x[i] = i % items == 7 ? 1.5f : i % 3 ? 1.0f : -1.0f;
+    for (uint32_t i = 0; i < items; ++i) x[5 * items + i] = -0.0f;
+    x[1 * items + 3] = kInfinity, x[2 * items + items - 1] = -kInfinity, x[3 * items + 31] = kNaN, x[4 * items] = -kNaN;
+    const auto from = upload(x), to = upload(y);
+    launch(std::string(kGroupReductions) + R"(
+REDUCE(group_sum, SUM)
+REDUCE(group_product, PRODUCT)
+REDUCE(group_most, MOST)
+REDUCE(group_least, LEAST)
+KERNEL(k)(READ(float, x), WRITE(float, y)) {
+  USE_READ(float, x);
+  USE_WRITE(float, y);
+  LOCAL float shared[256];
+  const float mine = x[GROUP(0) * ITEMS(0) + ITEM(0)];
+  const float sum = group_sum(mine, shared), product = group_product(mine, shared);
+  const float most = group_most(mine, shared), least = group_least(mine, shared);
+  if (ITEM(0) != ITEMS(0) - 1) return;
+  y[GROUP(0) * 4] = sum, y[GROUP(0) * 4 + 1] = product, y[GROUP(0) * 4 + 2] = most, y[GROUP(0) * 4 + 3] = least;
+}
+)",
+           {from.get(), to.get()}, {}, kGroups * items, items);
+    queue().copy_to_host(y.data(), to.get(), y.size() * sizeof(float));
+    for (uint32_t group = 0; group < kGroups; ++group) {
+      float sum = 0, product = 1, most = -kInfinity, least = kInfinity;
+      for (uint32_t i = 0; i < items; ++i) {
+        const float v = x[group * items + i];
+        sum += v, product *= v;
+        most = std::isnan(v) || v > most ? v : most, least = std::isnan(v) || v < least ? v : least;
+      }
+      if (group == 3 || group == 4) most = least = kNaN;
+      const float expected[] = {sum, product, most, least};
+      for (uint32_t k = 0; k < 4; ++k)
+        if (std::isnan(expected[k]))
+          EXPECT_TRUE(std::isnan(y[group * 4 + k])) << items << " items, group " << group << ", result " << k << ": " << y[group * 4 + k];
+        else
+          EXPECT_EQ(y[group * 4 + k], expected[k]) << items << " items, group " << group << ", result " << k;
+    }
+  }
 }
 
 TEST_P(Arithmetic, items_add_to_one_place) {

@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
     least.push_constants = false;
     least.group_offsets = true;
     gpu::ShaderOptions full = least;
-    full.has_i64 = full.has_8bit_storage = full.has_16bit_storage = full.has_signed_zero_inf_nan_preserve = full.push_constants = true;
+    full.has_i64 = full.has_8bit_storage = full.has_16bit_storage = full.has_signed_zero_inf_nan_preserve = full.has_subgroups =
+        full.push_constants = true;
     full.group_offsets = false;
     const auto compiled = [&](const char* what, auto compile) {
       try {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backends/gpu/schemes/lines.h"
 #include "backends/gpu/shaders/stored_shader.h"
 #include "base/digest.h"
 #include "base/error.h"
@@ -126,11 +127,11 @@ TEST(ShaderCompiler, sources_of_programs_come_apart_again) {
   EXPECT_EQ(back.text, given.text);
 }
 
-// The modules that capabilities 4433 (halves), 4448 (bytes) and 11 (integers of 64 bits) are declared in.
+// The modules that capabilities 4433 (halves), 4448 (bytes), 11 (integers of 64 bits) and 61, 63 and 64 (subgroups) are declared in.
 TEST(ShaderCompiler, needs_no_capability_that_the_device_lacks) {
-  const auto capabilities = [](const ShaderOptions& options) {
+  const auto capabilities = [](const ShaderOptions& options, std::string_view source = kSource, std::string_view function = "scale") {
     std::vector<uint32_t> found;
-    const std::vector<uint32_t> words = compile_to_spirv(kSource, "scale", options).spirv;
+    const std::vector<uint32_t> words = compile_to_spirv(source, function, options).spirv;
     for (size_t i = 5; i < words.size(); i += words[i] >> 16)
       if ((words[i] & 0xffff) == 17) found.push_back(words[i + 1]);
     return found;
@@ -138,6 +139,12 @@ TEST(ShaderCompiler, needs_no_capability_that_the_device_lacks) {
   EXPECT_THAT(capabilities(everything()), testing::UnorderedElementsAre(1u, 11u, 4433u, 4466u));
   ShaderOptions options;
   EXPECT_THAT(capabilities(options), testing::ElementsAre(1u));
+  const std::string sums = with_body("LOCAL float shared[256]; y[GROUP(0)] = group_sum(x[ITEM(0)], shared);",
+                                     std::string(kGroupReductions) + "REDUCE(group_sum, SUM)");
+  EXPECT_THAT(capabilities(options, sums, "k"), testing::ElementsAre(1u));
+  options.has_subgroups = true;
+  EXPECT_THAT(capabilities(options), testing::ElementsAre(1u));
+  EXPECT_THAT(capabilities(options, sums, "k"), testing::UnorderedElementsAre(1u, 61u, 63u, 64u));
 }
 
 TEST(ShaderCompiler, counts_shared_memory) {
