@@ -184,6 +184,46 @@ TEST_P(Gpu, multiplies_packed_weights_of_few_bits) {
   }
 }
 
+// One to eight rows or columns, with neighbours along either side; sums that are split, and sums shorter than a group.
+TEST_P(Gpu, computes_products_of_few_rows_or_columns) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  std::vector<Tensor> tensors;
+  const auto input = [&](const Shape& shape) {
+    tensors.push_back(random_tensor(shape, static_cast<unsigned>(tensors.size() + 1)));
+    return b.wrap(&graph->add_input("x" + std::to_string(tensors.size()), ValueType::tensor(DType::f32, shape)));
+  };
+  const auto output = [&](const Expr& y) { graph->add_output(*y.value()); };
+  unsigned seed = 50;
+  const auto weight = [&](const Shape& shape) { return b.constant(random_tensor(shape, seed++)); };
+  output(b.op("MatMul", {input({1, 70}), weight({70, 33})}));
+  output(b.op("MatMul", {input({2, 3, 130}), weight({130, 65})}));
+  output(b.op("MatMul", {input({3, 2, 1, 65}), input({2, 65, 40})}));
+  output(b.op("Gemm", {input({3, 3000}), weight({37, 3000}), weight({37})}, {{"transB", int64_t{1}}, {"alpha", 0.03f}, {"beta", 0.5f}}));
+  output(b.op("Gemm", {input({8, 2100}), weight({2100, 31})}, {{"alpha", 0.03f}}));
+  output(b.op("Gemm", {input({90, 7}), weight({2, 90})}, {{"transA", int64_t{1}}, {"transB", int64_t{1}}}));
+  output(b.op("Gemm", {input({70, 65}), weight({70, 5}), weight({65, 1})}, {{"transA", int64_t{1}}}));
+  output(b.op("MatMul", {input({67, 129}), input({129})}));
+  output(
+      b.op("minnow.FusedMatMul", {input({1, 64}), weight({64, 50}), weight({50}), input({1, 50})}, {{"activation", std::string("Relu")}}));
+  output(b.op("minnow.FusedConv", {input({1, 128, 1, 1}), weight({70, 128, 1, 1}), weight({70})},
+              {{"activation", std::string("HardSigmoid")}}));
+  output(b.op("Conv", {input({1, 64, 5, 6}), weight({40, 32, 3, 4})}, {{"group", int64_t{2}}, {"strides", Ints{3, 3}}}));
+  const Model model = Model::from_graph(std::move(graph));
+  const std::vector<TensorView> inputs(tensors.begin(), tensors.end());
+  Session device(model, options);
+  const std::vector<Tensor> found = device.run(inputs), expected = Session(model).run(inputs);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    SCOPED_TRACE(i);
+    expect_close(found[i], expected[i]);
+  }
+  for (const PlanRow& row : device.plan_report().rows) {
+    if (row.op != kTransfer) {
+      EXPECT_THAT(row.scheme, testing::AnyOf("gpu.matmul.few", "gpu.conv.few")) << row.op;
+    }
+  }
+}
+
 // Many matrices, of one right side and of one each, and many groups of channels.
 TEST_P(Gpu, computes_large_batches_and_many_groups) {
   auto graph = std::make_unique<Graph>();

@@ -32,13 +32,24 @@ namespace {
 
 // As a product of matrices for each group, else one item for each result.
 bool is_product(const ConvGeometry& conv) { return conv.groups == 1 || conv.out_channels_per_group() >= 16; }
+int64_t columns_of(const ConvGeometry& conv) { return conv.batch * conv.window.output_positions(); }
 
 Estimate estimate_conv(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_float_conv(node); !reason.empty()) return declined("{}", reason);
   const ConvGeometry conv = ConvGeometry::of(node);
   if (std::string reason = refusal_of_gemm(conv.out_channels_per_group(), conv.groups); is_product(conv) && !reason.empty())
     return declined("{}", reason);
-  return estimate_of(node, device, 2 * conv.multiply_adds(), 0.25);
+  return estimate_of(node, device, 2 * conv.multiply_adds(), is_product(conv) ? 0.25 * share_of_tiles(columns_of(conv)) : 0.25);
+}
+
+// One place of one image, as behind a global pool.
+Estimate estimate_place(const NodeView& node, const Device& device) {
+  const Estimate tiles = estimate_conv(node, device);
+  if (!tiles.declined.empty()) return tiles;
+  const ConvGeometry conv = ConvGeometry::of(node);
+  if (!is_product(conv) || columns_of(conv) != 1) return declined("the result has several places");
+  const int64_t k = conv.in_channels_per_group() * conv.window.taps();
+  return estimate_of(node, device, operations_of_few(static_cast<double>(conv.out_channels), k, true), 0.1);
 }
 
 }  // namespace
@@ -48,7 +59,7 @@ Gemm conv_gemm(const NodeView& node, const ConvGeometry& conv, const Operand& im
   const std::string_view x = dialect_name(node.input_dtype(image.input)), w = dialect_name(node.input_dtype(filters.input));
   Gemm gemm;
   gemm.m = conv.out_channels_per_group();
-  gemm.n = conv.batch * conv.window.output_positions();
+  gemm.n = columns_of(conv);
   gemm.k = conv.in_channels_per_group() * conv.window.taps();
   gemm.batches = conv.groups;
   gemm.parameters = format("READ(MEM({}), w), READ(MEM({}), x), const int C, ", w, x) + std::string(Window3::kParameters) + ", ";
@@ -81,10 +92,11 @@ Gemm conv_gemm(const NodeView& node, const ConvGeometry& conv, const Operand& im
 
 namespace {
 
-std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry& conv) {
+std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, const ConvGeometry& conv, bool few) {
   const NodeView& node = context.node();
   Gemm gemm = conv_gemm(node, conv, float_operand(node, 0, "x"), float_operand(node, 1, "w"));
   add_conv_terms(gemm, node);
+  gemm.few = few;
   auto kernel = std::make_unique<Launches>(context);
   add_gemm(*kernel, context, gemm);
   return kernel;
@@ -137,10 +149,12 @@ std::unique_ptr<Kernel> prepare_direct(PrepareContext& context, const Window3& w
 
 std::unique_ptr<Kernel> prepare_conv(PrepareContext& context) {
   const ConvGeometry conv = ConvGeometry::of(context.node());
-  if (is_product(conv)) return prepare_gemm(context, conv);
+  if (is_product(conv)) return prepare_gemm(context, conv, false);
   return prepare_direct(context, Window3(conv.window), format("#define GROUP_OUT {}\n", conv.out_channels_per_group()), kDirect,
                         conv.in_channels, conv.out_channels, conv.in_channels_per_group());
 }
+
+std::unique_ptr<Kernel> prepare_place(PrepareContext& context) { return prepare_gemm(context, ConvGeometry::of(context.node()), true); }
 
 // Result place r reads input place o through tap k where o * stride + k * dilation - pad = r.
 constexpr std::string_view kTransposed = R"(
@@ -179,6 +193,8 @@ std::unique_ptr<Kernel> prepare_transposed(PrepareContext& context) {
 
 constexpr Scheme kSchemes[] = {{"Conv", "gpu.conv", estimate_conv, prepare_conv},
                                {"minnow.FusedConv", "gpu.conv", estimate_conv, prepare_conv},
+                               {"Conv", "gpu.conv.few", estimate_place, prepare_place},
+                               {"minnow.FusedConv", "gpu.conv.few", estimate_place, prepare_place},
                                {"ConvTranspose", "gpu.conv_transpose", estimate_transposed, prepare_transposed}};
 
 }  // namespace

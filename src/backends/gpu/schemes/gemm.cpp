@@ -5,6 +5,7 @@
 
 #include "backends/gpu/schemes/broadcast.h"
 #include "backends/gpu/schemes/elementwise.h"
+#include "backends/gpu/schemes/lines.h"
 
 namespace minnow::gpu {
 namespace {
@@ -69,6 +70,79 @@ constexpr std::string_view kSource = R"(
     if (m < M && n < N) {
 )";
 
+// Few rows (SHORT_M) or columns: FEW sums for each place l of the long side. Neighbours along k: a group for each place.
+constexpr std::string_view kFewInLines = R"(
+  LOCAL float shared[256];
+  const int item = ITEM(0), l = GROUP(0), m0 = 0, n0 = 0;
+  const int batch = GROUP(2) / splits, split = GROUP(2) % splits;
+  const int k_begin = split * k_each, k_end = k_begin + k_each < K ? k_begin + k_each : K;
+  START
+  float sums[FEW];
+  UNROLL for (int r = 0; r < FEW; ++r) sums[r] = 0;
+  for (int k = k_begin + item; k < k_end; k += ITEMS(0)) {
+    const float v = LONG_AT(l, k);
+    UNROLL for (int r = 0; r < FEW; ++r) sums[r] = FMA(SHORT_AT(r, k), v, sums[r]);
+  }
+  UNROLL for (int r = 0; r < FEW; ++r) {
+    const float joined = group_sum(sums[r], shared);
+    const int m = SHORT_M ? r : l, n = SHORT_M ? l : r;
+    if (item == 0) {
+)";
+
+// Neighbours along the long side: a group for 32 places, and 8 of its items for each, which share k.
+constexpr std::string_view kFewInColumns = R"(
+  LOCAL float shared[FEW * 256];
+  const int item = ITEM(0), part = item / 32, l = GROUP(0) * 32 + item % 32, m0 = 0, n0 = 0;
+  const int batch = GROUP(2) / splits, split = GROUP(2) % splits;
+  const int k_begin = split * k_each, k_end = k_begin + k_each < K ? k_begin + k_each : K;
+  START
+  float sums[FEW];
+  UNROLL for (int r = 0; r < FEW; ++r) sums[r] = 0;
+  if (l < LONG)
+    for (int k = k_begin + part; k < k_end; k += 8) {
+      const float v = LONG_AT(l, k);
+      UNROLL for (int r = 0; r < FEW; ++r) sums[r] = FMA(SHORT_AT(r, k), v, sums[r]);
+    }
+  UNROLL for (int r = 0; r < FEW; ++r) shared[r * 256 + item] = sums[r];
+  BARRIER();
+  UNROLL for (int r = 0; r < FEW; ++r) {
+    const int m = SHORT_M ? r : l, n = SHORT_M ? l : r;
+    if (part == r && l < LONG) {
+      float joined = 0;
+      UNROLL for (int p = 0; p < 8; ++p) joined += shared[r * 256 + p * 32 + item % 32];
+)";
+static_assert(kFewRows <= 8);
+
+// How the sums are computed: the body of a kernel, and the groups of a matrix.
+struct GemmForm {
+  std::string source, definitions, sum;
+  int64_t groups_x = 0, groups_y = 1;
+  uint32_t items = 256;
+};
+
+GemmForm form_in_tiles(const Gemm& gemm) {
+  const auto tiles_along = [](int64_t size, int64_t tile) { return (size + tile - 1) / tile; };
+  const int64_t tile = tiles_along(gemm.m, 128) * tiles_along(gemm.n, 128) * gemm.batches * 2 > kBusy && gemm.m > 64 ? 128 : 64;
+  return {std::string(kSource),
+          format("#define TILE {}\n#define A_COLUMNS {}\n#define B_ROWS {}\n#define INTEGERS {}\n", tile, gemm.a_columns ? 1 : 0,
+                 gemm.b_rows ? 1 : 0, gemm.integers ? 1 : 0),
+          gemm.integers ? "totals[r][c]" : "sums[r][c]", tiles_along(gemm.n, tile), tiles_along(gemm.m, tile)};
+}
+
+GemmForm form_of_few(const Gemm& gemm) {
+  const bool short_m = gemm.m <= gemm.n;
+  const int64_t length = short_m ? gemm.n : gemm.m;
+  const bool columns = short_m ? gemm.b_rows : gemm.a_columns;
+  GemmForm form{std::string(columns ? kFewInColumns : kFewInLines),
+                format("#define TILE 1\n#define FEW {}\n#define SHORT_M {}\n#define LONG {}\n#define LONG_AT(l, k) {}\n"
+                       "#define SHORT_AT(r, k) {}\n{}REDUCE(group_sum, SUM)\n",
+                       short_m ? gemm.m : gemm.n, short_m ? 1 : 0, short_m ? "N" : "M", short_m ? "B_AT(k, l)" : "A_AT(l, k)",
+                       short_m ? "A_AT(r, k)" : "B_AT(k, r)", kGroupReductions),
+                "joined", columns ? (length + 31) / 32 : length};
+  if (!columns) form.items = gemm.k < 4096 ? 64 : 256;
+  return form;
+}
+
 }  // namespace
 
 Operand float_operand(const NodeView& node, size_t input, std::string_view name) {
@@ -105,26 +179,26 @@ std::string refusal_of_gemm(int64_t rows, int64_t matrices) {
   return {};
 }
 
+double operations_of_few(double results, int64_t k, bool lines) { return 2 * results * (static_cast<double>(k) + (lines ? 512 : 16)); }
+
+double share_of_tiles(int64_t size) { return static_cast<double>(size) / static_cast<double>((size + 63) / 64 * 64); }
+
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   const NodeView& node = context.node();
   const std::string_view dtype = gemm.result.kind == Given::Kind::output ? dialect_name(node.output(0).dtype) : "f32";
-  const auto tiles_along = [](int64_t size, int64_t tile) { return static_cast<uint32_t>((size + tile - 1) / tile); };
-  const int64_t tile = int64_t{tiles_along(gemm.m, 128)} * tiles_along(gemm.n, 128) * gemm.batches * 2 > kBusy && gemm.m > 64 ? 128 : 64;
-  const uint32_t tiles_m = tiles_along(gemm.m, tile), tiles_n = tiles_along(gemm.n, tile);
-  const int64_t tiles = int64_t{tiles_m} * tiles_n * gemm.batches, blocks_k = (gemm.k + kTileK - 1) / kTileK;
+  const GemmForm form = gemm.few ? form_of_few(gemm) : form_in_tiles(gemm);
+  const int64_t tiles = form.groups_x * form.groups_y * gemm.batches, blocks_k = (gemm.k + kTileK - 1) / kTileK;
   int64_t splits = tiles * 2 > kBusy ? 1 : std::clamp<int64_t>(kBusy / tiles, 1, std::max<int64_t>(1, blocks_k / 8));
   const int64_t k_each = (blocks_k + splits - 1) / splits * kTileK;
   splits = std::max<int64_t>(1, (gemm.k + k_each - 1) / k_each);
-  const std::string definitions =
-      gemm.definitions + format(
-                             "#define TILE {}\n#define A_COLUMNS {}\n#define B_ROWS {}\n#define START {}\n"
-                             "#define INTEGERS {}\n",
-                             tile, gemm.a_columns ? 1 : 0, gemm.b_rows ? 1 : 0, gemm.start, gemm.integers ? 1 : 0);
-  const std::string_view number = gemm.integers ? "int" : "float", sums = gemm.integers ? "totals" : "sums";
+  const std::string definitions = gemm.definitions + format("#define START {}\n", gemm.start) + form.definitions;
+  const std::string_view number = gemm.integers ? "int" : "float";
   const std::string ends = gemm.integers ? gemm.finish
                                          : format("      float v = {} * sum;\n{}      STORE({}, y, i, {});\n", literal(gemm.alpha),
                                                   gemm.terms, dtype, expression_of(gemm.activation, "v"));
-  const Extent groups = {tiles_n, tiles_m, static_cast<uint32_t>(gemm.batches * splits)}, group = {256, 1, 1};
+  const Extent groups = {static_cast<uint32_t>(form.groups_x), static_cast<uint32_t>(form.groups_y),
+                         static_cast<uint32_t>(gemm.batches * splits)},
+               group = {form.items, 1, 1};
   const std::string head = gemm.parameters + "const int M, const int N, const int K, const int k_each, const int splits";
   std::vector<Given> given = gemm.given;
   for (const int64_t number : {gemm.m, gemm.n, gemm.k, k_each, splits}) given.emplace_back(number);
@@ -132,9 +206,9 @@ void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
     given.push_back(gemm.result);
     given.insert(given.end(), gemm.term_given.begin(), gemm.term_given.end());
     const std::string source = format(
-        "{}KERNEL(gemm)({}, WRITE(MEM({}), y){}) {{\n{}  USE_WRITE(MEM({}), y);\n{}      const {} sum = {}[r][c];\n"
+        "{}KERNEL(gemm)({}, WRITE(MEM({}), y){}) {{\n{}  USE_WRITE(MEM({}), y);\n{}      const {} sum = {};\n"
         "      const int i = {};\n{}    }}\n  }}\n}}\n",
-        definitions, head, dtype, gemm.term_parameters, gemm.pointers, dtype, kSource, number, sums, gemm.result_at, ends);
+        definitions, head, dtype, gemm.term_parameters, gemm.pointers, dtype, form.source, number, form.sum, gemm.result_at, ends);
     kernel.add(source, "gemm", groups, group, std::move(given));
     return;
   }
@@ -143,8 +217,8 @@ void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm) {
   static_assert(sizeof(float) == sizeof(int32_t));
   given.push_back(Given::scratch(scratch));
   kernel.add(format("{}KERNEL(gemm_part)({}, WRITE({}, parts)) {{\n{}  USE_WRITE({}, parts);\n{}"
-                    "      parts[((split * (GROUPS(2) / splits) + batch) * M + m) * N + n] = {}[r][c];\n    }}\n  }}\n}}\n",
-                    definitions, head, number, gemm.pointers, number, kSource, sums),
+                    "      parts[((split * (GROUPS(2) / splits) + batch) * M + m) * N + n] = {};\n    }}\n  }}\n}}\n",
+                    definitions, head, number, gemm.pointers, number, form.source, form.sum),
              "gemm_part", groups, group, std::move(given));
   std::vector<Given> end = {Given::scratch(scratch), elements, gemm.m, gemm.n, splits, gemm.result};
   end.insert(end.end(), gemm.term_given.begin(), gemm.term_given.end());

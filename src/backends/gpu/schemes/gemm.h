@@ -8,6 +8,9 @@
 
 namespace minnow::gpu {
 
+/// Rows or columns of a result for which products of floats have a form of their own.
+constexpr int64_t kFewRows = 8;
+
 struct Gemm {
   int64_t m = 0, n = 0, k = 0, batches = 1;
   std::string parameters;  // of the kernel, for A and B, each followed by a comma
@@ -17,6 +20,7 @@ struct Gemm {
   std::string start;        // statements behind the computation of `batch`, m0, n0
   bool a_columns = false;   // neighbours in memory are those along m, else along k
   bool b_rows = true;       // along n, else along k
+  bool few = false;         // m or n is at most kFewRows: no tiles, each number of the other matrix is read once
 
   // The result: element (m, n) of a batch is at index `result_at` of it, an expression. Scratch holds f32.
   Given result = Given::output(0);
@@ -47,6 +51,10 @@ Operand float_operand(const NodeView& node, size_t input, std::string_view name)
 /// Why there are more matrices, or rows of one, than a launch of CUDA's takes groups. Empty: there are not.
 std::string refusal_of_gemm(int64_t rows, int64_t matrices);
 std::string refusal_of_gemm(const MatMulGeometry& product);
+/// The arithmetic of few rows or columns, sums of the items of groups included; `lines`: the longer side's matrix has neighbours along k.
+double operations_of_few(double results, int64_t k, bool lines);
+/// How much of the tiles along a side of that size is inside of the matrix.
+double share_of_tiles(int64_t size);
 /// Appends the launches. Reserves scratch where the sums are split.
 void add_gemm(Launches& kernel, PrepareContext& context, const Gemm& gemm);
 

@@ -8,6 +8,7 @@ namespace {
 
 // The batch is part of m, where all matrices have one right side.
 bool joins_batch(const MatMulGeometry& p) { return p.shares_b() && !p.transpose_a; }
+int64_t rows_of(const MatMulGeometry& p) { return joins_batch(p) ? p.m * p.batches() : p.m; }
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (std::string reason = refusal_of_reals(node); !reason.empty()) return declined("{}", reason);
@@ -15,7 +16,16 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const MatMulGeometry p = MatMulGeometry::of(node);
   if (p.k == 0) return declined("there is nothing to sum");
   if (std::string reason = refusal_of_gemm(p); !reason.empty()) return declined("{}", reason);
-  return estimate_of(node, device, 2 * p.multiply_adds(), 0.3, 2);
+  return estimate_of(node, device, 2 * p.multiply_adds(), 0.3 * share_of_tiles(rows_of(p)) * share_of_tiles(p.n), 2);
+}
+
+Estimate estimate_few(const NodeView& node, const Device& device) {
+  const Estimate tiles = estimate(node, device);
+  if (!tiles.declined.empty()) return tiles;
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (std::min(rows_of(p), p.n) > kFewRows) return declined("there are more than {} rows and columns", kFewRows);
+  const bool lines = rows_of(p) <= p.n ? p.transpose_b : !p.transpose_a;
+  return estimate_of(node, device, operations_of_few(static_cast<double>(node.output_shape(0).elements()), p.k, lines), 0.1);
 }
 
 // The matrices of a batch: a number to multiply its index by, or a table.
@@ -51,11 +61,10 @@ std::string refusal_of_gemm(const MatMulGeometry& p) {
 
 Gemm matmul_gemm(Launches& kernel, const MatMulGeometry& p, const NodeView& node, const Operand& left, const Operand& right) {
   Gemm gemm;
-  const bool joined = joins_batch(p);
-  gemm.m = joined ? p.m * p.batches() : p.m;
+  gemm.m = rows_of(p);
   gemm.n = p.n;
   gemm.k = p.k;
-  gemm.batches = joined ? 1 : p.batches();
+  gemm.batches = joins_batch(p) ? 1 : p.batches();
   const std::string_view a = dialect_name(node.input_dtype(left.input)), b = dialect_name(node.input_dtype(right.input));
   gemm.parameters = format("READ(MEM({}), a), READ(MEM({}), b), ", a, b);
   gemm.given = {Given::input(left.input), Given::input(right.input)};
@@ -78,10 +87,11 @@ Gemm matmul_gemm(Launches& kernel, const MatMulGeometry& p, const NodeView& node
 
 namespace {
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_product(PrepareContext& context, bool few) {
   const NodeView& node = context.node();
   auto kernel = std::make_unique<Launches>(context);
   Gemm gemm = matmul_gemm(*kernel, MatMulGeometry::of(node), node, float_operand(node, 0, "a"), float_operand(node, 1, "b"));
+  gemm.few = few;
   const bool is_gemm = node.op() == "Gemm";
   if (node.op() != "MatMul") gemm.alpha = node.attribute(Attribute<float>{"alpha", 1});
   if (is_gemm) {
@@ -96,9 +106,15 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return kernel;
 }
 
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return prepare_product(context, false); }
+std::unique_ptr<Kernel> prepare_few(PrepareContext& context) { return prepare_product(context, true); }
+
 constexpr Scheme kSchemes[] = {{"MatMul", "gpu.matmul", estimate, prepare},
                                {"Gemm", "gpu.matmul", estimate, prepare},
-                               {"minnow.FusedMatMul", "gpu.matmul", estimate, prepare}};
+                               {"minnow.FusedMatMul", "gpu.matmul", estimate, prepare},
+                               {"MatMul", "gpu.matmul.few", estimate_few, prepare_few},
+                               {"Gemm", "gpu.matmul.few", estimate_few, prepare_few},
+                               {"minnow.FusedMatMul", "gpu.matmul.few", estimate_few, prepare_few}};
 
 }  // namespace
 

@@ -10,7 +10,6 @@ namespace minnow::gpu {
 namespace {
 
 constexpr size_t kA = 0, kB = 1, kScales = 2, kZeros = 3, kIndex = 4, kBias = 5;
-constexpr int64_t kFewRows = 8;
 constexpr uint32_t kItems = 64;
 
 int64_t rows_of(const NodeView& node, const NBits& form) { return node.input_shape(kA).elements() / form.depth; }
