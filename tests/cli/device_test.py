@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,17 @@ class DeviceTest(CommandTest):
         for backend in backends:
             agrees(("--backend", backend, "--kernel-cache", "kernels"))
         self.assertEqual(cache.stat().st_mtime_ns, written)
+
+    def test_processes_share_a_device(self):
+        expected, _ = self.result()
+        for backend in sorted(self.usable & {"cuda", "opencl", "vulkan", "gles"}):
+            with self.subTest(backend):
+                with ThreadPoolExecutor(2) as pool:
+                    runs = [pool.submit(self.succeeds, "run", self.model, "--input", "x=x.npy", "--backend", backend, "--kernel-cache",
+                                        "shared", "--output-dir", f"{backend}{i}") for i in range(2)]
+                for i, run in enumerate(runs):
+                    run.result()
+                    np.testing.assert_allclose(np.load(self.folder / f"{backend}{i}" / "y.npy"), expected, rtol=1e-5, atol=1e-6)
 
     def test_columns_of_a_joint_product_are_read_where_they_lie(self):
         random = np.random.default_rng(6)

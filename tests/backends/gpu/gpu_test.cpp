@@ -560,7 +560,7 @@ TEST_P(Gpu, sessions_of_several_threads_share_weights) {
   const Model model = network();
   const Tensor x = random_tensor({2, 3, 17, 19}, 8);
   const Tensor expected = Session(model).run(std::vector<TensorView>{x})[0];
-  std::vector<Tensor> results(4);
+  std::vector<Tensor> results(8);
   std::vector<std::thread> threads;
   for (Tensor& result : results)
     threads.emplace_back([&] {
