@@ -12,6 +12,16 @@ void check_subgraph(const NodeView& node, std::string_view attribute, size_t inp
 /// Kind and dtype of an output of the graph, as far as types were inferred (infer_types); its shape is left unknown.
 ValueInfo subgraph_output(const NodeView& node, std::string_view attribute, size_t i);
 
+/// The attributes of a Scan: an axis for each scanned input and stacked output, and whether it is walked backward.
+struct ScanForm {
+  size_t states, scanned, stacked;
+  Ints input_axes, output_axes, input_backward, output_backward;
+};
+/// Throws InvalidModel.
+ScanForm scan_form(const NodeView& node);
+/// Slice t of a tensor along an axis, without that axis; borrowed where it lies in one piece.
+Tensor slice_of(const TensorView& x, size_t axis, int64_t t);
+
 /// Tensors of one dtype and shape, gathered one after the other and stacked along a new axis.
 class Stack {
  public:

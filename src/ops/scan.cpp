@@ -69,8 +69,20 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
   }
 }
 
-// Slice t of a tensor along an axis, without that axis; borrowed where it lies in one piece.
-Tensor slice(const TensorView& x, size_t axis, int64_t t) {
+}  // namespace
+
+ScanForm scan_form(const NodeView& node) {
+  const Counts counts = counts_of(node);
+  return {counts.states,
+          counts.scanned,
+          counts.stacked,
+          list_of(node, "scan_input_axes", counts.scanned),
+          list_of(node, "scan_output_axes", counts.stacked),
+          directions_of(node, "scan_input_directions", counts.scanned),
+          directions_of(node, "scan_output_directions", counts.stacked)};
+}
+
+Tensor slice_of(const TensorView& x, size_t axis, int64_t t) {
   Shape shape = x.shape();
   shape.erase(axis);
   Ints strides = row_major_strides(x.shape());
@@ -82,20 +94,20 @@ Tensor slice(const TensorView& x, size_t axis, int64_t t) {
   return made;
 }
 
+namespace {
+
 void reference(const NodeView& node, KernelArgs& args) {
-  const Counts counts = counts_of(node);
-  const Ints given_axes = list_of(node, "scan_input_axes", counts.scanned), output_axes = list_of(node, "scan_output_axes", counts.stacked),
-             backward = directions_of(node, "scan_input_directions", counts.scanned),
-             output_backward = directions_of(node, "scan_output_directions", counts.stacked);
+  const ScanForm counts = scan_form(node);
   std::vector<size_t> axes;
-  for (size_t i = 0; i < counts.scanned; ++i) axes.push_back(node.normalize_axis(given_axes[i], args.input(counts.states + i).rank()));
+  for (size_t i = 0; i < counts.scanned; ++i)
+    axes.push_back(node.normalize_axis(counts.input_axes[i], args.input(counts.states + i).rank()));
   const int64_t length = args.input(counts.states).dim(axes[0]);
   std::vector<Datum> state(counts.states + counts.scanned);
   for (size_t i = 0; i < counts.states; ++i) state[i] = args.datum(i);
   std::vector<Stack> stacks(counts.stacked);
   for (int64_t t = 0; t < length; ++t) {
     for (size_t i = 0; i < counts.scanned; ++i)
-      state[counts.states + i] = Datum(slice(args.input(counts.states + i), axes[i], backward[i] ? length - 1 - t : t));
+      state[counts.states + i] = Datum(slice_of(args.input(counts.states + i), axes[i], counts.input_backward[i] ? length - 1 - t : t));
     std::vector<Datum> results = args.run_subgraph("body", state);
     for (size_t i = 0; i < counts.states; ++i) state[i] = std::move(results[i]);
     for (size_t i = 0; i < counts.stacked; ++i)
@@ -109,7 +121,8 @@ void reference(const NodeView& node, KernelArgs& args) {
       continue;
     }
     const size_t k = i - counts.states;
-    args.set_output(i, Datum(stacks[k].take(args, body.outputs()[i]->type, node.output(i).dtype, output_axes[k], output_backward[k] != 0)));
+    args.set_output(i, Datum(stacks[k].take(args, body.outputs()[i]->type, node.output(i).dtype, counts.output_axes[k],
+                                            counts.output_backward[k] != 0)));
   }
 }
 

@@ -157,6 +157,7 @@ PlanRequest Plan::continuation(std::span<const Slot> slots) const {
   request.aliases = parts_.aliases;
   request.outputs = parts_.wanted;
   request.output_memory = parts_.output_memory;
+  request.host_outputs = parts_.host_outputs;
   request.fixed_addresses = parts_.fixed_addresses;
   request.observed = parts_.observed;
   for (size_t k = 0; k < parts_.exports.size(); ++k) {

@@ -9,11 +9,16 @@
 namespace minnow {
 namespace {
 
+// The first so many outputs are wanted in the host's memory.
+size_t outputs_on_host(const PlanParts& plan) {
+  return plan.output_memory ? std::min(plan.host_outputs, plan.outputs.size()) : plan.outputs.size();
+}
+
 // The values that are read in the host's memory by something outside the plan's steps.
 std::vector<bool> read_on_host(const PlanParts& plan) {
   std::vector<bool> read(plan.values.size(), false);
-  for (uint32_t v : plan.outputs)
-    if (v != kNone && !plan.output_memory) read[v] = true;
+  for (size_t k = 0; k < outputs_on_host(plan); ++k)
+    if (const uint32_t v = plan.outputs[k]; v != kNone) read[v] = true;
   for (uint32_t v : plan.exports) read[v] = true;
   for (const Step& step : plan.steps)
     for (uint32_t v : step.captured) read[v] = true;
@@ -125,12 +130,12 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
   const std::vector<bool> on_host = read_on_host(plan);
   // Outputs that stay on a device. Those whose shape only the run tells come from the host.
   std::vector<bool> on_device(plan.values.size(), false), wants_plain = on_host;
-  if (plan.output_memory)
-    for (uint32_t v : plan.outputs)
-      if (v != kNone) {
-        wants_plain[v] = true;
-        on_device[v] = moves_between_memories(plan.values[v]) && plan.values[v].info.extent == ValueInfo::Extent::exact;
-      }
+  const size_t host_outputs = outputs_on_host(plan);
+  for (size_t k = host_outputs; k < plan.outputs.size(); ++k)
+    if (const uint32_t v = plan.outputs[k]; v != kNone) {
+      wants_plain[v] = true;
+      on_device[v] = moves_between_memories(plan.values[v]) && plan.values[v].info.extent == ValueInfo::Extent::exact;
+    }
   for (PlanValue& value : plan.values)
     if (value.info.kind == ValueInfo::Kind::tensor && value.info.extent != ValueInfo::Extent::unknown)
       value.bytes = static_cast<size_t>(value.info.shape.elements()) * size_of(value.info.dtype);
@@ -142,14 +147,15 @@ void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoi
   Conversions conversions(environment, plan);
   std::unordered_map<uint32_t, uint32_t> replaced_captures;  // value -> the same in the plain layout
   const auto give_out = [&](uint32_t v, Backend& backend) {
+    const auto first_on_device = plan.outputs.begin() + static_cast<ptrdiff_t>(host_outputs);
     if (on_host[v])
       if (const uint32_t plain = conversions.in_form(v, nullptr, Layout::plain, backend); plain != v) {
-        if (!plan.output_memory) std::replace(plan.outputs.begin(), plan.outputs.end(), v, plain);
+        std::replace(plan.outputs.begin(), first_on_device, v, plain);
         std::replace(plan.exports.begin(), plan.exports.end(), v, plain);
         replaced_captures[v] = plain;
       }
     if (on_device[v])
-      std::replace(plan.outputs.begin(), plan.outputs.end(), v, conversions.in_form(v, plan.output_memory, Layout::plain, backend));
+      std::replace(first_on_device, plan.outputs.end(), v, conversions.in_form(v, plan.output_memory, Layout::plain, backend));
   };
   if constexpr (kHasDevices)
     for (uint32_t v = 0; v < plan.live_ins.size(); ++v)

@@ -120,6 +120,7 @@ struct PlanRequest {
   std::vector<LiveIn> live_ins;
   std::vector<const Value*> outputs;      // the values to compute
   Backend* output_memory = nullptr;       // where they are wanted, if their shapes are known beforehand; null: in the host's memory
+  size_t host_outputs = 0;                // the first so many are wanted in the host's memory all the same
   bool fixed_addresses = false;           // live-ins and outputs on a device lie at the same place in all runs
   std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
   /// A plan of the same nodes for other shapes: its schemes are taken again where they accept, without comparing; may be null.
@@ -144,6 +145,7 @@ struct PlanParts {
   std::vector<const Value*> wanted, export_values;
   std::vector<uint32_t> outputs, exports;
   Backend* output_memory = nullptr;
+  size_t host_outputs = 0;
   bool fixed_addresses = false;
   std::vector<const Node*> remaining;
   std::shared_ptr<ValueAliases> aliases;

@@ -44,6 +44,7 @@ class StepMaker {
     plan_.aliases = request.aliases ? std::make_shared<ValueAliases>(*request.aliases) : std::make_shared<ValueAliases>();
     plan_.handed_over = request.handed_over;
     plan_.output_memory = request.output_memory;
+    plan_.host_outputs = request.host_outputs;
     plan_.fixed_addresses = request.fixed_addresses;
     plan_.observed = request.observed;
     if (request.like)

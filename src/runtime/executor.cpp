@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/watch.h"
+#include "runtime/device_loop.h"
 #include "runtime/device_times.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
@@ -80,6 +81,7 @@ namespace {
 class Subgraphs final : public SubgraphRunner {
  public:
   [[gnu::cold]] Subgraphs(const Node& node, std::span<Slot* const> captured, SessionContext& session) {
+    if constexpr (kHasDevices) loop_ = DeviceLoop::make(node, captured, session);
     size_t next = 0;
     for (const auto& [name, attribute] : node.attributes)
       if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) {
@@ -116,15 +118,21 @@ class Subgraphs final : public SubgraphRunner {
     throw InternalError("the node has no graph \"{}\"", attribute);
   }
 
+  /// Null: the step is no loop whose states stay on a device.
+  DeviceLoop* loop() const noexcept { return loop_.get(); }
+
   [[gnu::cold]] void profile_into(NodeProfile& owner) {
+    if (kHasDevices && loop_) loop_->executor().profile_into(owner, "body");
     for (Part& part : parts_) part.executor->profile_into(owner, part.attribute);
   }
   void release() noexcept {
+    if (kHasDevices && loop_) loop_->release();
     for (Part& part : parts_) part.executor->release();
   }
   size_t arena_bytes() const noexcept {
     size_t bytes = 0;
     for (const Part& part : parts_) bytes += part.executor->arena_bytes();
+    if (kHasDevices && loop_) bytes += loop_->executor().arena_bytes();
     return bytes;
   }
 
@@ -136,7 +144,14 @@ class Subgraphs final : public SubgraphRunner {
     std::span<Slot* const> captured;
   };
   std::vector<Part> parts_;
+  std::unique_ptr<DeviceLoop> loop_;
 };
+
+void run_kernel(const Plan& plan, const Step& step, const StepState& own, RunContext& context) {
+  if (kHasDevices && own.subgraphs)
+    if (DeviceLoop* const loop = static_cast<Subgraphs&>(*own.subgraphs).loop(); loop && loop->run(plan, step, context)) return;
+  step.kernel->run(context);
+}
 
 }  // namespace
 
@@ -180,11 +195,13 @@ class Subgraphs final : public SubgraphRunner {
       live_in.info.shape = constant->shape();
       live_in.info.contents = *constant;
     }
-    live_in.memory = memory_;
+    const size_t i = request.live_ins.size();
+    if (kept_live_ins_.empty() || (kept_live_ins_[i] && !live_in.info.contents)) live_in.memory = memory_;
     request.live_ins.push_back(std::move(live_in));
   }
   request.outputs = wanted_;
   request.output_memory = memory_;
+  request.host_outputs = host_outputs_;
   request.fixed_addresses = fixed_addresses_;
   request.handed_over = handed_over_;
   return request;
@@ -278,8 +295,10 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
       entry->dynamic_slots.push_back(&slots[v]);
   find_single_readers(*entry);
   entry->last_used = ++clock_;
-  if (cache.size() >= kMostPlans)
+  if (cache.size() >= kMostPlans) {
+    if (kHasDevices && !kept_live_ins_.empty()) memory_->finish();  // a plan goes, with memory that kernels may use
     cache.erase(std::min_element(cache.begin(), cache.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
+  }
   cache.push_back(std::move(entry));
   return *cache.back();
 }
@@ -408,6 +427,12 @@ Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Dest
   memory_ = &device;
   fixed_addresses_ = fixed_addresses;
   forget_plans();
+}
+
+[[gnu::cold]] void Executor::keep_some_on(Backend& device, std::vector<bool> live_ins, size_t host_outputs) {
+  kept_live_ins_ = std::move(live_ins);
+  host_outputs_ = host_outputs;
+  keep_on(device);
 }
 
 // A copy of a live-in that lies on a device.
@@ -567,7 +592,7 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
     } else if (session_.profiling || trying) {
       if (device) device->finish();
       const Clock::time_point start = Clock::now();
-      step.kernel->run(context);
+      run_kernel(state.plan(), step, own, context);
       if (device) device->finish();
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
       if (trying) own.trial.note(seconds, session_.threads);
@@ -575,7 +600,7 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
         own.profile->add(session_.run_number, step, std::chrono::duration<double>(start - session_.run_start).count(), seconds,
                          context.threads);
     } else {
-      step.kernel->run(context);
+      run_kernel(state.plan(), step, own, context);
     }
     if (watch && watch->reason() != Watch::Reason::none) watch->stop(" in " + step.node->where());
     throw_failure(context);
@@ -594,9 +619,10 @@ Executor::Outcome Executor::run_steps(PlanState& state) {
       received_[output] = true;
     }
   }
-  if constexpr (kHasDevices)
+  if (kHasDevices && (kept_live_ins_.empty() || device_times)) {
     for (const DeviceArena& arena : state.plan().device_arenas()) arena.backend->finish();
-  if (kHasDevices && memory_) memory_->finish();
+    if (memory_) memory_->finish();
+  }
   if (device_times)
     device_times->report([&](size_t number, Clock::time_point begin, double seconds) {
       state.steps()[number].profile->add(session_.run_number, steps[number],

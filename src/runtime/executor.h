@@ -52,6 +52,9 @@ class Executor {
   /// In later runs all live-ins are tensors in the memory of that device, and outputs are written to such memory: `destination` then gives
   /// an address of the device's. `fixed_addresses`: the same ones in all runs of a shape, so that work with them is recorded as well.
   void keep_on(Backend& device, bool fixed_addresses = false);
+  /// The same for the live-ins that `live_ins` marks, if they are no constants, and for the outputs from number `host_outputs` on. Runs
+  /// then return while the device still computes; its finish() waits, and throws the faults that it found.
+  void keep_some_on(Backend& device, std::vector<bool> live_ins, size_t host_outputs);
   /// Allows later runs to compute a large batch in parts, and large images some rows at a time.
   void allow_parts() noexcept { allows_parts_ = true; }
   /// The number of parts in the last run.
@@ -122,6 +125,8 @@ class Executor {
   bool allows_parts_ = false;
   Backend* memory_ = nullptr;  // of live-ins and outputs; null: the host's
   bool fixed_addresses_ = false;
+  std::vector<bool> kept_live_ins_;  // keep_some_on(); empty: all are in memory_
+  size_t host_outputs_ = 0;
   std::vector<HandedOver> handed_over_;
   Receive receive_;
   std::vector<bool> received_;
