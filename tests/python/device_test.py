@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that stay on a device, between modules and by DLPack."""
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
 import unittest.mock
 import warnings
+from pathlib import Path
 
 try:
     import numpy as np
@@ -94,6 +96,70 @@ class Copies(unittest.TestCase):
                 there.__array__(copy=False)
         if not found:
             self.skipTest("no device")
+
+
+# Runs where a stand-in for CUDA's driver with two devices is found first: its memory is the host's, and its kernels do nothing.
+ON_STAND_IN = """
+import ctypes, sys
+import numpy as np
+import minnow
+
+class Foreign:
+    def __init__(self, array):
+        self.array = array
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__(stream=stream)
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+def address(array):
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    capsule = array.__dlpack__()
+    return ctypes.cast(pointer(capsule, b"dltensor"), ctypes.POINTER(ctypes.c_void_p))[0]
+
+x = np.arange(12, dtype=np.float32).reshape(4, 3)
+modules = [minnow.load(sys.argv[1], backend=name) for name in ("cuda", "cuda:1")]
+for number, module in enumerate(modules):
+    there = module.to_device(x)
+    assert there.__dlpack_device__() == (2, number), there.__dlpack_device__()
+    assert there.backend == ("cuda", "cuda:1")[number], there.backend
+    np.testing.assert_array_equal(there.numpy(), x)
+    shared = module.to_device(Foreign(there))  # another library's array of the same device is not copied
+    assert address(shared) == address(there)
+    np.testing.assert_array_equal(shared.numpy(), x)
+    del there
+    np.testing.assert_array_equal(shared.numpy(), x)  # it keeps the memory
+    y = module(Foreign(shared))
+    assert (y.shape, y.__dlpack_device__()) == ((4, 3), (2, number))
+    try:
+        modules[1 - number](Foreign(shared))
+    except minnow.InvalidArgument as error:
+        assert f"DLPack's device (2, {number}), the model is on cuda" in str(error), error
+    else:
+        raise AssertionError("an array of another device was taken")
+try:
+    minnow.load(sys.argv[1], backend="cuda:2").to_device(x)
+except minnow.Error as error:
+    assert "no device number 2; numbers from 0 to 1 are there" in str(error), error
+else:
+    raise AssertionError("device 2 is there")
+"""
+
+
+class Cuda(unittest.TestCase):
+    def test_dlpack_shares_memory_of_the_right_device(self):
+        folder = Path(os.environ.get("MINNOW_BUILD_DIR", "")) / "tests" / "cuda_stand_in"
+        if not (folder / "libcuda.so.1").exists():
+            self.skipTest("no stand-in for CUDA's driver")
+        with tempfile.TemporaryDirectory() as work:
+            model = Path(work) / "model.onnx"
+            model.write_bytes(model_bytes())
+            done = subprocess.run([sys.executable, "-c", ON_STAND_IN, str(model)], capture_output=True, text=True,
+                                  env={**os.environ, "LD_LIBRARY_PATH": str(folder), "MINNOW_STUB_CAPABILITY": "80", "MINNOW_STUB_DEVICES": "2"})
+        if "is not found" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Fallback(unittest.TestCase):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for CUDA's driver, libcuda.so.1, on machines without one: its memory is the host's, kernels are loaded and do nothing. So
 // NVRTC compiles what plans ask for (conformance_tests --backend cuda --compile). The variable MINNOW_STUB_CAPABILITY is the device's
-// compute capability, as in 90.
+// compute capability, as in 90, and MINNOW_STUB_DEVICES the number of devices.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,10 +11,11 @@ using Address = unsigned long long;
 using Result = int;
 
 namespace {
-int capability() {
-  const char* text = std::getenv("MINNOW_STUB_CAPABILITY");
-  return text ? std::atoi(text) : 80;
+int number(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
 }
+int capability() { return number("MINNOW_STUB_CAPABILITY", 80); }
 int something;
 }  // namespace
 
@@ -22,7 +23,7 @@ extern "C" {
 Result cuInit(unsigned) { return 0; }
 Result cuGetExportTable(const void** table, const void*) { return *table = nullptr, 500; }  // NVRTC asks; not found
 Result cuDriverGetVersion(int* version) { return *version = 13000, 0; }
-Result cuDeviceGetCount(int* count) { return *count = 1, 0; }
+Result cuDeviceGetCount(int* count) { return *count = number("MINNOW_STUB_DEVICES", 1), 0; }
 Result cuDeviceGet(int* device, int) { return *device = 0, 0; }
 Result cuDeviceGetName(char* name, int size, int) { return std::strncpy(name, "stand-in", static_cast<size_t>(size)), 0; }
 Result cuDeviceGetAttribute(int* value, int which, int) {
@@ -34,8 +35,11 @@ Result cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = size_t{1} << 30
 Result cuDevicePrimaryCtxRetain(Handle* context, int) { return *context = &something, 0; }
 Result cuCtxSetCurrent(Handle) { return 0; }
 Result cuMemAlloc_v2(Address* address, size_t bytes) {
-  *address = reinterpret_cast<Address>(std::calloc(1, bytes));
-  return *address ? 0 : 2;
+  constexpr size_t kAlignment = 256;  // as CUDA has it
+  void* const memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  if (memory) std::memset(memory, 0, bytes);
+  *address = reinterpret_cast<Address>(memory);
+  return memory ? 0 : 2;
 }
 Result cuMemFree_v2(Address address) { return std::free(reinterpret_cast<void*>(address)), 0; }
 Result cuMemHostAlloc(void** memory, size_t bytes, unsigned) { return (*memory = std::calloc(1, bytes)) ? 0 : 2; }
