@@ -36,6 +36,11 @@ EntryFile::EntryFile(std::string file, const EntryFileKind& kind, uint64_t build
   if (const std::string problem = read(entries_); !problem.empty()) log("{}: {}; {}", file_, problem, kind.replaced);
 }
 
+EntryFile::EntryFile(std::span<const std::byte> bytes, std::string name, const EntryFileKind& kind, uint64_t build, uint64_t model)
+    : file_(std::move(name)), kind_(kind), build_(build), model_(model) {
+  if (const std::string problem = parse(bytes, {}, entries_); !problem.empty()) log("{}: {}; {}", file_, problem, kind.replaced);
+}
+
 std::string EntryFile::read(Entries& entries) const {
   if (!os::file_exists(file_)) return {};
   std::shared_ptr<const os::MappedFile> mapped;
@@ -45,7 +50,10 @@ std::string EntryFile::read(Entries& entries) const {
     const std::string_view what(error.what());
     return std::string(what.starts_with(file_ + ": ") ? what.substr(file_.size() + 2) : what);
   }
-  const std::span<const std::byte> bytes = mapped->bytes();
+  return parse(mapped->bytes(), mapped, entries);
+}
+
+std::string EntryFile::parse(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner, Entries& entries) const {
   Header header;
   const Header known = header_of(kind_);
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), known.magic, sizeof known.magic) != 0)
@@ -67,7 +75,7 @@ std::string EntryFile::read(Entries& entries) const {
     const size_t length = static_cast<size_t>(numbers[3]);
     const std::string name(reinterpret_cast<const char*>(index.data()), length);
     index = index.subspan(std::min(align_up(length, 8), index.size()));
-    entries[name] = {std::shared_ptr<const void>(mapped, bytes.data() + numbers[0]), static_cast<size_t>(numbers[1]), numbers[2], false};
+    entries[name] = {std::shared_ptr<const void>(owner, bytes.data() + numbers[0]), static_cast<size_t>(numbers[1]), numbers[2], false};
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,8 @@ class EntryFile {
   /// Reads the file if its digests are these. Otherwise, or if it is damaged, there are no pieces, and the log hook gets one message.
   /// Throws InvalidArgument if the file is of another kind.
   EntryFile(std::string file, const EntryFileKind& kind, uint64_t build, uint64_t model);
+  /// The same of a file's bytes, which stay where they are, at a multiple of 8. Nothing is ever written. `name`: for messages.
+  EntryFile(std::span<const std::byte> bytes, std::string name, const EntryFileKind& kind, uint64_t build, uint64_t model);
   const std::string& file() const noexcept { return file_; }
 
   // Safe to call from many threads.
@@ -68,6 +71,7 @@ class EntryFile {
   using Entries = std::map<std::string, Entry>;
   /// The entries of the file, or why there are none; neither for a file that is not there.
   std::string read(Entries& entries) const;
+  std::string parse(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner, Entries& entries) const;
   const std::string file_;
   const EntryFileKind& kind_;
   const uint64_t build_, model_;

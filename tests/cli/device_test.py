@@ -127,7 +127,7 @@ class DeviceTest(CommandTest):
         self.assertIn("cannot compile a kernel", self.fails("run", self.model, "--input", "x=x.npy", *here, env=device("75")))
         other = write_model(self.folder / "other.onnx", [helper.make_node("Softmax", ["x"], ["y"])], [("x", F32, (3, 5))], [("y", F32, (3, 5))])
         self.assertIn("neither in the kernel cache, which has others for cuda:8.0", self.fails("bench", other, *here, env=device("80")))
-        self.assertIn("kernels must come from a file", self.fails("run", self.model, "--input", "x=x.npy", "--backend", "cuda", env=device("80")))
+        self.assertIn("kernels for compute capability 8.0 must come from a file", self.fails("run", self.model, "--input", "x=x.npy", "--backend", "cuda", env=device("80")))
 
     def test_tuning_is_for_one_device(self):
         backends = sorted(self.usable & {"opencl", "vulkan", "gles"})

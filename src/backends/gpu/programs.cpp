@@ -17,6 +17,7 @@ namespace minnow::gpu {
 namespace {
 
 constexpr EntryFileKind kKind{'K', "a kernel cache", "compiled kernels", "kernels are compiled anew and the file is replaced"};
+constexpr EntryFileKind kInMemory{'K', "a kernel cache", "compiled kernels", "they are not used"};
 
 uint64_t digest_of_text(std::string_view text, uint64_t seed) { return digest_of(std::as_bytes(std::span(text)), seed); }
 
@@ -46,6 +47,11 @@ std::unique_ptr<EntryFile> open_kernel_cache(const std::string& file) {
   return std::make_unique<EntryFile>(file, kKind, digest_of_text(version(), 0), 0);
 }
 
+std::unique_ptr<EntryFile> kernel_cache_in_memory(std::span<const std::byte> bytes, std::string name) {
+  if (bytes.empty()) return nullptr;
+  return std::make_unique<EntryFile>(bytes, std::move(name), kInMemory, digest_of_text(version(), 0), 0);
+}
+
 Programs::Entry& Programs::entry(const std::string& source) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Entry>& place = entries_[source];
@@ -58,12 +64,13 @@ Programs::Entry& Programs::entry(const std::string& source) {
 
 void Programs::make(Entry& entry, EntryFile* file) {
   const std::lock_guard lock(entry.making_);
-  if (entry.program_ && !file) return;
-  const std::string name = file ? format("{}, source {}", target_, digest_text(entry.source_)) : std::string();
-  if (entry.program_ && file->has(name)) return;
-  if (!entry.program_ && file)
-    if (const EntryFile::Piece piece = file->find(name); piece.data)
-      if ((entry.program_ = compiler_.load({static_cast<const std::byte*>(piece.data.get()), piece.bytes}))) return;
+  if (entry.program_ && !file) return;  // most calls
+  const std::string name = file || library_ ? format("{}, source {}", target_, digest_text(entry.source_)) : std::string();
+  if (entry.program_ && ((library_ && library_->has(name)) || file->has(name))) return;
+  for (EntryFile* const from : {library_, file})
+    if (!entry.program_ && from)
+      if (const EntryFile::Piece piece = from->find(name); piece.data)
+        if ((entry.program_ = compiler_.load({static_cast<const std::byte*>(piece.data.get()), piece.bytes}))) return;
   if (!entry.program_) entry.program_ = compiler_.compile(entry.source_);
   if (!file) return;
   const auto binary = std::make_shared<const std::string>(entry.program_->binary());

@@ -34,7 +34,9 @@ class Compiler {
 class Programs {
  public:
   /// `target`: all that a program depends on besides its source: the device, the driver's version, options, the prefix of sources.
-  Programs(Compiler& compiler, std::string target) : compiler_(compiler), target_(std::move(target)) {}
+  /// `library`: programs that need not be compiled, whatever file a session names; may be null.
+  Programs(Compiler& compiler, std::string target, EntryFile* library = nullptr)
+      : compiler_(compiler), target_(std::move(target)), library_(library) {}
 
   class Entry {
    public:
@@ -57,12 +59,15 @@ class Programs {
   void make(Entry& entry, EntryFile* file);
   Compiler& compiler_;
   const std::string target_;
+  EntryFile* const library_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Entry>> entries_;
 };
 
 /// The file of a session's option kernel_cache; null if `file` is empty. Throws InvalidArgument for a file of another kind.
 std::unique_ptr<EntryFile> open_kernel_cache(const std::string& file);
+/// The same of such a file's bytes, which stay; null if there are none.
+std::unique_ptr<EntryFile> kernel_cache_in_memory(std::span<const std::byte> bytes, std::string name);
 
 /// The error of a kernel that a driver does not compile: one sentence with the first line of its messages that names an error. All
 /// messages and the source go to the log hook if the variable MINNOW_KERNEL_SOURCE is set.

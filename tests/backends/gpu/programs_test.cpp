@@ -117,6 +117,40 @@ TEST_F(KernelCache, programs_of_an_earlier_session_are_added) {
   EXPECT_EQ(other.compiled, 0);
 }
 
+TEST_F(KernelCache, programs_in_memory_need_neither_a_compiler_nor_a_file) {
+  StubCompiler first, second, third;
+  start(first, {"a"});
+  const std::string bytes = contents();
+  std::remove(file.c_str());
+  const auto library = kernel_cache_in_memory(std::as_bytes(std::span(bytes)), "the library");
+  Programs programs(second, "device 1", library.get());
+  programs.make({&programs.entry("a")}, nullptr, 1);
+  EXPECT_EQ(second.compiled, 0);
+  const auto cache = open_kernel_cache(file);
+  programs.make({&programs.entry("a"), &programs.entry("b")}, cache.get(), 1);
+  EXPECT_EQ(second.compiled, 1);
+  EXPECT_EQ(second.loaded, 1);
+  start(third, {"a", "b"});  // the file has only what memory lacks
+  EXPECT_EQ(third.compiled, 1);
+  EXPECT_TRUE(messages.empty());
+}
+
+TEST_F(KernelCache, damaged_memory_is_left_alone) {
+  EXPECT_EQ(kernel_cache_in_memory({}, "the library"), nullptr);
+  StubCompiler first, second;
+  start(first, {"a"});
+  std::string bytes = contents();
+  bytes[64] ^= 1;  // of the piece
+  const auto library = kernel_cache_in_memory(std::as_bytes(std::span(bytes)), "the library");
+  Programs programs(second, "device 1", library.get());
+  programs.make({&programs.entry("a")}, nullptr, 1);
+  EXPECT_EQ(second.compiled, 1);
+  bytes.resize(70);
+  kernel_cache_in_memory(std::as_bytes(std::span(bytes)), "the library");
+  ASSERT_EQ(messages.size(), 2u);
+  for (const std::string& message : messages) EXPECT_EQ(message, "the library: it is damaged or cut off; they are not used");
+}
+
 TEST_F(KernelCache, damage_is_found_and_mended) {
   StubCompiler first;
   start(first, {"a", "b"});

@@ -175,10 +175,16 @@ Device described(std::string name, const Figures& figures, Precision precision) 
 
 std::unique_ptr<Queue> make_queue_ahead(const BackendOptions& options) { return std::make_unique<QueueAhead>(options); }
 
-int capability_ahead(EntryFile& file, int capability) {
-  for (int from = capability; from >= 50; --from)
-    if ((from == capability || !is_of_one_capability(from)) && file.has(mark_of(from))) return from;
+int capability_ahead(EntryFile* file, int capability) {
+  for (int from = file ? capability : 0; from >= 50; --from)
+    if ((from == capability || !is_of_one_capability(from)) && file->has(mark_of(from))) return from;
   return 0;
+}
+
+EntryFile* library_kernels() {
+  static EntryFile* const file =
+      kernel_cache_in_memory(embedded_kernels(), "the kernels that MINNOW_CUDA_KERNELS put into the library").release();
+  return file;
 }
 
 }  // namespace minnow::gpu::cuda

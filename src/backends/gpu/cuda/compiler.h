@@ -2,6 +2,7 @@
 // Kernels compiled by NVRTC, for the device at hand or, as PTX, ahead of runs for devices that need not be there.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 
 #include "backends/gpu/driver.h"
@@ -32,7 +33,13 @@ inline int tensor_cores_of(int capability) { return capability >= 80 ? capabilit
 
 /// The backend "cuda:8.0": it compiles the kernels of plans into the file of BackendOptions::kernel_cache and has no device.
 std::unique_ptr<Queue> make_queue_ahead(const BackendOptions& options);
-/// The capability of kernels in the file that were compiled ahead and that a device of this one can take, the best; 0: there are none.
-int capability_ahead(EntryFile& file, int capability);
+/// The capability of kernels in the file that were compiled ahead and that a device of this one can take, the best; 0: there are none, or
+/// no file.
+int capability_ahead(EntryFile* file, int capability);
+
+/// The bytes of the file that the CMake option MINNOW_CUDA_KERNELS names; none without it.
+std::span<const std::byte> embedded_kernels() noexcept;
+/// The file of these bytes; null if there are none.
+EntryFile* library_kernels();
 
 }  // namespace minnow::gpu::cuda

@@ -52,7 +52,7 @@ class Machine final : public Compiler {
                attribute(kBusWidth),
                api.cuTensorMapEncodeTiled != nullptr};
     if (ahead) figures = figures_ahead(ahead);
-    programs.emplace(*this, target_of(figures.capability, ahead != 0));
+    programs.emplace(*this, target_of(figures.capability, ahead != 0), ahead ? library_kernels() : nullptr);
   }
   int attribute(int which) const {
     int value = 0;
@@ -101,8 +101,8 @@ class Machine final : public Compiler {
       throw Unsupported("CUDA: the driver, of CUDA {}.{}, refuses a kernel that was compiled ahead, perhaps by a newer NVRTC",
                         version / 1000, version % 1000 / 10);
     throw Unsupported(
-        "the backend cuda finds a kernel neither in the kernel cache, which has others for cuda:{}.{}, nor can it compile it: {}",
-        ahead / 10, ahead % 10, problem);
+        "the backend cuda finds a kernel neither in the kernel cache{}, which has others for cuda:{}.{}, nor can NVRTC compile it: {}",
+        library_kernels() ? " nor in the library (MINNOW_CUDA_KERNELS)" : "", ahead / 10, ahead % 10, problem);
   }
   int device_ = 0;
   Handle context_ = nullptr;
@@ -359,6 +359,9 @@ std::string problem_of(const CompilerApi& compiler, int capability) {
                 *least / 10, *least % 10, *most / 10, *most % 10, capability / 10, capability % 10);
 }
 
+constexpr std::string_view kNoKernels =
+    "; without it, kernels for compute capability {}.{} must come from a file (--kernel-cache) or be in the library (docs/devices.md)";
+
 int capability_of(const Api& api, int ordinal) {
   int device = 0, major = 0, minor = 0;
   api.cuDeviceGet(&device, ordinal);
@@ -388,10 +391,10 @@ std::shared_ptr<Backend> make_cuda_backend(const BackendOptions& options) {
   int ahead = 0;
   if (const CompilerApi* const compiler = load_compiler(missing)) {
     if (options.kernel_cache.empty()) problem = problem_of(*compiler, capability);
-  } else if (options.kernel_cache.empty()) {
-    problem = missing + "; without it, kernels must come from a file that has them (docs/devices.md)";
   } else {
-    ahead = capability_ahead(*open_kernel_cache(options.kernel_cache), capability);
+    ahead = std::max(capability_ahead(library_kernels(), capability),
+                     capability_ahead(open_kernel_cache(options.kernel_cache).get(), capability));
+    if (ahead == 0 && options.kernel_cache.empty()) problem = missing + format(kNoKernels, capability / 10, capability % 10);
   }
   if (!problem.empty()) throw Unsupported("the backend cuda cannot be used: {}", problem);
   static std::mutex mutex;
@@ -407,7 +410,8 @@ std::vector<DeviceRow> cuda_devices() {
   const Api* api = load_api(problem);
   const int count = api ? count_devices(*api, problem) : 0;
   if (count == 0) return {{"cuda", "", "", problem}};
-  const CompilerApi* const compiler = load_compiler(problem);
+  std::string missing;
+  const CompilerApi* const compiler = load_compiler(missing);
   std::vector<DeviceRow> rows;
   for (int i = 0; i < count; ++i) {
     const int capability = capability_of(*api, i);
@@ -418,9 +422,14 @@ std::vector<DeviceRow> cuda_devices() {
     api->cuDeviceGetName(name, sizeof name, device);
     api->cuDeviceGetAttribute(&units, kMultiprocessors, device);
     api->cuDeviceTotalMem_v2(&bytes, device);
-    if (compiler) problem = problem_of(*compiler, capability);
+    const int ahead = compiler ? 0 : capability_ahead(library_kernels(), capability);
+    if (compiler)
+      problem = problem_of(*compiler, capability);
+    else if (ahead == 0)
+      problem = missing + format(kNoKernels, capability / 10, capability % 10);
     rows.push_back({"cuda", name,
-                    format("compute capability {}.{}, {} multiprocessors, {} GiB", capability / 10, capability % 10, units, bytes >> 30),
+                    format("compute capability {}.{}, {} multiprocessors, {} GiB{}", capability / 10, capability % 10, units, bytes >> 30,
+                           ahead ? format(", kernels in the library for cuda:{}.{}", ahead / 10, ahead % 10) : std::string()),
                     problem});
   }
   return rows;
