@@ -40,7 +40,16 @@ constexpr Symbol kSymbols[] = {
 }  // namespace
 
 const Api* load_api(std::string& problem) {
-  static const LoadedOnce<Api, Functions> once(open_first("libOpenCL.so.1", "libOpenCL.so"), kSymbols, "libOpenCL.so.1 is not installed");
+  static const LoadedOnce<Api, Functions>& once = *[] {
+    auto* const loaded =
+        new LoadedOnce<Api, Functions>(open_first("libOpenCL.so.1", "libOpenCL.so"), kSymbols, "libOpenCL.so.1 is not installed");
+    Api& api = loaded->api;
+    if (!api.library) return loaded;
+    api.clGetExtensionFunctionAddressForPlatform =
+        reinterpret_cast<void* (*)(Handle, const char*)>(api.library->symbol("clGetExtensionFunctionAddressForPlatform"));
+    api.clRetainCommandQueue = reinterpret_cast<Int (*)(Handle)>(api.library->symbol("clRetainCommandQueue"));
+    return loaded;
+  }();
   return once.get(problem);
 }
 

@@ -54,7 +54,22 @@ struct Functions {
 
 struct Api : Functions {
   std::unique_ptr<os::SharedLibrary> library;
+  void* (*clGetExtensionFunctionAddressForPlatform)(Handle, const char*) = nullptr;  // null: not there
+  Int (*clRetainCommandQueue)(Handle) = nullptr;
 };
+
+/// The extension cl_khr_command_buffer: launches that are recorded once, with their arguments. Each platform has functions of its own.
+struct CommandBuffers {
+  Handle (*create)(UInt, const Handle*, const uint64_t*, Int*);
+  Int (*add_kernel)(Handle, Handle, const uint64_t*, Handle, UInt, const size_t*, const size_t*, const size_t*, UInt, const UInt*, UInt*,
+                    Handle*);
+  Int (*finalize)(Handle);
+  Int (*enqueue)(UInt, Handle*, Handle, UInt, const Handle*, Handle*);
+  Int (*release)(Handle);
+};
+inline constexpr UInt kCommandBufferCapabilities = 0x12A9, kCommandBufferRequiredQueue = 0x12AA, kCommandBufferFlags = 0x1293;
+inline constexpr uint64_t kSimultaneousUse = 4;      // among the capabilities
+inline constexpr uint64_t kSimultaneousUseFlag = 1;  // of a command buffer
 
 /// Null, and the reason, where the library or a function is missing.
 const Api* load_api(std::string& problem);

@@ -65,6 +65,23 @@ std::vector<Found> find_devices(const Api& api) {
   return found;
 }
 
+// Nothing where the device cannot record, or only work that must have ended before it is enqueued again.
+std::optional<CommandBuffers> find_command_buffers(const Api& api, const Found& found) {
+  if (!api.clGetExtensionFunctionAddressForPlatform || !api.clRetainCommandQueue ||
+      text_of(api.clGetDeviceInfo, found.device, kExtensions).find("cl_khr_command_buffer") == std::string::npos ||
+      !(number_of<uint64_t>(api, found.device, kCommandBufferCapabilities) & kSimultaneousUse) ||
+      number_of<uint64_t>(api, found.device, kCommandBufferRequiredQueue) != 0)
+    return {};
+  const auto function = [&](const char* name) { return api.clGetExtensionFunctionAddressForPlatform(found.platform, name); };
+  CommandBuffers buffers{reinterpret_cast<decltype(CommandBuffers::create)>(function("clCreateCommandBufferKHR")),
+                         reinterpret_cast<decltype(CommandBuffers::add_kernel)>(function("clCommandNDRangeKernelKHR")),
+                         reinterpret_cast<decltype(CommandBuffers::finalize)>(function("clFinalizeCommandBufferKHR")),
+                         reinterpret_cast<decltype(CommandBuffers::enqueue)>(function("clEnqueueCommandBufferKHR")),
+                         reinterpret_cast<decltype(CommandBuffers::release)>(function("clReleaseCommandBufferKHR"))};
+  if (!buffers.create || !buffers.add_kernel || !buffers.finalize || !buffers.enqueue || !buffers.release) return {};
+  return buffers;
+}
+
 class OpenClProgram final : public Program {
  public:
   OpenClProgram(const Api& api, Handle program) : program(program), api_(api) {}
@@ -91,6 +108,7 @@ class Machine final : public Compiler {
  public:
   Machine(const Api& api, const Found& found) : api(api), device(found.device), name(found.name), is_gpu(found.is_gpu) {
     Int status = 0;
+    command_buffers = find_command_buffers(api, found);
     context = api.clCreateContext(nullptr, 1, &device, nullptr, nullptr, &status);
     if (!context) throw Unsupported("OpenCL: no context on {}: error {}", name, status);
     programs.emplace(*this,
@@ -156,6 +174,7 @@ class Machine final : public Compiler {
   Handle device, context;
   std::string name;
   bool is_gpu;
+  std::optional<CommandBuffers> command_buffers;
   std::optional<Programs> programs;
 
  private:
@@ -201,6 +220,35 @@ class OpenClFunction final : public Function {
  public:
   explicit OpenClFunction(std::shared_ptr<OpenClKernel> kernel) : kernel(std::move(kernel)) {}
   const std::shared_ptr<OpenClKernel> kernel;
+};
+
+// Launches with their arguments, for the queue on which they were recorded.
+class OpenClRecording final : public Recording {
+ public:
+  OpenClRecording(std::shared_ptr<Machine> machine, Handle buffer, Handle queue, const Handle& current, bool& failed)
+      : machine_(std::move(machine)), buffer_(buffer), queue_(queue), current_(current), failed_(failed) {
+    machine_->api.clRetainCommandQueue(queue_);
+  }
+  ~OpenClRecording() override {
+    machine_->command_buffers->release(buffer_);
+    machine_->api.clReleaseCommandQueue(queue_);
+  }
+  Handle buffer() const noexcept { return buffer_; }
+  void enqueue(RunContext& context) noexcept override {
+    const bool moved = current_ != queue_;  // to a queue that tells times
+    if (moved) machine_->api.clFinish(current_);
+    const Int status = machine_->command_buffers->enqueue(0, nullptr, buffer_, 0, nullptr, nullptr);
+    if (moved) machine_->api.clFinish(queue_);
+    if (status == kSuccess) return;
+    failed_ = true;
+    fail_unsupported(context, "OpenCL: {} did not accept recorded work: error {}", machine_->name, status);
+  }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  const Handle buffer_, queue_;
+  const Handle& current_;  // the session's queue; like failed_ it is the OpenClQueue's, which lives longer
+  bool& failed_;
 };
 
 class OpenClQueue final : public Queue {
@@ -289,10 +337,26 @@ class OpenClQueue final : public Queue {
     OpenClKernel& kernel = *static_cast<OpenClFunction&>(function).kernel;
     size_t local[3], global[3];
     for (size_t i = 0; i < 3; ++i) local[i] = group[i], global[i] = size_t{groups[i]} * group[i];
-    const bool taken = kernel.kernel && set_arguments(kernel, arguments) &&
-                       api_.clEnqueueNDRangeKernel(queue_, kernel.kernel, 3, nullptr, global, local, 0, nullptr, nullptr) == kSuccess;
+    const bool taken =
+        kernel.kernel && set_arguments(kernel, arguments) &&
+        (recording_ ? machine_->command_buffers->add_kernel(recording_, nullptr, nullptr, kernel.kernel, 3, nullptr, global, local, 0,
+                                                            nullptr, nullptr, nullptr)
+                    : api_.clEnqueueNDRangeKernel(queue_, kernel.kernel, 3, nullptr, global, local, 0, nullptr, nullptr)) == kSuccess;
     failed_ = failed_ || !taken;
     return taken;
+  }
+
+  bool can_record() const override { return machine_->command_buffers.has_value(); }
+  void begin_recording() override {
+    const uint64_t properties[] = {kCommandBufferFlags, kSimultaneousUseFlag, 0};
+    Int status = 0;
+    recording_ = machine_->command_buffers->create(1, &queue_, properties, &status);
+    check(status, "beginning to record");
+  }
+  std::unique_ptr<Recording> end_recording() override {
+    auto recording = std::make_unique<OpenClRecording>(machine_, std::exchange(recording_, nullptr), queue_, queue_, failed_);
+    check(machine_->command_buffers->finalize(recording->buffer()), "recording");
+    return recording;
   }
 
   // A queue that tells times may cost more, so it takes the other one's place when it is asked for.
@@ -361,6 +425,7 @@ class OpenClQueue final : public Queue {
   std::vector<Handle> stamps_;  // events
   bool stamps_work_ = false;
   Handle queue_;
+  Handle recording_ = nullptr;  // a command buffer, while launches go into it
   Device device_;
 };
 
