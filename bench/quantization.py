@@ -3,7 +3,7 @@
 """Compares the accuracy of `minnow quantize` with that of ONNX Runtime, NNCF and MNN, with the same calibration data.
 
   PYTHONPATH=build/release/python build/venv/bin/python bench/quantization.py [NAME...] [--methods mse,kl+equalize,reconstruct]
-      [--theirs MinMax,Entropy,Percentile] [--peers nncf-mixed,mnn-kl] [--peers-python PYTHON] [--pictures N] [--page FILE]
+      [--theirs MinMax,Entropy,Percentile] [--peers nncf-mixed,mnn-kl] [--peers-python PYTHON] [--pictures N] [--cells FILE] [--page FILE]
 
 Models are trained ones of the corpus and of build/models. Calibration data are `--pictures` of data/imagenet_224 (or data/cifar10_test.npz), spread over
 all of them; all others are evaluation data. A method may have further options of `minnow quantize`: `mse+max-drop=3` searches for layers to leave in f32,
@@ -131,7 +131,22 @@ def quality(wanted, got):
     return min(noise), same
 
 
-def measure(name, arguments, folder):
+class Cells(dict):
+    """The cells of each model, in a file if there is a path: what it has is not measured again."""
+
+    def __init__(self, path):
+        self.path = path
+        super().__init__(json.loads(path.read_text()) if path and path.exists() else {})
+
+    def add(self, model, column, cell):
+        self.setdefault(model, {})[column] = cell
+        if self.path:
+            self.path.write_text(json.dumps(self))
+
+
+def measure(name, arguments, folder, cells):
+    """Adds the columns that `cells` lacks, and returns those of the model and how many samples evaluate."""
+    model = f"{name}, {arguments.pictures} pictures"
     kind = MODELS[name][0]
     source = folder / f"{name}.onnx"
     subprocess.run([arguments.minnow, "convert", *map(str, model_files(name, kind, arguments.corpus, arguments.models)), source, "--opset", "21"],
@@ -144,18 +159,21 @@ def measure(name, arguments, folder):
     np.savez(folder / "calibration.npz", **{x.name: calibration})
     np.savez(folder / "evaluation.npz", **{x.name: evaluation})
     wanted = answers(f32, x.name, evaluation)
-    results = {"f32": (None, None, top_1(wanted, classes), 0, source.stat().st_size)}
+    cells.add(model, "f32", (None, None, top_1(wanted, classes), 0, source.stat().st_size))
+    results = cells[model]
 
     def judged(got, seconds, size):
         return *quality(wanted, got), top_1(got, classes), seconds, size
 
     for method in arguments.methods:
+        if f"Minnow {method}" in results:
+            continue
         out = folder / f"{name}-{method}.onnx"
         start = time.monotonic()
         if method == "reconstruct":
             import minnow
             minnow.compress.reconstruct(source, out, calibration)
-            results["Minnow reconstruct"] = judged(answers(session(out), x.name, evaluation), time.monotonic() - start, out.stat().st_size)
+            cells.add(model, "Minnow reconstruct", judged(answers(session(out), x.name, evaluation), time.monotonic() - start, out.stat().st_size))
             continue
         options = method.split("+")
         extra = [part for option in options[1:] for part in (f"--{option.partition('=')[0]}", option.partition("=")[2] or "true")]
@@ -164,33 +182,37 @@ def measure(name, arguments, folder):
         if done.returncode not in (0, 1):  # 1: the model was written, and misses an aim
             raise RuntimeError(done.stderr.strip())
         seconds = time.monotonic() - start
-        results[f"Minnow {method}"] = judged(answers(session(out), x.name, evaluation), seconds, json.loads(done.stdout)["file_bytes"])
+        cells.add(model, f"Minnow {method}", judged(answers(session(out), x.name, evaluation), seconds, json.loads(done.stdout)["file_bytes"]))
     for method in arguments.theirs:
+        if f"ONNX Runtime {method}" in results:
+            continue
         out = folder / f"{name}-ort-{method}.onnx"
         start = time.monotonic()
         try:
             quantize_static(str(source), str(out), Reader(x.name, calibration), quant_format=QuantFormat.QDQ, per_channel=True, activation_type=QuantType.QUInt8,
                             weight_type=QuantType.QInt8, calibrate_method=CalibrationMethod[method])
-            results[f"ONNX Runtime {method}"] = judged(answers(session(out), x.name, evaluation), time.monotonic() - start, out.stat().st_size)
+            cells.add(model, f"ONNX Runtime {method}", judged(answers(session(out), x.name, evaluation), time.monotonic() - start, out.stat().st_size))
         except Exception as error:
             print(f"{name}: ONNX Runtime {method}: {str(error)[:200]}", file=sys.stderr)
-            results[f"ONNX Runtime {method}"] = None
+            cells.add(model, f"ONNX Runtime {method}", None)
     for peer in arguments.peers:
+        if peer in results:
+            continue
         start = time.monotonic()
         done = subprocess.run([arguments.peers_python, ROOT / "bench/quantize_peers.py", peer, source, folder / "calibration.npz", folder / "evaluation.npz", folder / "answers.npz"],
                               capture_output=True, text=True)
         if done.returncode:
             print(f"{name}: {peer}: {done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else done.returncode}", file=sys.stderr)
-            results[peer] = None
+            cells.add(model, peer, None)
             continue
         with np.load(folder / "answers.npz") as file:
             got = [np.float64(file[f"output{k}"]) for k in range(len(file.files) - 1)]
             size = int(file["size"])
         if [value.shape for value in got] != [value.shape for value in wanted]:
             print(f"{name}: {peer}: outputs of the shapes {[value.shape for value in got]}", file=sys.stderr)
-            results[peer] = None
+            cells.add(model, peer, None)
             continue
-        results[peer] = judged(got, time.monotonic() - start, size)
+        cells.add(model, peer, judged(got, time.monotonic() - start, size))
     return results, len(evaluation)
 
 
@@ -207,7 +229,7 @@ def cell(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=[])
-    parser.add_argument("--methods", default="mse,mse+rounding=gptq,mse+max-drop=3", type=lambda text: text.split(","))
+    parser.add_argument("--methods", default="mse,mse+rounding=gptq,mse+max-drop=3", type=lambda text: text.split(",") if text else [])
     parser.add_argument("--theirs", default="MinMax,Entropy,Percentile", type=lambda text: text.split(",") if text else [])
     parser.add_argument("--peers", default="", type=lambda text: text.split(",") if text else [], help="of bench/quantize_peers.py")
     parser.add_argument("--peers-python", default=str(ROOT / "build/venv-bench/bin/python"), help="a Python with nncf, openvino, MNN and onnx")
@@ -215,10 +237,12 @@ def main():
     parser.add_argument("--corpus", type=Path, default=Path(os.environ.get("MINNOW_CORPUS", ROOT.parent / "shared/corpus")))
     parser.add_argument("--models", type=Path, default=Path(os.environ.get("MINNOW_MODELS_DIR", ROOT / "build/models")))
     parser.add_argument("--minnow", default=str(ROOT / "build/release/bin/minnow"), help="the command")
+    parser.add_argument("--cells", type=Path, help="a JSON file that keeps the cells of each call; what it has is not measured again")
     parser.add_argument("--page", type=Path, help="a file for the table")
     parser.add_argument("--table", default="table", help="which of the page: it stands between <!-- TABLE --> and <!-- end of TABLE -->")
     arguments = parser.parse_args()
     columns = ["f32", *(f"Minnow {each}" for each in arguments.methods), *(f"ONNX Runtime {each}" for each in arguments.theirs), *arguments.peers]
+    cells = Cells(arguments.cells)
     lines = ["| model | evaluated | " + " | ".join(columns) + " |", "|---|---|" + "---|" * len(columns)]
     print("\n".join(lines), flush=True)
     seconds = dict.fromkeys(columns, 0.0)
@@ -226,13 +250,13 @@ def main():
     for name in arguments.names or MODELS:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                results, count = measure(name, arguments, Path(folder))
+                results, count = measure(name, arguments, Path(folder), cells)
             except Exception as error:  # the other models are wanted all the same; the status tells
                 failed += 1
                 print(f"{name}: {error} {getattr(error, 'stderr', '')}", file=sys.stderr)
                 continue
-        for key, result in results.items():
-            seconds[key] += result[3] if result else 0
+        for key in columns:
+            seconds[key] += results[key][3] if results[key] else 0
         lines.append(f"| {name} | {count} | " + " | ".join(cell(results[each]) for each in columns) + " |")
         print(lines[-1], flush=True)
     lines.append("| seconds, all models | | " + " | ".join(f"{seconds[each]:.0f}" for each in columns) + " |")
