@@ -46,7 +46,7 @@ struct QuantizeOptions {
   std::string weights = "mse";  // one of weight_methods()
   // u8: from the lowest to the highest number; i8: symmetric around 0, and with weights_only kernels may round activations to 8 bits
   std::string activations = "u8";
-  std::string rounding = {};  // one of roundings(); empty: nearest, or gptq in searches without weights_only
+  std::string rounding = {};  // one of roundings(); empty: gptq
   double percentile = 99.99;  // method percentile: percent of the numbers below the upper end, and above the lower one
   int weight_bits = 0;        // 2 to 8; 7 keeps ONNX Runtime exact on processors without VNNI; 0: 8, or 4 with weights_only
   bool per_channel = true;    // false: one scale for each weight and activation

@@ -170,7 +170,8 @@ void define_compress(nb::module_& m) {
         };
         compress::Samples samples = samples_at(calibration, "calibration", request.calibration, request.samples);
         const bool is_given = !calibration.is_none() || !request.calibration.empty();
-        if (!is_given && (request.data_free || request.options.weights_only.empty())) samples = cli::made_up_samples(model, request);
+        request.data_free |= !is_given && request.options.weights_only.empty();
+        if (request.data_free) samples = cli::made_up_samples(model, request);
         const compress::Samples others = samples_at(evaluation, "evaluation", request.evaluation, 0);
         request.options.progress = progress_of(progress);
         std::string page;

@@ -260,7 +260,8 @@ void add_quantize(CLI::App& app) {
   add("samples", "--samples", "use the first N samples (default: all; made up: 8)", "N")->check(CLI::Range(1, 1000000000));
   add("method", "-m,--method", "how the range of an activation is found: " + names_of(ranges) + " (default: mse)", "NAME");
   add("weights", "--weights", "how the scale of a weight is found: " + names_of(weights) + " (default: mse)", "NAME");
-  add("rounding", "--rounding", "how weights become integers: " + names_of(roundings) + " (default: nearest; gptq with --auto)", "NAME");
+  add("rounding", "--rounding", "how weights become integers: " + names_of(roundings) + " (default: gptq; nearest with --data-free)",
+      "NAME");
   add("equalize", "--equalize", "true: factors move between layers, so that weights of a layer become alike in size", "BOOL");
   add("smooth", "--smooth", "SmoothQuant: the part of the inputs' range that goes into the weights, 0 (default) to 1", "PART");
   add("activations", "--activations", "u8 (default), or i8: symmetric around 0", "DTYPE");

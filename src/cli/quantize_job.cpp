@@ -119,6 +119,9 @@ compress::Samples made_up_samples(const Model& model, const Recipe& recipe, std:
 QuantizeResult quantize_by(const Recipe& recipe, const Model& given, const compress::Samples& samples, const compress::Samples& evaluation,
                            const std::string& path) {
   const compress::SearchOptions aims = aims_of(recipe, path);
+  compress::QuantizeOptions options = recipe.options;
+  // Made-up samples do not show which inputs of a layer go together.
+  if (recipe.data_free && options.rounding.empty()) options.rounding = "nearest";
   if ((recipe.min_sqnr || recipe.min_agreement || searches(recipe)) && samples.count == 0 && evaluation.count == 0)
     throw InvalidArgument(
         "aims (min-sqnr, min-agreement, max-drop, max-size) need samples to judge by; give evaluation or calibration samples");
@@ -131,11 +134,11 @@ QuantizeResult quantize_by(const Recipe& recipe, const Model& given, const compr
   bool reached = true;
   result.form = form_of(recipe, path);
   if (searches(recipe)) {
-    compress::SearchResult found = compress::search(model, samples, evaluation.count ? evaluation : samples, recipe.options, aims);
+    compress::SearchResult found = compress::search(model, samples, evaluation.count ? evaluation : samples, options, aims);
     result.candidates = std::move(found.candidates), result.chosen = found.chosen, reached = found.reached;
     result.quantized = std::move(found.quantized);
   } else {
-    result.quantized = compress::quantize(model, samples, recipe.options);
+    result.quantized = compress::quantize(model, samples, options);
     if (evaluation.count) {
       result.quantized.report.outputs = compress::compare(model, result.quantized.model, evaluation);
       result.quantized.report.evaluated = evaluation.count;

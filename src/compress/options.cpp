@@ -123,7 +123,7 @@ void QuantizeOptions::set(const std::string& key, const std::string& value, cons
 Settings::Settings(const QuantizeOptions& options, const std::string& prefix)
     : method(range_method(options.method)),
       weights(weight_method(options.weights)),
-      rounding(rounding_method(options.rounding.empty() ? "nearest" : options.rounding)) {
+      rounding(rounding_method(options.rounding.empty() ? "gptq" : options.rounding)) {
   if (!method && options.method != kAuto) unknown_method(prefix, "method", options.method, range_methods());
   if (!weights) unknown_method(prefix, "weights", options.weights, weight_method_table());
   if (options.activations != "u8" && options.activations != "i8")

@@ -69,9 +69,7 @@ SearchResult search_layers(const Model& model, const Samples& samples, const Sam
 
 SearchResult search(const Model& model, const Samples& samples, const Samples& evaluation, const QuantizeOptions& options,
                     const SearchOptions& aims) try {
-  QuantizeOptions chosen = options;
-  if (chosen.rounding.empty()) chosen.rounding = "gptq";
-  SearchResult result = options.weights_only.empty() ? search_layers(model, samples, evaluation, chosen, aims)
+  SearchResult result = options.weights_only.empty() ? search_layers(model, samples, evaluation, options, aims)
                                                      : search_bits(model, samples, evaluation, options, aims);
   if (options.progress) options.progress(1);
   return result;

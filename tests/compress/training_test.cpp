@@ -92,7 +92,7 @@ TEST(Training, parameters_that_nodes_share_are_parted) {
 TEST(Training, what_was_not_trained_is_what_quantize_makes) {
   for (const std::string activations : {"u8", "i8"}) {
     QuantizeOptions options;
-    options.correct_bias = false, options.weights = "minmax", options.activations = activations;
+    options.correct_bias = false, options.weights = "minmax", options.activations = activations, options.rounding = "nearest";
     const Samples samples = pictures();
     const Quantized wanted = quantize(network(), samples, options);
     const TrainingPlan plan = plan_training(network(), samples, options);
