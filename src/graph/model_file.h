@@ -16,7 +16,7 @@ namespace minnow {
 using StoredWeights = std::unordered_map<const Value*, Tensor>;
 
 /// The dtype in which a file stores a constant that StoredWeights says nothing of: larger ones of i8 whose elements fit i4 or i2 are
-/// packed.
+/// packed, and vectors of f32, such as scales and biases, take 16 bits if all elements are numbers of f16 or of bf16.
 DType stored_dtype(const Tensor& tensor) noexcept;
 
 /// Writes the graph beside `path` and renames it. Constants of equal contents are stored once; with `compress`, as entropy codes where that

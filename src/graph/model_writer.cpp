@@ -2,6 +2,7 @@
 // Writes .minnow files: all segments are laid out first, then the head is built, then both are written in order.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 
 #include "base/entropy.h"
@@ -35,6 +36,16 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
   }
   for (; i < bytes.size(); ++i) mix(static_cast<uint64_t>(bytes[i]));
   return hash;
+}
+
+minnow::Tensor narrowed(const minnow::Tensor& tensor, DType dtype) {
+  minnow::Tensor made(dtype, tensor.shape());
+  uint16_t* to = made.writable().data<uint16_t>();
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const float x = tensor.data<float>()[i];
+    to[i] = dtype == DType::f16 ? f16_from_f32(x) : bf16_from_f32(x);
+  }
+  return made;
 }
 
 /// The segments of the file, each contents once.
@@ -147,7 +158,7 @@ class HeadWriter {
   }
   Offset<flatbuffers::String> add(const std::string& text) {
     check_room(text.size());
-    return builder_.CreateString(text);
+    return builder_.CreateSharedString(text);
   }
   Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> add(const std::vector<std::string>& texts) {
     std::vector<Offset<flatbuffers::String>> offsets;
@@ -160,7 +171,30 @@ class HeadWriter {
     return builder_.CreateVector(numbers);
   }
 
+  Offset<flatbuffers::Vector<int64_t>> add_dims(std::vector<int64_t> dims) {
+    const auto [at, added] = dims_.try_emplace(std::move(dims));
+    if (added) at->second = add_numbers(at->first);
+    return at->second;
+  }
+
+  /// Many values have equal types: the tables are shared.
   Offset<Type> add(const ValueType& type) {
+    std::string key;
+    append_key(type, key);
+    if (const auto found = types_.find(key); found != types_.end()) return found->second;
+    return types_[key] = create(type);
+  }
+  static void append_key(const ValueType& type, std::string& key) {
+    key += std::to_string(static_cast<int>(type.kind)) + ' ';
+    if (type.kind != ValueType::Kind::tensor) {
+      if (type.element) append_key(*type.element, key);
+      return;
+    }
+    key += std::to_string(static_cast<int>(type.dtype)) + (type.dims ? 'd' : 'u');
+    if (!type.dims) return;
+    for (const Dim& dim : *type.dims) key += std::to_string(dim.size) + ' ' + std::to_string(dim.symbol.size()) + ' ' + dim.symbol + ' ';
+  }
+  Offset<Type> create(const ValueType& type) {
     if (type.kind != ValueType::Kind::tensor) {
       const Offset<Type> element = type.element ? add(*type.element) : Offset<Type>();
       return CreateType(builder_, static_cast<TypeKind>(type.kind), 0, 0, 0, element);
@@ -175,7 +209,7 @@ class HeadWriter {
         sizes.push_back(dim.known() ? dim.size : -1);
         if (!dim.symbol.empty()) symbols.push_back(CreateSymbol(builder_, static_cast<uint8_t>(i), add(dim.symbol)));
       }
-      dims = builder_.CreateVector(sizes);
+      dims = add_dims(std::move(sizes));
       if (!symbols.empty()) names = builder_.CreateVector(symbols);
     }
     return CreateType(builder_, TypeKind::tensor, static_cast<uint8_t>(type.dtype), dims, names);
@@ -183,7 +217,7 @@ class HeadWriter {
 
   Offset<Tensor> add(const minnow::Tensor& tensor, const minnow::Tensor* stored = nullptr) {
     const uint32_t segment = segments_.place(stored ? *stored : tensor);
-    const auto dims = builder_.CreateVector(std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()));
+    const auto dims = add_dims({tensor.shape().begin(), tensor.shape().end()});
     return CreateTensor(builder_, static_cast<uint8_t>(tensor.dtype()), dims, segment, stored ? static_cast<uint8_t>(stored->dtype()) : 0,
                         segments_.is_coded(segment));
   }
@@ -209,7 +243,7 @@ class HeadWriter {
     if (const auto* v = std::get_if<std::string>(&value)) text = add(*v);
     if (const auto* v = std::get_if<minnow::Tensor>(&value)) tensor = add(*v);
     if (const auto* v = std::get_if<Subgraph>(&value)) graph = add(**v, depth + 1);
-    if (const auto* v = std::get_if<Ints>(&value)) integers = add_numbers(*v);
+    if (const auto* v = std::get_if<Ints>(&value)) integers = add_dims(*v);
     if (const auto* v = std::get_if<Floats>(&value)) reals = add_numbers(*v);
     if (const auto* v = std::get_if<Strings>(&value)) texts = add(*v);
     if (const auto* v = std::get_if<ValueType>(&value)) type = add(*v);
@@ -252,9 +286,12 @@ class HeadWriter {
       const auto stored = weights_.find(constant.get());
       if (stored != weights_.end()) {
         constants.push_back(CreateConstant(builder_, name, add(tensor, &stored->second)));
-      } else if (const DType dtype = stored_dtype(tensor); dtype != tensor.dtype()) {
+      } else if (const DType dtype = stored_dtype(tensor); dtype != tensor.dtype() && is_packed(dtype)) {
         const minnow::Tensor packed(dtype, tensor.shape(), tensor.data(), tensor.owner());
         constants.push_back(CreateConstant(builder_, name, add(tensor, &packed)));
+      } else if (dtype != tensor.dtype()) {
+        const minnow::Tensor narrow = narrowed(tensor, dtype);
+        constants.push_back(CreateConstant(builder_, name, add(tensor, &narrow)));
       } else {
         constants.push_back(CreateConstant(builder_, name, add(tensor)));
       }
@@ -285,6 +322,8 @@ class HeadWriter {
   const StoredWeights& weights_;
   flatbuffers::FlatBufferBuilder builder_;
   Table ops_, keys_;
+  std::map<std::vector<int64_t>, Offset<flatbuffers::Vector<int64_t>>> dims_;
+  std::unordered_map<std::string, Offset<Type>> types_;
   std::unordered_map<const minnow::Value*, uint32_t> places_;
   uint32_t visible_ = 0;
 };
@@ -303,7 +342,27 @@ std::vector<std::byte> code_of_head(std::span<const std::byte> head) {
 }  // namespace
 }  // namespace file
 
+namespace {
+
+/// Vectors alone: they are widened when they are loaded, which large weights should not be.
+DType stored_dtype_of_reals(const Tensor& tensor) noexcept {
+  constexpr int64_t kLeast = 32, kMost = 65536;  // less saves nothing, because segments begin at multiples of 64
+  const int64_t count = tensor.elements();
+  if (count < kLeast || count > kMost || std::find(tensor.shape().begin(), tensor.shape().end(), count) == tensor.shape().end())
+    return DType::f32;
+  const auto all = [&](const auto& is_kept) {
+    return std::all_of(tensor.data<float>(), tensor.data<float>() + count,
+                       [&](float x) { return std::bit_cast<uint32_t>(is_kept(x)) == std::bit_cast<uint32_t>(x); });
+  };
+  if (all([](float x) { return f32_from_bf16(bf16_from_f32(x)); })) return DType::bf16;
+  if (all([](float x) { return f32_from_f16(f16_from_f32(x)); })) return DType::f16;
+  return DType::f32;
+}
+
+}  // namespace
+
 DType stored_dtype(const Tensor& tensor) noexcept {
+  if (tensor.dtype() == DType::f32) return stored_dtype_of_reals(tensor);
   constexpr int64_t kLeastPacked = 1024;  // fewer elements are not worth a copy when they are loaded
   if (tensor.dtype() != DType::i8 || tensor.elements() < kLeastPacked) return tensor.dtype();
   const int8_t* values = tensor.data<int8_t>();

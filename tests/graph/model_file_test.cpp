@@ -126,11 +126,16 @@ TEST(ModelFile, memory_need_not_be_aligned) {
 
 TEST(ModelFile, contents_are_used_in_place_and_stored_once) {
   Graph graph;
-  const Tensor large = pattern({1000});
+  const auto of_32_bits = [](int64_t step) {
+    Tensor tensor = pattern({1000}, step);
+    tensor.writable().data<float>()[0] = 0.1F;  // no number of 16 bits
+    return tensor;
+  };
+  const Tensor large = of_32_bits(7);
   graph.add_constant(large, "a");
   graph.add_constant(large.clone(), "b");
   graph.add_constant(large.reshaped({10, 100}), "c");
-  graph.add_constant(pattern({1000}, 5), "d");
+  graph.add_constant(of_32_bits(5), "d");
   const std::string path = (scratch_dir() / "in_place.minnow").string();
   write_model(graph, path);
   auto copy = read_model(path);
@@ -145,7 +150,44 @@ TEST(ModelFile, contents_are_used_in_place_and_stored_once) {
   Tensor kept = *copy->constants()[3]->constant();
   copy.reset();
   std::filesystem::remove(path);
-  EXPECT_EQ(numbers(kept), numbers(pattern({1000}, 5)));  // the mapping lives as long as a tensor does
+  EXPECT_EQ(numbers(kept), numbers(of_32_bits(5)));  // the mapping lives as long as a tensor does
+}
+
+TEST(ModelFile, vectors_take_16_bits_where_that_loses_nothing) {
+  const auto bytes_with = [](const std::vector<float>& values, Shape shape) {
+    Graph graph;
+    graph.add_constant(Tensor::of_f32(shape, values), "v");
+    const std::vector<std::byte> bytes = written(graph);
+    EXPECT_EQ(std::memcmp(read(bytes)->constants()[0]->constant()->data(), values.data(), 4 * values.size()), 0);
+    return bytes.size();
+  };
+  std::vector<float> of_bf16(1024), of_f16(1024), wide(1024);
+  for (size_t i = 0; i < 1024; ++i) {
+    of_bf16[i] = std::ldexp(1 + static_cast<float>(i % 128) / 128, static_cast<int>(i % 200) - 100);
+    of_f16[i] = (1 + static_cast<float>(i) / 1024) * (i % 2 ? 0.25F : -8.0F);
+    wide[i] = 1 + static_cast<float>(i) / 4096;
+  }
+  EXPECT_EQ(bytes_with(wide, {1024}) - bytes_with(of_bf16, {1024}), 2048u);
+  EXPECT_EQ(bytes_with(wide, {1024}) - bytes_with(of_f16, {1024}), 2048u);
+  EXPECT_EQ(bytes_with(wide, {32, 32}), bytes_with(of_bf16, {32, 32})) << "matrices are used in place";
+  of_bf16[7] = -0.0F, of_bf16[8] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(bytes_with(wide, {1024}) - bytes_with(of_bf16, {1024}), 2048u);
+}
+
+TEST(ModelFile, equal_types_and_texts_are_stored_once) {
+  const auto head = [](size_t nodes) {
+    Graph graph;
+    Value* x = &graph.add_input("x", ValueType::tensor(DType::f32, {1, 64, 56, 56}));
+    for (size_t i = 0; i < nodes; ++i) {
+      x = graph.add_node("Relu", {x}, 1, {}).output(0);
+      x->type = ValueType::tensor(DType::f32, {1, 64, 56, 56});
+    }
+    graph.add_output(*x);
+    const std::vector<std::byte> bytes = written(graph);
+    EXPECT_EQ(read(bytes)->last()->output(0)->type.dims->size(), 4u);
+    return bytes.size();
+  };
+  EXPECT_LT(head(1000) - head(500), 500 * 80u);
 }
 
 TEST(ModelFile, bits_of_numbers_are_kept) {
