@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compress/weights.h"
+
 namespace minnow::compress {
 namespace {
 
@@ -68,8 +70,9 @@ Quantizer Quantizer::of_channels(std::span<const Range> ranges, const Grid& grid
   for (const Range& range : wanted) largest = std::max(largest, static_cast<float>(scale_of(range, q.zero)));
   if (!(largest >= 1e-30F)) return of({}, grid);
   // Scales far below the others gain nothing, and their bias has to fit 30 bits.
-  for (const Range& range : wanted) q.scales.push_back(std::max(static_cast<float>(scale_of(range, q.zero)), largest * 1e-3F));
-  q.scale = largest;
+  for (const Range& range : wanted)
+    q.scales.push_back(stored_scale(std::max(static_cast<float>(scale_of(range, q.zero)), largest * 1e-3F)));
+  q.scale = *std::max_element(q.scales.begin(), q.scales.end());
   return q;
 }
 

@@ -37,6 +37,22 @@ std::string gram_key(const BlockLayer& found) {
 
 size_t bits_in_runtime(size_t bits) { return bits <= 2 ? 2 : bits <= 4 ? 4 : 8; }  // ONNX Runtime multiplies 2, 4 and 8 bits
 
+/// A file stores such a bias in 16 bits. It stays as it is where f16 does not hold its numbers nearly as they are.
+void round_bias(Value& bias) {
+  const Tensor* const before = bias.constant();
+  if (!before || before->dtype() != DType::f32) return;
+  Tensor rounded(DType::f32, before->shape());
+  double squares = 0, changes = 0;
+  for (int64_t i = 0; i < before->elements(); ++i) {
+    const float x = before->data<float>()[i], after = f32_from_f16(f16_from_f32(x));
+    rounded.writable().data<float>()[i] = after;
+    const double change = static_cast<double>(after) - static_cast<double>(x);
+    squares += static_cast<double>(x) * static_cast<double>(x), changes += change * change;
+  }
+  constexpr double kMostChange = 1e-3;
+  if (changes <= kMostChange * kMostChange * squares) bias.set_constant(std::move(rounded));  // not where one is infinite
+}
+
 /// Replaces layers by others with constants in blocks.
 class Writer {
  public:
@@ -47,6 +63,7 @@ class Writer {
     stem_ = layer.node->output(0)->name();
     bits_ = standard_ ? static_cast<int64_t>(bits_in_runtime(static_cast<size_t>(rows.form.bits))) : rows.form.bits;
     scales_ = standard_ || !rows.form.half ? DType::f32 : DType::f16;
+    if (layer.bias && rows.form.bits < 8) round_bias(*layer.bias);
     if (found.kind == BlockLayerKind::product) write_product(layer, rows);
     if (found.kind == BlockLayerKind::convolution) write_convolution(layer, rows);
     if (found.kind == BlockLayerKind::table) write_table(layer, rows);

@@ -95,8 +95,10 @@ std::vector<float> weight_scales(const Rows& rows, const WeightMethod& method, i
     float& scale = scales[per_channel ? c : 0];
     scale = std::max(scale, least[c]);
   }
-  for (float& scale : scales)
+  for (float& scale : scales) {
     if (!(scale >= 1e-30F)) scale = 1;  // all weights are zero
+    scale = stored_scale(scale);
+  }
   return scales;
 }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/numeric.h"
+
 namespace minnow::compress {
 
 /// The weights of a layer with output channels as rows.
@@ -36,6 +38,9 @@ inline float nearest_integer(float x) noexcept {
   constexpr float kShift = 12582912.0F;  // 1.5 * 2^23: the sum has no places behind the point
   return (x + kShift) - kShift;
 }
+
+/// The nearest scale that a file stores in 16 bits. Integers that are rounded by it afterwards lose nothing.
+inline float stored_scale(float scale) noexcept { return f32_from_bf16(bf16_from_f32(scale)); }
 
 struct WeightMethod {
   std::string_view name, doc;

@@ -19,6 +19,7 @@ from minnow._typing import VarLike
 from minnow.compress._rounding import _op, along, fake_quantize, fake_quantize_learned, fixed, pact
 
 _SMALLEST = 1e-30  # scales below stand for constants of zero
+_FLOAT, _BFLOAT16 = 1, 16  # ONNX's numbers of dtypes
 
 
 class _Layer(NamedTuple):
@@ -115,6 +116,7 @@ class QATModule(nn.Module):
             return _op("Max", self._steps[f"{layer.weights}.step"], _number(1e-12))
         axes = [axis for axis in range(len(weight.shape)) if axis != layer.axis or len(layer.steps) == 1]
         largest = _op("ReduceMax", _op("Abs", fixed(weight)), Var(axes, "int64"), keepdims=0) / float(self._most)
+        largest = _op("Cast", _op("Cast", largest, to=_BFLOAT16), to=_FLOAT)  # files store scales of weights in 16 bits
         return _op("Where", _op("Less", largest, _number(_SMALLEST)), _number(1.0), largest)
 
     def _rounded(self, layer: _Layer, constants: dict[str, Var]) -> Var:
