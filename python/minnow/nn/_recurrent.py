@@ -54,19 +54,21 @@ class _Recurrent(Module):
     def _run(self, input: VarLike, states: list[Var | None]) -> tuple[Var, list[Var]]:
         """Outputs, and the last states [layers * directions, batch, hidden]."""
         x = F._var(input)
-        rank = len(F.shape_of(x))
-        F._rank_is(F.shape_of(x), 2, 3)
-        if F.shape_of(x)[-1] != self.input_size:
-            raise InvalidArgument(f"the last axis of the input has the size {self.input_size}, its shape is {list(F.shape_of(x))}")
+        dims = F.dims_of(x)
+        rank = len(dims)
+        F._rank_is(dims, 2, 3)
+        if dims[-1] != self.input_size:
+            raise InvalidArgument(f"the last axis of the input has the size {self.input_size}, its shape is {list(dims)}")
         if rank == 2:
             x, states = op("Unsqueeze", x, _axis(1)), [state if state is None else op("Unsqueeze", state, _axis(1)) for state in states]
         elif self.batch_first:
             x = op("Transpose", x, perm=[1, 0, 2])
-        length, batch, _ = F.shape_of(x)
         directions = 1 + self.bidirectional
+        wanted = self.num_layers * directions, F.dims_of(x)[1], self.hidden_size
         for state in states:
-            if state is not None and F.shape_of(state) != (self.num_layers * directions, batch, self.hidden_size):
-                raise InvalidArgument(f"initial states have the shape {[self.num_layers * directions, batch, self.hidden_size]}, it is {list(F.shape_of(state))}")
+            found = wanted if state is None else F.dims_of(state)
+            if len(found) != 3 or any(None not in pair and pair[0] != pair[1] for pair in zip(found, wanted)):
+                raise InvalidArgument(f"initial states have the shape {list(wanted)}, it is {list(found)}")
         attributes = {"hidden_size": self.hidden_size, "direction": "bidirectional" if self.bidirectional else "forward", **self._attributes}
         if "activations" in attributes:
             attributes["activations"] = attributes["activations"] * directions
@@ -76,7 +78,7 @@ class _Recurrent(Module):
             given = [None if state is None else op("Slice", state, _axis(layer * directions), _axis((layer + 1) * directions), _axis(0)) for state in states]
             made = _minnow.ops(self._op, [x, self._weights("weight_ih", layer), self._weights("weight_hh", layer), biases, None, *given], 1 + len(states),
                                attributes)
-            x = op("Reshape", op("Transpose", made[0], perm=[0, 2, 1, 3]), Var([length, batch, directions * self.hidden_size], "int64"))
+            x = op("Reshape", op("Transpose", made[0], perm=[0, 2, 1, 3]), Var([0, 0, directions * self.hidden_size], "int64"))
             for i, state in enumerate(made[1:]):
                 last[i].append(state)
             if self.dropout and self.training and layer + 1 < self.num_layers:
