@@ -126,6 +126,7 @@ struct TrainedLayer {
   std::string scale, variance;
   double epsilon = 0;
   std::vector<float> steps;  // between neighbouring weights, one for each channel, or one; of weights that took in the normalization
+  bool gates = false;        // W or R of an LSTM or GRU, [directions, gates * hidden, depth]: channels are the rows of all directions
 };
 /// The numbers scale * (integer - zero) of 8 bits.
 struct IntegerScale {

@@ -103,7 +103,8 @@ void define_training(nb::module_& m) {
         }();
         nb::list layers, values;
         for (const compress::TrainedLayer& each : plan.layers)
-          layers.append(nb::make_tuple(each.name, each.weights, each.axis, each.scale, each.variance, each.epsilon, each.steps));
+          layers.append(
+              nb::make_tuple(each.name, each.weights, each.axis, each.scale, each.variance, each.epsilon, each.steps, each.gates));
         for (const compress::TrainedValues& each : plan.values)
           values.append(nb::make_tuple(each.names, each.sources, each.scale.scale, each.scale.zero));
         return nb::make_tuple(plan.model, layers, values);

@@ -47,6 +47,15 @@ void round_to_f16(Graph& graph) {
 
 }  // namespace
 
+namespace {
+
+size_t bytes_of_scales(std::span<const float> scales) {
+  const Shape shape{static_cast<int64_t>(scales.size())};
+  return stored_bytes(stored_dtype(Tensor::of_f32(shape, scales)), shape);
+}
+
+}  // namespace
+
 size_t bytes_of_constants(const Graph& graph) {
   size_t bytes = 0;
   for (const auto& constant : graph.constants()) bytes += stored_bytes(stored_dtype(*constant->constant()), constant->constant()->shape());
@@ -56,8 +65,8 @@ size_t bytes_of_constants(const Graph& graph) {
 Quantization::Quantization(const Model& model, const Samples& samples, const QuantizeOptions& options, bool trained,
                            std::span<const int> more_bits, bool f16)
     : model_(model), samples_(samples), options_(options), settings_(options), f16_(f16), trained_(trained), graph_(simplified(model)) {
-  levels_.push_back({options.weight_bits ? options.weight_bits : 8, settings_.most_weight, {}});
-  for (const int bits : more_bits) levels_.push_back({bits, (1 << (bits - 1)) - 1, {}});
+  levels_.push_back({options.weight_bits ? options.weight_bits : 8, settings_.most_weight, {}, {}});
+  for (const int bits : more_bits) levels_.push_back({bits, (1 << (bits - 1)) - 1, {}, {}});
   if (!trained) {
     transposed_to_convolutions(*graph_, options.skip);
     infer_types(*model.impl()->operators, *graph_);
@@ -65,18 +74,16 @@ Quantization::Quantization(const Model& model, const Samples& samples, const Qua
   selection_ = select(*graph_, options.skip, {}, options.portable, !trained);
   if (trained || !options.per_channel)
     for (Group& group : selection_.groups) group.channels = 0;
-  if (trained)
-    for (Node* recurrence : std::exchange(selection_.recurrences, {}))
-      selection_.refusals.push_back({recurrence, "training does not round it"});
   if (!selection_.layers.empty() || !selection_.recurrences.empty()) return;
   throw Unsupported("{}: no layer can compute with integers{}", graph_->source.empty() ? "the model" : graph_->source,
                     reason_of(selection_.refusals));
 }
 
-void Quantization::take(std::span<const Quantizer> quantizers, std::vector<LayerNumbers> numbers) {
+void Quantization::take(std::span<const Quantizer> quantizers, std::vector<LayerNumbers> numbers,
+                        std::vector<RecurrenceNumbers> recurrences) {
   for (size_t g = 0; g < selection_.groups.size(); ++g)
     for (const Value* value : selection_.groups[g].values) quantizers_[value->name()] = quantizers[g];
-  levels_[0].numbers = std::move(numbers);
+  levels_[0].numbers = std::move(numbers), levels_[0].recurrences = std::move(recurrences);
 }
 
 void Quantization::prepare(double more_runs) {
@@ -93,35 +100,57 @@ void Quantization::prepare(double more_runs) {
   if (options_.correct_bias) correct_biases();
 }
 
-const LayerNumbers& Quantization::numbers_of(size_t layer, int bits) const {
+const Quantization::Level& Quantization::level_of(int bits) const {
   for (const Level& level : levels_)
-    if (level.bits == bits) return level.numbers[layer];
+    if (level.bits == bits) return level;
   throw InvalidArgument("no layer has weights of {} bits here", bits);
 }
 
-size_t Quantization::bytes_of(size_t layer, int bits) const {
-  const Layer& of = selection_.layers[layer];
+size_t Quantization::bytes_of(size_t place, int bits) const {
+  if (place >= layers().size()) {
+    const Node& node = node_at(place);
+    size_t bytes = 0;
+    for (const size_t input : {size_t{1}, size_t{2}}) {
+      const Tensor& weights = *node.input(input)->constant();
+      if (bits == kF32) {
+        bytes += static_cast<size_t>(weights.elements()) * (f16_ ? 2 : sizeof(float));
+        continue;
+      }
+      const RecurrenceNumbers& numbers = level_of(bits).recurrences[place - layers().size()];
+      const IntegerRows& integers = input == 1 ? numbers.w : numbers.r;
+      bytes += stored_bytes(stored_dtype(integers.tensor(weights.shape(), 0)), weights.shape()) + bytes_of_scales(integers.scales);
+    }
+    return bytes;
+  }
+  const Layer& of = selection_.layers[place];
   const Tensor& weights = *of.weights->constant();
   const size_t biases = of.bias ? static_cast<size_t>(of.bias->constant()->elements()) : 0, count = static_cast<size_t>(weights.elements());
   if (bits == kF32) return (of.palette ? count / 2 : f16_ ? count * 2 : count * sizeof(float)) + biases * sizeof(float);
-  const LayerNumbers& numbers = numbers_of(layer, bits);
+  const LayerNumbers& numbers = level_of(bits).numbers[place];
   const size_t stored = of.palette ? count / 2  // indices of 4 bits
                                    : stored_bytes(stored_dtype(numbers.weights.tensor(weights.shape(), of.axis)), weights.shape());
-  return stored + numbers.weights.scales.size() * sizeof(float) + numbers.bias.size() * sizeof(int32_t);
+  return stored + bytes_of_scales(numbers.weights.scales) + numbers.bias.size() * sizeof(int32_t);
 }
 
 Model Quantization::plain(std::span<const int> bits) const {
   const std::unique_ptr<Graph> graph = graph_->clone();
   std::vector<bool> excluded;
   for (const int each : bits) excluded.push_back(each == kF32);
-  const Selection selection = select(*graph, options_.skip, excluded, options_.portable, !trained_ && bits.empty());
+  Selection selection = select(*graph, options_.skip, excluded, options_.portable, !trained_ && bits.empty());
   // Values that share a quantizer still do: with fewer layers groups fall apart and never join.
   std::vector<Quantizer> quantizers;
   for (const Group& group : selection.groups) quantizers.push_back(quantizer_of(group.values[0]));
   std::vector<LayerNumbers> numbers;
+  size_t found = 0;
   for (size_t i = 0; i < layers().size(); ++i)
-    if (bits.empty() || bits[i] != kF32) numbers.push_back(numbers_of(i, bits.empty() ? this->bits() : bits[i]));
-  insert_quantization(*graph, selection, quantizers, numbers, recurrences_);
+    if (bits.empty() || bits[i] != kF32) numbers.push_back(level_of(bits.empty() ? this->bits() : bits[i]).numbers[i]);
+  std::vector<RecurrenceNumbers> recurrences;
+  for (Node* recurrence : std::exchange(selection.recurrences, {})) {
+    const size_t i = found++;
+    const int own = bits.empty() ? this->bits() : bits[layers().size() + i];
+    if (own != kF32) selection.recurrences.push_back(recurrence), recurrences.push_back(level_of(own).recurrences[i]);
+  }
+  insert_quantization(*graph, selection, quantizers, numbers, recurrences);
   if (f16_) round_to_f16(*graph);
   return model_of(*graph, model_);
 }
@@ -253,44 +282,45 @@ void Quantization::round_weights() {
       level.numbers.push_back({round_to_nearest(rows, weight_scales(rows, *settings_.weights, most, per_channel, least), most), bias});
     }
   }
-  recurrences_.clear();
-  for (const Node* recurrence : selection_.recurrences) recurrences_.push_back(rounded(*recurrence));
+  for (Level& level : levels_) {
+    level.recurrences.clear();
+    for (const Node* recurrence : selection_.recurrences) level.recurrences.push_back(rounded(*recurrence, level.most));
+  }
 }
 
-namespace {
-
-/// W or R of a recurrence, with the gates of all directions as rows.
-Rows gate_rows(const Node& node, size_t input) {
-  const Tensor& w = *node.input(input)->constant();
+Rows gate_rows(const Node& recurrence, size_t input) {
+  const Tensor& w = *recurrence.input(input)->constant();
   return Rows::of(w.reshaped({w.shape()[0] * w.shape()[1], w.shape()[2]}), 0);
 }
 
-}  // namespace
-
-RecurrenceNumbers Quantization::rounded(const Node& recurrence) const {
+RecurrenceNumbers Quantization::rounded(const Node& recurrence, int most) const {
   const auto round = [&](size_t input) {
     const Rows rows = gate_rows(recurrence, input);
-    std::vector<float> scales = weight_scales(rows, *settings_.weights, settings_.most_weight, options_.per_channel, {});
+    std::vector<float> scales = weight_scales(rows, *settings_.weights, most, options_.per_channel, {});
     scales.resize(rows.channels, scales[0]);  // one for each row, or the same for all
-    return round_to_nearest(rows, std::move(scales), settings_.most_weight);
+    return round_to_nearest(rows, std::move(scales), most);
   };
   return {round(1), round(2)};
 }
 
-LayerReport Quantization::row_of(const Node& node, const RecurrenceNumbers& numbers) const {
+LayerReport Quantization::row_of(size_t recurrence, int bits) const {
+  const Node& node = *selection_.recurrences[recurrence];
   LayerReport row;
   row.output = first_output(node).name();
-  row.node = node.name().empty() ? row.output : node.name(), row.op = node.op();
+  row.node = node.name().empty() ? row.output : node.name(), row.op = node.op(), row.weight_bits = bits;
+  if (bits == kF32) {
+    row.refusal = kCostsTooMuch;
+    return row;
+  }
+  const RecurrenceNumbers& numbers = level_of(bits).recurrences[recurrence];
   FidelitySum of_weights;
   for (const size_t input : {1, 2}) {
     const IntegerRows& integers = input == 1 ? numbers.w : numbers.r;
     const Rows before = gate_rows(node, input), after = integers.numbers();
     of_weights.add(before.values.data(), after.values.data(), before.values.size());
     row.bytes_before += before.values.size() * sizeof(float);
-    row.bytes_after +=
-        stored_bytes(stored_dtype(integers.tensor(node.input(input)->constant()->shape(), 0)), node.input(input)->constant()->shape()) +
-        integers.scales.size() * sizeof(float);
   }
+  row.bytes_after = bytes_of(layers().size() + recurrence, bits);
   row.weights = of_weights.result();
   return row;
 }
@@ -413,7 +443,7 @@ void Quantization::report(std::span<const int> bits, Quantized& result) {
       report.layers.push_back(std::move(row));
       continue;
     }
-    const auto& [w, bias] = numbers_of(i, row.weight_bits);
+    const auto& [w, bias] = level_of(row.weight_bits).numbers[i];
     FidelitySum of_weights;
     const Rows before = Rows::of(*layer.weights->constant(), layer.axis), after = w.numbers();
     of_weights.add(before.values.data(), after.values.data(), before.values.size());
@@ -425,8 +455,8 @@ void Quantization::report(std::span<const int> bits, Quantized& result) {
     row.bytes_after = bytes_of(i, row.weight_bits);
     report.layers.push_back(std::move(row));
   }
-  for (size_t i = 0; i < recurrences_.size(); ++i) {
-    report.layers.push_back(row_of(*selection_.recurrences[i], recurrences_[i]));
+  for (size_t i = 0; i < selection_.recurrences.size(); ++i) {
+    report.layers.push_back(row_of(i, bits.empty() ? this->bits() : bits[layers().size() + i]));
     report.layers.back().fidelity = sums[report.layers.back().output].result();
   }
   for (const Node* attention : selection_.attentions) {

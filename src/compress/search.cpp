@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/no_memory.h"
+#include "compress/names.h"
 #include "compress/quantization.h"
 #include "compress/sparing.h"
 
@@ -23,7 +24,7 @@ SearchResult search_layers(const Model& model, const Samples& samples, const Sam
   Quantization quantization(model, samples, options, false, more_bits, aims.compact);
   LayerCosts costs{more_bits, {}, {}, true};
   costs.choices.push_back(quantization.bits());
-  const size_t layers = quantization.layers().size(), widths = costs.choices.size(), probes = std::min(kProbes, evaluation.count);
+  const size_t layers = quantization.count(), widths = costs.choices.size(), probes = std::min(kProbes, evaluation.count);
   costs.choices.push_back(kF32);
   const double of_candidate = static_cast<double>(evaluation.count);
   quantization.prepare(static_cast<double>(layers * widths * probes) + static_cast<double>(Mixes::most(widths + 1)) * of_candidate +
@@ -48,11 +49,11 @@ SearchResult search_layers(const Model& model, const Samples& samples, const Sam
   mixes.run(
       [&](Candidate& candidate, std::span<const int> bits) {
         for (size_t i = 0; i < layers; ++i) {
-          const std::string& name = quantization.layers()[i].node->name();
+          const Node& node = quantization.node_at(i);
           if (bits[i] == kF32)
-            candidate.f32.push_back(name);
+            candidate.f32.push_back(node.name());
           else if (widths > 1)
-            candidate.bits[quantization.layers()[i].node->output(0)->name()] = bits[i];
+            candidate.bits[first_output(node).name()] = bits[i];
         }
       },
       [&] { quantization.one_run(of_candidate); });

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/no_memory.h"
+#include "compress/names.h"
 #include "compress/quantization.h"
 #include "runtime/model.h"
 
@@ -22,8 +23,9 @@ void part_parameters(Graph& graph) {
   std::unordered_set<const Value*> taken;
   for (Node& node : graph.nodes()) {
     const bool is_layer = node.op() == "Conv" || node.op() == "Gemm" || node.op() == "MatMul";
-    if (!is_layer && node.op() != "BatchNormalization") continue;
-    for (size_t i = 1; i < node.input_count(); ++i) {
+    const bool is_recurrence = node.op() == "LSTM" || node.op() == "GRU";
+    if (!is_layer && !is_recurrence && node.op() != "BatchNormalization") continue;
+    for (size_t i = 1; i < (is_recurrence ? 4 : node.input_count()); ++i) {  // W, R and B
       Value* value = node.input(i);
       if (!value || !value->constant() || value->constant()->dtype() != DType::f32 || taken.insert(value).second) continue;
       Value& own = graph.add_constant(value->constant()->clone(), graph.fresh_name(value->name()));
@@ -43,6 +45,9 @@ Value* find(Graph& graph, const std::string& name) {
     if (state.current->name() == name) return state.current;
   return nullptr;
 }
+
+/// The name by which W (input 1) or R (input 2) of a recurrence has its steps.
+std::string name_of_gates(const Node& recurrence, size_t input) { return first_output(recurrence).name() + (input == 1 ? ".W" : ".R"); }
 
 /// The layers of a folded graph in the graph that is trained; none if the two graphs differ in more than the folding.
 std::vector<TrainedLayer> layers_in(Graph& graph, const Quantization& quantization, bool per_channel) {
@@ -65,6 +70,20 @@ std::vector<TrainedLayer> layers_in(Graph& graph, const Quantization& quantizati
     const Settings& settings = quantization.settings();
     made.steps = weight_scales(Rows::of(*layer.weights->constant(), layer.axis), *settings.weights, settings.most_weight, per_channel, {});
     layers.push_back(std::move(made));
+  }
+  for (const Node* recurrence : quantization.selection().recurrences) {
+    Value* value = find(graph, first_output(*recurrence).name());
+    const Node* node = value ? value->producer() : nullptr;
+    if (!node || node->op() != recurrence->op() || !node->input(0) || node->input(0)->name() != recurrence->input(0)->name()) return {};
+    for (const size_t input : {size_t{1}, size_t{2}}) {
+      const Tensor* weights = node->input(input) ? node->input(input)->constant() : nullptr;
+      if (!weights || weights->dtype() != DType::f32 || weights->shape() != recurrence->input(input)->constant()->shape()) return {};
+      TrainedLayer made;
+      made.name = name_of_gates(*recurrence, input), made.weights = node->input(input)->name(), made.gates = true;
+      const Settings& settings = quantization.settings();
+      made.steps = weight_scales(gate_rows(*recurrence, input), *settings.weights, settings.most_weight, per_channel, {});
+      layers.push_back(std::move(made));
+    }
   }
   for (const Group& group : quantization.selection().groups)
     for (const Value* each : group.values)
@@ -96,7 +115,7 @@ TrainingPlan plan_training(const Model& given, const Samples& samples, const Qua
     if (plan.layers.empty()) continue;
     if (samples.count) quantization.prepare(0);
     // Few bits move the means of channels, which training would take many steps to bring back.
-    for (size_t i = 0; samples.count && chosen.correct_bias && i < plan.layers.size(); ++i) {
+    for (size_t i = 0; samples.count && chosen.correct_bias && i < quantization.layers().size(); ++i) {
       const std::span<const double> bias = quantization.bias_of(i);
       Value* const before = find(*graph, plan.layers[i].name)->producer()->input(2);
       if (!plan.layers[i].variance.empty() || !quantization.layers()[i].bias || !before || !before->constant()) continue;
@@ -156,19 +175,22 @@ Quantized quantize_trained(const Model& given, const TrainedNumbers& numbers, co
       throw InvalidArgument("value \"{}\" has the scale {} and the zero point {}", name, quantizer.scale, quantizer.zero);
     quantizers.push_back(quantizer);
   }
-  std::vector<LayerNumbers> layers;
-  for (const Layer& layer : quantization.layers()) {
-    const std::string& name = layer.node->output(0)->name();
+  const auto steps_of = [&](const std::string& name, const Rows& rows) {
     const auto found = numbers.steps.find(name);
     if (found == numbers.steps.end()) throw InvalidArgument("layer \"{}\" has no steps", name);
-    const Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
-    std::vector<float> steps = found->second;
+    const std::vector<float>& steps = found->second;
     if (steps.size() != 1 && steps.size() != rows.channels)
       throw InvalidArgument("layer \"{}\" has {} channels, {} steps are given", name, rows.channels, steps.size());
-    LayerNumbers made;
-    if (layer.bias) made.bias = *reals_of(layer.bias);
     for (size_t c = 0; c < steps.size(); ++c)
       if (!(steps[c] > 0 && std::isfinite(steps[c]))) throw InvalidArgument("layer \"{}\" has the step {}", name, steps[c]);
+    return steps;
+  };
+  std::vector<LayerNumbers> layers;
+  for (const Layer& layer : quantization.layers()) {
+    const Rows rows = Rows::of(*layer.weights->constant(), layer.axis);
+    std::vector<float> steps = steps_of(layer.node->output(0)->name(), rows);
+    LayerNumbers made;
+    if (layer.bias) made.bias = *reals_of(layer.bias);
     // Biases have to fit 30 bits. This widens the steps of channels alone whose weights hardly count beside the bias.
     float x_scale = 1;
     for (size_t g = 0; g < quantizers.size(); ++g)
@@ -181,7 +203,17 @@ Quantized quantize_trained(const Model& given, const TrainedNumbers& numbers, co
     made.weights = round_to_nearest(rows, std::move(steps), quantization.settings().most_weight);
     layers.push_back(std::move(made));
   }
-  quantization.take(quantizers, std::move(layers));
+  std::vector<RecurrenceNumbers> recurrences;
+  for (const Node* recurrence : quantization.selection().recurrences) {
+    const auto round = [&](size_t input) {
+      const Rows rows = gate_rows(*recurrence, input);
+      std::vector<float> steps = steps_of(name_of_gates(*recurrence, input), rows);
+      steps.resize(rows.channels, steps[0]);
+      return round_to_nearest(rows, std::move(steps), quantization.settings().most_weight);
+    };
+    recurrences.push_back({round(1), round(2)});
+  }
+  quantization.take(quantizers, std::move(layers), std::move(recurrences));
   Quantized result = quantization.result({});
   if (options.progress) options.progress(1);
   return result;

@@ -321,6 +321,39 @@ TEST(Quantize, search_mixes_4_bits_8_bits_and_f16) {
   for (const Candidate& candidate : search(source, samples, samples, {}, aims).candidates) EXPECT_TRUE(candidate.bits.empty());
 }
 
+TEST(Quantize, search_gives_recurrences_bits_of_their_own) {
+  const Model source = model_of(R"(graph "recurrences" {
+  input x: f32[7, 2, 24]
+  const w = f32[1, 96, 24] random 1
+  const r = f32[1, 96, 24] random 2
+  const w2 = f32[1, 72, 24] random 3
+  const r2 = f32[1, 72, 24] random 4
+  const axis = i64[1] [1]
+  y1, h1, c1 = LSTM(x, w, r) {hidden_size = 24} @"first"
+  s = Squeeze(y1, axis)
+  y, h2 = GRU(s, w2, r2) {hidden_size = 24} @"second"
+  output y
+})");
+  const Samples samples = random_samples({7, 2, 24});
+  SearchOptions aims;
+  aims.size_of = [](const Model& plain) { return saved_bytes(convert_model(plain), "x.minnow", {.weights = "f16"}); };
+  const SearchResult all = search(source, samples, samples, {}, aims);
+  EXPECT_EQ(all.candidates.front().bits, (std::map<std::string, int>{{"y1", 4}, {"y", 4}})) << "the smallest";
+  EXPECT_EQ(all.candidates.back().f32.size(), 2u) << "the largest";
+  EXPECT_GT(all.candidates.back().sqnr, all.candidates.front().sqnr + 20);
+  aims.most_bytes = (all.candidates.front().bytes + all.candidates.back().bytes) / 2;
+  const SearchResult found = search(source, samples, samples, {}, aims);
+  EXPECT_TRUE(found.reached);
+  EXPECT_EQ(found.candidates[found.chosen].bytes, saved_bytes(found.quantized.model, "x.minnow", {.weights = "f16"}));
+  // The report has a row for each, with the bits of the choice.
+  ASSERT_EQ(found.quantized.report.layers.size(), 2u);
+  for (const LayerReport& row : found.quantized.report.layers) {
+    const auto bits = found.candidates[found.chosen].bits.find(row.output);
+    EXPECT_EQ(row.weight_bits, bits == found.candidates[found.chosen].bits.end() ? 32 : bits->second) << row.node;
+    EXPECT_EQ(row.refusal.empty(), row.weight_bits != 32) << row.node;
+  }
+}
+
 TEST(Quantize, the_same_input_gives_the_same_graph_and_the_model_does_not_change) {
   const Model model = model_of(kResidual);
   const std::string before = to_text(model.graph(), 1 << 20);

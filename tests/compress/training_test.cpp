@@ -110,6 +110,33 @@ TEST(Training, what_was_not_trained_is_what_quantize_makes) {
   }
 }
 
+TEST(Training, recurrences_that_were_not_trained_are_what_quantize_makes) {
+  const Model model = model_of(R"(graph {
+    input x: f32[5, 2, 6]
+    const w = f32[2, 32, 6] random 1
+    const r = f32[2, 32, 8] random 2
+    const b = f32[2, 64] random 3
+    y, h, c = LSTM(x, w, r, b) {hidden_size = 8, direction = "bidirectional"}
+    output y
+  })");
+  const Samples samples{3, [](size_t i) { return std::vector<Tensor>{normal_tensor({5, 2, 6}, static_cast<unsigned>(i) + 1)}; }};
+  for (const bool per_channel : {true, false}) {
+    QuantizeOptions options;
+    options.weight_bits = 4, options.per_channel = per_channel;
+    const TrainingPlan plan = plan_training(model, samples, options);
+    ASSERT_EQ(plan.layers.size(), 2u);
+    EXPECT_EQ(plan.layers[0].name, "y.W");
+    EXPECT_EQ(plan.layers[1].weights, "r");
+    EXPECT_TRUE(plan.layers[1].gates);
+    EXPECT_EQ(plan.layers[1].steps.size(), per_channel ? 64u : 1u);
+    TrainedNumbers numbers = numbers_of(plan);
+    const Quantized wanted = quantize(model, samples, options), got = quantize_trained(plan.model, numbers, samples, options);
+    EXPECT_EQ(to_text(got.model.graph(), 1 << 20), to_text(wanted.model.graph(), 1 << 20));
+    numbers.steps.erase("y.R");
+    EXPECT_THAT(sentence_of([&] { quantize_trained(plan.model, numbers, {}, options); }), HasSubstr("layer \"y.R\" has no steps"));
+  }
+}
+
 TEST(Training, errors_name_what_does_not_fit) {
   const Samples samples = pictures(2);
   const TrainingPlan plan = plan_training(network(), samples);

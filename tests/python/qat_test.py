@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 try:
@@ -208,6 +209,61 @@ class Networks(InFolder):
         report = self.agrees(module, self.pictures[:64])
         self.assertEqual(len(report.layers), 3)
         self.assertEqual((self.folder / "net.onnx").read_bytes(), source)
+
+    def test_recurrences(self):
+        """Weights of LSTM and GRU are rounded by rows of gates, as NumPy does it; gradients pass; the integer model has the same integers."""
+        random = np.random.default_rng(7)
+        x, labels = random.normal(size=(24, 6, 5)).astype("float32"), np.arange(24) % 3
+
+        class Reader(nn.Module):
+            def __init__(self, kind):
+                super().__init__()
+                self.recurrence, self.head = kind(5, 16, num_layers=2, bidirectional=True, batch_first=True), nn.Linear(32, 3)
+
+            def forward(self, x):
+                return self.head(self.recurrence(x)[0][:, -1])
+
+        for kind, bits, weights in ((nn.LSTM, 8, "minmax"), (nn.LSTM, 4, "minmax"), (nn.GRU, 4, "minmax"), (nn.GRU, 4, "lsq")):
+            nn.seed(3)
+            network = compress.prepare_qat(Reader(kind), x, weight_bits=bits, weights=weights)
+            gates = [layer for layer in network._layers if layer.gates]
+            self.assertEqual(len(gates), 4)
+            step = optim.TrainingStep(lambda a, b: nn.functional.cross_entropy(network(a), b), optim.Adam(network, lr=0.02 if weights == "minmax" else 0.004))
+            losses = [float(step(x, labels)) for _ in range(60)]
+            self.assertLess(losses[-1], 0.5 * losses[0])
+            network.eval()
+            most, before = 2**(bits - 1) - 1, {name: np.array(value) for name, value in network.state_dict().items()}
+            rounded = {}
+            for layer in gates:
+                weight = np.asarray(before[layer.weights])
+                rows = weight.reshape(-1, weight.shape[-1])
+                if weights == "minmax":
+                    scale = np.abs(rows).max(1, keepdims=True) / np.float32(most)
+                    shifted = scale.view(np.uint32)  # to bfloat16, halves to even
+                    scale = ((shifted + 0x7fff + (shifted >> 16 & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
+                else:
+                    scale = np.maximum(before[f"{layer.weights}.step"], np.float32(1e-12)).reshape(-1, 1)
+                rounded[layer.weights] = (np.clip(np.round(rows / scale), -most, most) * scale).reshape(weight.shape).astype("float32")
+            # With the rounded weights in f32 and no rounding of its own, the network gives the same.
+            got = np.asarray(network(x))
+            gradients_of = lambda: [np.asarray(g) for g in expr.gradients(nn.functional.cross_entropy(network(minnow.Var(x)), labels), [network._weights[name] for name in rounded])]
+            through = gradients_of()
+            heads = [layer for layer in network._layers if not layer.gates]
+            compress.disable_observer(network)
+            network._layers = heads
+            network.load_state_dict({**before, **rounded})
+            np.testing.assert_allclose(got, np.asarray(network(x)), rtol=1e-4, atol=1e-5)
+            if weights == "minmax":  # nothing is clipped, so gradients are those at the rounded weights
+                for a, b in zip(through, gradients_of()):
+                    np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+            network._layers = [*heads, *gates]
+            network.load_state_dict(before)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an .onnx file stores 4 bits in 8
+                for ending, error in (("onnx", 1e-4), ("minnow", 0.05)):  # runs of .minnow round inputs and states, too
+                    report = compress.convert(network, self.folder / f"recurrent.{ending}", evaluation=x)
+                    self.assertEqual([layer.weight_bits for layer in report.layers], [bits] * 3)
+                    np.testing.assert_allclose(minnow.load(self.folder / f"recurrent.{ending}")(x), got, rtol=error, atol=error * np.abs(got).max())
 
     def test_switches(self):
         module = compress.prepare_qat(network("convolution"), self.pictures[:32])

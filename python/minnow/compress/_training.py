@@ -30,6 +30,7 @@ class _Layer(NamedTuple):
     variance: str
     epsilon: float
     steps: list[float]
+    gates: bool  # of an LSTM or GRU: rows of all directions have the steps
 
 
 class _Values(NamedTuple):
@@ -103,6 +104,8 @@ class QATModule(nn.Module):
     def _weight(self, layer: _Layer, constants: dict[str, Var]) -> tuple[Var, Var | None]:
         """The weight of a layer with the normalization in it, and the factors that it took in."""
         weight = constants[layer.weights] if layer.weights in constants else self._others[layer.weights]
+        if layer.gates:
+            return _op("Reshape", weight, Var([-1, weight.shape[-1]], "int64")), None
         if not layer.scale:
             return weight, None
         scale = constants[layer.scale] if layer.scale in constants else self._others[layer.scale]
@@ -128,6 +131,9 @@ class QATModule(nn.Module):
             rounded = fake_quantize_learned(weight, step, 0, -self._most, self._most, axis, 1 / math.sqrt(each * self._most))
         else:
             rounded = fake_quantize(weight, step, 0, -self._most, self._most, axis)
+        if layer.gates:
+            given = constants[layer.weights] if layer.weights in constants else self._others[layer.weights]
+            return _op("Reshape", rounded, Var(list(given.shape), "int64"))
         return rounded if factor is None else rounded / factor
 
     def _scale(self, group: _Values) -> tuple[Var, Any]:
