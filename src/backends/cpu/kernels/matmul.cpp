@@ -32,7 +32,7 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
   // A block of rows stays in half of L2 while all of b streams by. Threads divide rows and panels so that none reads much more of one
   // matrix than of the other. Except for blocks of a single row, the order of sums does not depend on this division.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
-  if (shape.m > 4 * most || makes_panels()) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
+  if (shape.m > 4 * most || step_) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
   if (options.depth != SIZE_MAX) slices_ = std::max(slices_, ceil_div(shape_.k, kLongestSum));
   const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, ceil_div(shape_.k, slices_)), 2 * most, size_t{280});
   blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
@@ -135,11 +135,11 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
       const size_t vectors = std::min(kPair, vectors_ - panel * kPair), lanes = vectors * lanes_, column = panel * kPair * lanes_;
       const size_t columns = std::min(lanes, n - column);
       if (stop.after(rows * depth * vectors)) return;
-      t.w = makes_panels() ? made : arguments.b + begin * vectors_ * lanes_ + column * depth;
-      if (makes_panels()) arguments.make_b.make(arguments.make_b.from, panel, begin, depth, made);
+      t.w = step_ ? made : arguments.b + begin * vectors_ * lanes_ + column * depth;
+      if (step_) arguments.make_b.make(arguments.make_b.from, panel, begin, depth, made);
       t.bias = arguments.bias && slice == 0 ? arguments.bias + column : nullptr;
       t.scale = is_last ? epilogue_.scale_of(column) : nullptr;
-      const size_t asked = asked_bytes(lanes_), lines = !makes_panels() && panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
+      const size_t asked = asked_bytes(lanes_), lines = !step_ && panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
       const size_t most = static_cast<size_t>(tile_->rows[vectors]), tiles = ceil_div(rows, most);
       t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * asked) : 0;
       for (size_t i = 0; i < tiles; ++i) {
