@@ -18,13 +18,15 @@ struct Columns {
     numbers.resize(kDepth * lanes);
     for (int& number : numbers) number = static_cast<int>(generator() % (1U << bits)) - (1 << (bits - 1));
     words.resize(kGroups * static_cast<size_t>(bits) * lanes);
-    const size_t width = static_cast<size_t>(bits);
+    const size_t width = static_cast<size_t>(bits), low = static_cast<size_t>(low_bits(bits));
     for (size_t k = 0; k < kDepth; ++k)
       for (size_t c = 0; c < lanes; ++c) {
-        const size_t bit = k % kNBitsGroup * width, word = (k / kNBitsGroup * width + bit / 32) * lanes + c;
-        const uint64_t number = uint64_t(uint32_t(numbers[k * lanes + c]) & ((1U << bits) - 1)) << bit % 32;
-        words[word] |= uint32_t(number);
-        if (bit % 32 + width > 32) words[word + lanes] |= uint32_t(number >> 32);
+        const uint32_t number = uint32_t(numbers[k * lanes + c]) & ((1U << bits) - 1);
+        const auto put = [&](size_t first, const NBitsPlace& place, uint32_t part) {
+          words[(k / kNBitsGroup * width + first + place.word) * lanes + c] |= part << place.bit;
+        };
+        put(0, nbits_place(k % kNBitsGroup, low, low), number & ((1U << low) - 1));
+        if (low != width) put(low, nbits_place(k % kNBitsGroup, low, width - low), number >> low);
       }
     const size_t blocks = ceil_div(kDepth, block) * lanes;
     scales = random_floats(blocks, 5), zeros = random_floats(blocks, 6);
@@ -58,7 +60,7 @@ class NBitsTest : public EveryIsa {
   void for_each_form(F test) const {
     const Kernels& kernels = kernels_for(GetParam());
     for (const NBitsDigitKernels& digits : kernels.nbits->digits)
-      for (const int bits : {2, 4, 8})
+      for (const int bits : {2, 3, 4, 5, 6, 8})
         if (digits.split[bits - kLeastBits] && (!digits.needs_bytes || runs(*kernels.integer, IntegerForm::bytes))) test(digits, bits);
   }
   size_t lanes() const { return kernels_for(GetParam()).lanes; }

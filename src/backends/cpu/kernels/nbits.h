@@ -10,9 +10,22 @@ inline constexpr size_t kNBitsGroup = 32;  // numbers of a column that fill whol
 inline constexpr int kLeastBits = 2, kMostBits = 8;
 inline constexpr size_t kMostNBitsRows = 8;  // that are multiplied together
 
+/// Numbers of 3, 5 and 6 bits are stored as two: the lower two or four bits of the group, then the others. So four numbers are bytes of a
+/// word after few shifts. The first is the numbers' width where there is one part.
+constexpr int low_bits(int bits) { return bits == 3 ? 2 : bits == 5 || bits == 6 ? 4 : bits; }
+/// The place of number `i` of a group in a part whose numbers have `width` bits: a word, and its lowest bit. Four successive numbers of
+/// `low` bits that are in one field of the bytes of a word are in one field of the other part, too.
+struct NBitsPlace {
+  size_t word, bit;
+};
+constexpr NBitsPlace nbits_place(size_t i, size_t low, size_t width) {
+  const size_t fields = 8 / low, word = i / (4 * fields), byte = i / fields % 4, step = word * fields + i % fields;
+  return {step / (8 / width), 8 * byte + step % (8 / width) * width};
+}
+
 /// A panel: as many columns as a vector has lanes, each number less the middle of its range.
 struct NBitsPanel {
-  const uint32_t* words;  // [group][bits][lanes], the words of a column make a stream, the lowest bits first
+  const uint32_t* words;  // [group][bits][lanes], the low_bits() of the numbers and then the others, each by nbits_place()
   const void* scales;     // [block][lanes], f32 or f16
   const float* zeros;     // [block][lanes], less the middle of the range; or null
   const uint8_t* bytes;   // the same as bytes; or null
@@ -49,7 +62,7 @@ struct NBitsDigitKernels {
   /// The product of `multiply` in whole numbers, where that is faster (else null): of three bytes, which round as f32 does, or of one.
   void (*multiply_digits[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
   void (*multiply_bytes[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsDigits& a, size_t groups, float* y) = {};
-  /// multiply_bytes for several rows at once, in units of kNBitsGroup; for 4 and 8 bits alone.
+  /// multiply_bytes for several rows at once, in units of kNBitsGroup.
   void (*multiply_rows[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const NBitsRows& rows, size_t groups) = {};
 };
 
@@ -58,11 +71,6 @@ struct NBitsKernels {
   /// [bits - kLeastBits]: y[lane] = sum over k of a[k] times number k of the column, for `groups` whole groups. `sums` are those of a in
   /// each block, where there are zero points.
   void (*multiply[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, const float* a, const float* sums, size_t groups, float* y) = {};
-  /// The same for two panels, y[2 * lanes], where that is faster (else null): numbers are masked where they lie in their words and not
-  /// shifted, so that a[k] has to be multiplied by factors[k % kNBitsGroup] before. `sums` are those of the a without factors.
-  void (*multiply_two[kMostBits - kLeastBits + 1])(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums,
-                                                   size_t groups, float* y) = {};
-  const float* factors[kMostBits - kLeastBits + 1] = {};
   NBitsDigitKernels digits[2] = {};  // the faster ones first
   /// The columns' numbers from `begin` on, which begins a group, `count` of them filled up to whole groups: to[k * stride + lane].
   void (*unpack[kMostBits - kLeastBits + 1])(const NBitsPanel& panel, size_t begin, size_t count, float* to, size_t stride) = {};

@@ -28,6 +28,22 @@ constexpr bool kLooksUp = true;
 constexpr bool kLooksUp = false;
 #endif
 
+/// To the left, if kPlaces is below zero.
+template <int kPlaces>
+HWY_INLINE hn::Vec<DU> shifted_right(hn::Vec<DU> words) {
+  if constexpr (kPlaces < 0) return hn::ShiftLeft<-kPlaces>(words);
+  return hn::ShiftRight<(kPlaces > 0 ? kPlaces : 0)>(words);
+}
+
+/// Bits of `yes` where `mask` has them, else those of `no`.
+HWY_INLINE hn::Vec<DU> select(hn::Vec<DU> mask, hn::Vec<DU> yes, hn::Vec<DU> no) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Vec<DU>{_mm512_ternarylogic_epi32(mask.raw, yes.raw, no.raw, 0xCA)};
+#else
+  return hn::Or(hn::And(mask, yes), hn::AndNot(mask, no));
+#endif
+}
+
 template <int kBits>
 struct Reader {
   HWY_INLINE Reader() {
@@ -44,25 +60,22 @@ struct Reader {
   template <size_t i>
   HWY_INLINE V at(const uint32_t* words) const {
     const DU du;
-    constexpr size_t kBit = i * kBits, kWord = kBit / 32;
-    constexpr int kShift = kBit % 32;
-    constexpr bool kCut = kShift + kBits > 32;
-    const auto first = hn::LoadU(du, words + kWord * kLanes);
+    constexpr int kLow = low_bits(kBits), kHigh = kBits - kLow;
+    constexpr NBitsPlace kPlace = nbits_place(i, kLow, kLow), kOther = nbits_place(i, kLow, kHigh == 0 ? kLow : kHigh);
+    constexpr int kShift = kPlace.bit, kOtherShift = kOther.bit;
+    const auto low = hn::LoadU(du, words + kPlace.word * kLanes);
+    const auto high = hn::LoadU(du, words + ((kHigh == 0 ? 0 : kLow) + kOther.word) * kLanes);
     if constexpr (kLooksUp && kBits <= 4) {
 #if HWY_TARGET == HWY_AVX3
-      auto index = hn::ShiftRight<kShift>(first);
-      if constexpr (kCut) index = hn::Or(index, hn::ShiftLeft<32 - kShift>(hn::LoadU(du, words + (kWord + 1) * kLanes)));
+      auto index = shifted_right<kShift>(low);
+      if constexpr (kHigh != 0) index = select(hn::Set(du, (1U << kLow) - 1), index, shifted_right<kOtherShift - kLow>(high));
       return hn::TableLookupLanes(table, hn::Indices512<float>{index.raw});
 #endif
     } else {
       // To the highest bits, and back with the sign.
-      auto high = first;
-      if constexpr (kCut)
-        high = hn::Or(hn::ShiftRight<kShift + kBits - 32>(first),
-                      hn::ShiftLeft<64 - kBits - kShift>(hn::LoadU(du, words + (kWord + 1) * kLanes)));
-      else
-        high = hn::ShiftLeft<32 - kShift - kBits>(first);
-      return hn::ConvertTo(D(), hn::ShiftRight<32 - kBits>(hn::BitCast(DI(), high)));
+      auto top = shifted_right<kShift - (32 - kBits)>(low);
+      if constexpr (kHigh != 0) top = select(hn::Set(du, ~0U << (32 - kHigh)), hn::ShiftLeft<32 - kHigh - kOtherShift>(high), top);
+      return hn::ConvertTo(D(), hn::ShiftRight<32 - kBits>(hn::BitCast(DI(), top)));
     }
   }
 #if HWY_TARGET == HWY_AVX3
@@ -118,112 +131,22 @@ void multiply(const NBitsPanel& panel, const float* a, const float* sums, size_t
   hn::StoreU(total, d, y);
 }
 
-/// The highest bits of the numbers in a word of the stream: with them inverted, numbers count from the lowest of their range.
-template <int kBits>
-constexpr uint32_t highest_bits(size_t word) {
-  uint32_t bits = 0;
-  for (size_t i = 0; i < 32; ++i)
-    if ((word * 32 + i) % kBits == kBits - 1) bits |= uint32_t{1} << i;
-  return bits;
-}
-
-#if HWY_TARGET == HWY_AVX2
-/// 2^-shift of the numbers that masked() leaves where they are.
-template <int kBits>
-struct Factors {
-  float values[kNBitsGroup];
-  constexpr Factors() : values() {
-    for (size_t i = 0; i < kNBitsGroup; ++i) {
-      const size_t shift = i * kBits % 32;
-      values[i] = 1;
-      if (shift + kBits < 32)
-        for (size_t k = 0; k < shift; ++k) values[i] *= 0.5F;
-    }
-  }
-};
-template <int kBits>
-constexpr Factors<kBits> kFactors;
-
-/// Number i of a group times 1 / kFactors[i]: a mask and a conversion for most.
-template <int kBits, size_t i>
-HWY_INLINE V masked(const uint32_t* words) {
-  const DU du;
-  constexpr size_t kBit = i * kBits, kWord = kBit / 32;
-  constexpr int kShift = kBit % 32;
-  constexpr uint32_t kMask = (1U << kBits) - 1;
-  const auto first = hn::Xor(hn::LoadU(du, words + kWord * kLanes), hn::Set(du, highest_bits<kBits>(kWord)));
-  if constexpr (kShift + kBits > 32) {
-    const auto second = hn::Xor(hn::LoadU(du, words + (kWord + 1) * kLanes), hn::Set(du, highest_bits<kBits>(kWord + 1)));
-    const auto number = hn::And(hn::Or(hn::ShiftRight<kShift>(first), hn::ShiftLeft<32 - kShift>(second)), hn::Set(du, kMask));
-    return hn::ConvertTo(D(), hn::BitCast(DI(), number));
-  } else if constexpr (kShift + kBits == 32) {
-    return hn::ConvertTo(D(), hn::BitCast(DI(), hn::ShiftRight<kShift>(first)));
-  } else {
-    return hn::ConvertTo(D(), hn::BitCast(DI(), hn::And(first, hn::Set(du, kMask << kShift))));
-  }
-}
-
-// Two panels share the loads of a; masks instead of shifts: 16.6 -> 23.7 thousand million weights of 4 bits a second from L2 on one core
-// (EPYC, Zen 3, 2026-11-28).
-template <int kBits>
-void multiply_two(const NBitsPanel& first, const NBitsPanel& second, const float* a, const float* sums, size_t groups, float* y) {
-  const D d;
-  const V zero = hn::Zero(d);
-  V total[2] = {zero, zero}, part[4] = {zero, zero, zero, zero}, other[4] = {zero, zero, zero, zero};
-  const bool has_zeros = first.zeros || first.bytes;
-  const V middle = hn::Set(d, static_cast<float>(first.middle));
-  size_t block = 0, left = first.block;
-  const uint32_t *words = first.words, *more = second.words;
-  const auto add_half = [&]<size_t... i>(std::index_sequence<i...>, auto begin) HWY_ATTR {
-    constexpr size_t kFirst = decltype(begin)::value;
-    const auto add = [&](auto place) HWY_ATTR {
-      constexpr size_t k = decltype(place)::value;
-      const V x = hn::Set(d, a[k]);
-      part[k % 4] = hn::MulAdd(x, masked<kBits, k>(words), part[k % 4]);
-      other[k % 4] = hn::MulAdd(x, masked<kBits, k>(more), other[k % 4]);
-    };
-    (add(std::integral_constant<size_t, kFirst + i>()), ...);
-  };
-  const auto end_block = [&]() HWY_ATTR {
-    const V sum = hn::Set(d, sums[block]);
-    const auto finish = [&](const NBitsPanel& panel, V* parts, V& result) HWY_ATTR {
-      const V from = has_zeros ? hn::Add(zero_of(panel, block), middle) : middle;
-      const V products = hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3]));
-      result = hn::MulAdd(hn::NegMulAdd(from, sum, products), scale_of(panel, block), result);
-      parts[0] = parts[1] = parts[2] = parts[3] = hn::Zero(d);
-    };
-    finish(first, part, total[0]), finish(second, other, total[1]);
-    ++block, left = first.block;
-  };
-  constexpr size_t kHalf = kNBitsGroup / 2;
-  // The next two panels: hardware loses the two streams where they jump over each other (a token of 97 million weights 13.2 -> 10.3 ms,
-  // Zen 3 on a busy machine, 2026-11-28).
-  const size_t ahead = 2 * groups * kBits * kLanes;
-  for (size_t group = 0; group < groups; ++group, words += kBits * kLanes, more += kBits * kLanes, a += kNBitsGroup) {
-    constexpr size_t kLine = 64 / sizeof(uint32_t);
-    MINNOW_UNROLL for (size_t i = 0; i < kBits * kLanes; i += kLine) __builtin_prefetch(words + ahead + i),
-        __builtin_prefetch(more + ahead + i);
-    add_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, 0>());
-    if (left == kHalf) end_block(), left += kHalf;
-    add_half(std::make_index_sequence<kHalf>(), std::integral_constant<size_t, kHalf>());
-    left -= kNBitsGroup;
-    if (left == 0) end_block();
-  }
-  if (left != first.block) end_block();
-  hn::StoreU(total[0], d, y), hn::StoreU(total[1], d, y + kLanes);
-}
-
-#endif
-
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 // Products in whole numbers. A number of the left factor is rounded to steps of its unit, 256^2 d2 + 256 d1 + d0 of them, where each digit
 // is a signed byte: that loses at most half of the last place that f32 has for the unit's largest number. Sums of digits times numbers of 2
 // or 4 bits are exact: 16 bits of a lane take 16 products, each at most 15 * 128. With 4 bits, three digits read 1.5 times as many weights
-// a second from L2 as multiply_two did, one digit reads 3.5 times as many (Zen 3, 2026-11-28). VNNI adds them in 32 bits, which take
-// numbers of 8 bits, too.
+// a second from L2 as f32 did, one digit reads 3.5 times as many (Zen 3, 2026-11-28). VNNI adds them in 32 bits, which take numbers of 8
+// bits, too.
 constexpr float kMostSteps = 127 * 65536 + 127 * 256 + 126;  // rounding may add one
 constexpr size_t kPlaces = 4;                                // of the digits of four numbers; there are no fourth digits
 constexpr size_t kAhead = 512;                               // words that are fetched early
+
+/// The highest bit of each field of a word: with them inverted, numbers count from the lowest of their range.
+constexpr uint32_t highest_bits(int width) {
+  uint32_t bits = 0;
+  for (int i = width - 1; i < 32; i += width) bits |= uint32_t{1} << i;
+  return bits;
+}
 
 /// Numbers of a byte: byte b of a word has its number b * kFields + field in each field.
 template <int kBits>
@@ -290,6 +213,7 @@ namespace vnni {
 #define MINNOW_DOT __attribute__((target(HWY_TARGET_STR ",avxvnni")))
 #endif
 /// Sums of four products of bytes.
+template <int kBits>
 MINNOW_DOT HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> numbers, int32_t digits) {
 #if HWY_TARGET == HWY_AVX3
   return hn::Vec<DI>{_mm512_dpbusd_epi32(sums.raw, numbers.raw, _mm512_set1_epi32(digits))};
@@ -297,20 +221,29 @@ MINNOW_DOT HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> num
   return hn::Vec<DI>{_mm256_dpbusd_avx_epi32(sums.raw, numbers.raw, _mm256_set1_epi32(digits))};
 #endif
 }
-HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) { return sums; }
+template <int kBits>
+MINNOW_DOT HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) {
+  return sums;
+}
 #include "backends/cpu/kernels/nbits_form.inc"
 #undef MINNOW_DOT
 }  // namespace vnni
 
 #if HWY_TARGET == HWY_AVX2
-// In sums of 16 bits, which numbers of 4 bits do not overflow.
+// In sums of 16 bits, which numbers of up to 4 bits do not overflow; those of 5 and 6 bits are added in 32 bits.
 namespace words {
 #define MINNOW_DOT
-/// Sums of two products of bytes, in 16 bits.
+template <int kBits>
 HWY_INLINE hn::Vec<DI> add_products(hn::Vec<DI> sums, hn::Vec<DU> numbers, int32_t digits) {
-  return hn::Vec<DI>{_mm256_add_epi16(sums.raw, _mm256_maddubs_epi16(numbers.raw, _mm256_set1_epi32(digits)))};
+  const __m256i pairs = _mm256_maddubs_epi16(numbers.raw, _mm256_set1_epi32(digits));
+  if constexpr (kBits <= 4) return hn::Vec<DI>{_mm256_add_epi16(sums.raw, pairs)};
+  return hn::Vec<DI>{_mm256_add_epi32(sums.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
 }
-HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) { return hn::Vec<DI>{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))}; }
+template <int kBits>
+HWY_INLINE hn::Vec<DI> whole(hn::Vec<DI> sums) {
+  if constexpr (kBits <= 4) return hn::Vec<DI>{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))};
+  return sums;
+}
 #include "backends/cpu/kernels/nbits_form.inc"
 #undef MINNOW_DOT
 }  // namespace words
@@ -345,36 +278,28 @@ const NBitsKernels kNBitsKernels{};
 #elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 constexpr NBitsDigitKernels kVnni{
     .needs_bytes = true,
-    .split = {split<2>, nullptr, split<4>, nullptr, nullptr, nullptr, split<8>},
-    .multiply_digits = {vnni::multiply_digits<2, 3>, nullptr, vnni::multiply_digits<4, 3>, nullptr, nullptr, nullptr,
-                        vnni::multiply_digits<8, 3>},
-    .multiply_bytes = {vnni::multiply_digits<2, 1>, nullptr, vnni::multiply_digits<4, 1>, nullptr, nullptr, nullptr,
-                       vnni::multiply_digits<8, 1>},
-    .multiply_rows = {nullptr, nullptr, vnni::multiply_rows<4>, nullptr, nullptr, nullptr, vnni::multiply_rows<8>}};
+    .split = {split<2>, split<2>, split<4>, split<4>, split<4>, nullptr, split<8>},
+    .multiply_digits = {vnni::multiply_digits<2, 3>, vnni::multiply_digits<3, 3>, vnni::multiply_digits<4, 3>, vnni::multiply_digits<5, 3>,
+                        vnni::multiply_digits<6, 3>, nullptr, vnni::multiply_digits<8, 3>},
+    .multiply_bytes = {vnni::multiply_digits<2, 1>, vnni::multiply_digits<3, 1>, vnni::multiply_digits<4, 1>, vnni::multiply_digits<5, 1>,
+                       vnni::multiply_digits<6, 1>, nullptr, vnni::multiply_digits<8, 1>},
+    .multiply_rows = {vnni::multiply_rows<2>, vnni::multiply_rows<3>, vnni::multiply_rows<4>, vnni::multiply_rows<5>,
+                      vnni::multiply_rows<6>, nullptr, vnni::multiply_rows<8>}};
 #if HWY_TARGET == HWY_AVX2
-constexpr NBitsDigitKernels kWords{.split = {split<2>, nullptr, split<4>},
-                                   .multiply_digits = {words::multiply_digits<2, 3>, nullptr, words::multiply_digits<4, 3>},
-                                   .multiply_bytes = {words::multiply_digits<2, 1>, nullptr, words::multiply_digits<4, 1>},
-                                   .multiply_rows = {nullptr, nullptr, words::multiply_rows<4>}};
+constexpr NBitsDigitKernels kWords{
+    .split = {split<2>, split<2>, split<4>, split<4>, split<4>},
+    .multiply_digits = {words::multiply_digits<2, 3>, words::multiply_digits<3, 3>, words::multiply_digits<4, 3>,
+                        words::multiply_digits<5, 3>, words::multiply_digits<6, 3>},
+    .multiply_bytes = {words::multiply_digits<2, 1>, words::multiply_digits<3, 1>, words::multiply_digits<4, 1>,
+                       words::multiply_digits<5, 1>, words::multiply_digits<6, 1>},
+    .multiply_rows = {words::multiply_rows<2>, words::multiply_rows<3>, words::multiply_rows<4>, words::multiply_rows<5>,
+                      words::multiply_rows<6>}};
 #else
 constexpr NBitsDigitKernels kWords{};
 #endif
-const NBitsKernels kNBitsKernels {
-  .multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
-#if HWY_TARGET == HWY_AVX2
-  .multiply_two = {nullptr, multiply_two<3>, nullptr, multiply_two<5>},
-  .factors = {nullptr, kFactors<3>.values, nullptr, kFactors<5>.values},
-#endif
-  .digits = {kVnni, kWords}, .unpack = {
-    unpack<2>,
-    unpack<3>,
-    unpack<4>,
-    unpack<5>,
-    unpack<6>,
-    nullptr,
-    unpack<8>
-  }
-};
+const NBitsKernels kNBitsKernels{.multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
+                                 .digits = {kVnni, kWords},
+                                 .unpack = {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};
 #else
 const NBitsKernels kNBitsKernels{.multiply = {multiply<2>, multiply<3>, multiply<4>, multiply<5>, multiply<6>, nullptr, multiply<8>},
                                  .unpack = {unpack<2>, unpack<3>, unpack<4>, unpack<5>, unpack<6>, nullptr, unpack<8>}};

@@ -78,7 +78,8 @@ class NBitsKernel final : public Kernel {
     const NodeView& node = context.node();
     const size_t places = product_of({panels_, blocks_, kernels_.lanes});
     const PackingParameters parameters = {{"bits", form_.bits}, {"block", form_.block}, {"K", form_.depth}};
-    words_ = context.packed(kB, "nbits", parameters, product_of({panels_, groups_, size_t(form_.bits), kernels_.lanes, sizeof(uint32_t)}),
+    words_ = context.packed(kB, in_parts() ? "nbits in two parts" : "nbits", parameters,
+                            product_of({panels_, groups_, size_t(form_.bits), kernels_.lanes, sizeof(uint32_t)}),
                             [&](const TensorView& b, void* out) { pack_numbers(b.data<uint8_t>(), static_cast<uint32_t*>(out)); });
     panel_.block = static_cast<size_t>(form_.block);
     panel_.middle = form_.middle();
@@ -100,15 +101,14 @@ class NBitsKernel final : public Kernel {
       if (node.has_input(kBias)) bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));
       return;
     }
-    factors_ = kernels_.nbits->factors[form_index()];
-    tasks_ = std::min(ceil_div(panels_, factors_ ? 2 : 1), static_cast<size_t>(context.device().threads) * 4);
+    tasks_ = std::min(panels_, static_cast<size_t>(context.device().threads) * 4);
     if (many_) {
       tasks_ = std::max(tasks_, std::min(m_, static_cast<size_t>(context.device().threads) * 4));
       bytes_offset_ = context.reserve_scratch(product_of({ceil_div(m_, kMostNBitsRows), rows_of_bytes(), sizeof(float)}));
     }
     if (splits()) digits_offset_ = context.reserve_scratch(product_of({many_ ? tasks_ : m_, row_of_digits(), sizeof(float)}));
     if (copies()) a_offset_ = context.reserve_scratch(product_of({m_, groups_, kNBitsGroup, sizeof(float)}));
-    if (zero_bytes_ || factors_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
+    if (zero_bytes_) sums_offset_ = context.reserve_scratch(product_of({m_, blocks_, sizeof(float)}));
   }
 
   void run(RunContext& context) const noexcept override {
@@ -134,7 +134,8 @@ class NBitsKernel final : public Kernel {
   }
   size_t form_index() const noexcept { return static_cast<size_t>(form_.bits - kLeastBits); }
   size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
-  bool copies() const noexcept { return factors_ || k_ % kNBitsGroup != 0; }
+  bool copies() const noexcept { return k_ % kNBitsGroup != 0; }
+  bool in_parts() const noexcept { return low_bits(static_cast<int>(form_.bits)) != form_.bits; }
   bool splits() const noexcept { return digits_.split[form_index()]; }
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
@@ -156,6 +157,7 @@ class NBitsKernel final : public Kernel {
     uint32_t turned[kMostBits] = {};
     for (size_t i = bits - 1; i < kNBitsGroup * bits; i += bits) turned[i / 32] |= uint32_t{1} << i % 32;
     std::memset(out, 0, panels_ * words * lanes * sizeof(uint32_t));
+    if (in_parts()) return pack_parts(b, bytes, out);
     for (size_t column = 0; column < n_; ++column) {
       const uint8_t *row = b + column * bytes, *const end = row + std::min(bytes, words * sizeof(uint32_t));
       uint32_t *to = out + column / lanes * words * lanes + column % lanes, word = 0;
@@ -167,6 +169,27 @@ class NBitsKernel final : public Kernel {
         row += each;
       }
     }
+  }
+  /// `bytes` of a row: blocks follow each other without a gap, because 16 numbers fill whole bytes.
+  void pack_parts(const uint8_t* b, size_t bytes, uint32_t* out) const {
+    const size_t lanes = kernels_.lanes, bits = static_cast<size_t>(form_.bits), of_group = bits * sizeof(uint32_t);
+    const size_t low = static_cast<size_t>(low_bits(static_cast<int>(bits)));
+    NBitsPlace places[2][kNBitsGroup];
+    for (size_t i = 0; i < kNBitsGroup; ++i) places[0][i] = nbits_place(i, low, low), places[1][i] = nbits_place(i, low, bits - low);
+    const unsigned turned = 1U << (bits - 1), mask = (1U << low) - 1;
+    for (size_t column = 0; column < n_; ++column)
+      for (size_t group = 0; group < groups_ && group * of_group < bytes; ++group) {
+        uint8_t stream[kMostBits * sizeof(uint32_t) + 1] = {};
+        std::memcpy(stream, b + column * bytes + group * of_group, std::min(of_group, bytes - group * of_group));
+        uint32_t made[kMostBits] = {};
+        for (size_t i = 0; i < kNBitsGroup; ++i) {
+          const unsigned number = static_cast<unsigned>(form_.number(stream, i)) ^ turned;
+          made[places[0][i].word] |= (number & mask) << places[0][i].bit;
+          made[low + places[1][i].word] |= number >> low << places[1][i].bit;
+        }
+        uint32_t* const to = out + ((column / lanes * groups_ + group) * bits) * lanes + column % lanes;
+        for (size_t i = 0; i < bits; ++i) to[i * lanes] = made[i];
+      }
   }
   /// Calls put(place of the file's form, place of the packed form).
   template <class F>
@@ -298,38 +321,31 @@ class NBitsKernel final : public Kernel {
       a = padded;
     }
     float* const digits = split_rows(context, a, stride);
-    const float *sums = nullptr, *factors = factors_;
-    if (!digits && (zero_bytes_ || factors_)) {
+    const float* sums = nullptr;
+    if (!digits && zero_bytes_) {
       float* of_blocks = context.scratch_at<float>(sums_offset_);
       for (size_t row = 0; row < m_; ++row)
         for (size_t block = 0; block < blocks_; ++block) {
           const size_t first = block * panel_.block;
           of_blocks[row * blocks_ + block] =
               kernels_.rows->reduce[static_cast<size_t>(Reduction::sum)](a + row * stride + first, std::min(panel_.block, stride - first));
-          if (!std::isfinite(of_blocks[row * blocks_ + block])) factors = nullptr;  // multiply_two would subtract infinities
         }
       sums = of_blocks;
     }
-    if (factors)
-      for (size_t i = 0; i < m_ * stride; ++i) padded[i] *= factors[i % kNBitsGroup];
     float* y = context.out<float>(0);
-    const size_t each = factors ? 2 : 1, steps = ceil_div(panels_, each);
     const auto multiply = (one_byte_ ? digits_.multiply_bytes : digits_.multiply_digits)[form_index()];
     context.parallel_for(tasks_, [&](size_t task) {
       Stop stop;
-      const size_t last = share(steps, tasks_, task + 1);
-      for (size_t i = share(steps, tasks_, task); i < last; ++i) {
+      const size_t lanes = kernels_.lanes, last = share(panels_, tasks_, task + 1);
+      for (size_t i = share(panels_, tasks_, task); i < last; ++i) {
         if (stop.after(m_ * k_)) return;
-        const NBitsPanel columns = panel(i * each);
-        const size_t first = i * each * kernels_.lanes, count = std::min(each * kernels_.lanes, n_ - first);
+        const NBitsPanel columns = panel(i);
+        const size_t first = i * lanes, count = std::min(lanes, n_ - first);
         for (size_t row = 0; row < m_; ++row) {
-          float some[kMostLanes], *const to = y + row * n_ + first, *const result = count == each * kernels_.lanes ? to : some;
+          float some[kMostLanes], *const to = y + row * n_ + first, *const result = count == lanes ? to : some;
           const float* of_row = sums ? sums + row * blocks_ : nullptr;
           if (digits)
             multiply(columns, digits_of(digits, row), groups_, result);
-          else if (factors)
-            kernels_.nbits->multiply_two[form_index()](columns, panel(std::min(i * each + 1, panels_ - 1)), a + row * stride, of_row,
-                                                       groups_, result);
           else
             kernels_.nbits->multiply[form_index()](columns, a + row * stride, of_row, groups_, result);
           if (result != to) std::copy_n(result, count, to);
@@ -346,7 +362,6 @@ class NBitsKernel final : public Kernel {
   const size_t k_, n_, m_, groups_, panels_, blocks_;  // blocks of whole groups: the last one may be empty
   const MatMul matmul_;                                // of more rows than a few
   NBitsPanel panel_{};                                 // less the places
-  const float* factors_ = nullptr;                     // of kernels for two panels
   bool one_byte_ = false, many_ = false;               // A is rounded to 8 bits; more rows than a few of it
   size_t zero_bytes_ = 0, tasks_ = 1, a_offset_ = 0, digits_offset_ = 0, bytes_offset_ = 0, sums_offset_ = 0, bias_offset_ = 0;
   std::shared_ptr<const void> words_, scales_, zeros_;
