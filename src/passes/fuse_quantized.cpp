@@ -48,6 +48,19 @@ void take_residual(QuantizedProduct& found, Value*& result) {
   }
 }
 
+/// A product of matrices without other readers, plus a tensor that does not change its shape: the tensor may be a bias.
+void take_added(QuantizedProduct& found, Value*& result) {
+  Node* const sum = result->producer();
+  if (!sum || sum->op() != "Add") return;
+  for (const size_t i : {0, 1}) {
+    Value* const product = sum->input(i);
+    if (!made_by(product, "MatMul") || sole_user(*product) != sum || !same_shape(*product, *result)) continue;
+    found.added = sum->input(1 - i);
+    result = product;
+    return;
+  }
+}
+
 void fuse(Graph& graph, PassContext& context, Node& quantize) {
   QuantizedProduct found;
   found.y = Quantization::of(&quantize);
@@ -60,6 +73,7 @@ void fuse(Graph& graph, PassContext& context, Node& quantize) {
     if (!result || sole_user(*result) != &activation) return;
   }
   take_residual(found, result);
+  take_added(found, result);
   found.product = result->producer();
   if (!found.product || &found.product->graph() != &graph) return;
   const std::string& op = found.product->op();

@@ -62,7 +62,7 @@ bool is_zero(const Value& constant) {
 }
 
 bool take_bias(Graph& graph, QuantizedProduct& found) {
-  Value* bias = found.product->input(2);
+  Value* bias = found.added ? found.added : found.product->input(2);
   if (!bias) return true;
   const auto x_scales = reals_of(found.x.scale), w_scales = reals_of(found.w.scale);
   if (!x_scales || !w_scales) return false;
@@ -82,9 +82,11 @@ bool take_bias(Graph& graph, QuantizedProduct& found) {
   } else {
     return false;
   }
-  const Shape& shape = (integers ? integers : bias)->constant()->shape();
-  if (shape.rank() != 1 || !has_columns(found, shape[0])) return false;
-  bool same = integers != nullptr;
+  const Shape& stored = (integers ? integers : bias)->constant()->shape();
+  const Shape shape = {static_cast<int64_t>(values.size())};
+  if (stored.rank() == 0 || stored.back() != shape[0] || (stored.rank() != 1 && !found.added) || !has_columns(found, shape[0]))
+    return false;
+  bool same = integers != nullptr && stored.rank() == 1;
   std::vector<double> wanted(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const size_t count = values.size();

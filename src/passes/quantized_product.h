@@ -11,6 +11,7 @@ struct QuantizedProduct {
   std::optional<Quantization> y;         // empty: the result is f32
   Value* residual_values = nullptr;      // added to a convolution before the activation; null: nothing is
   std::optional<Quantization> residual;  // of these
+  Value* added = nullptr;                // to a product of matrices without a bias, before the activation; null: nothing is
   Activation activation;                 // behind the product
   bool transposes_w = false;
   Value *x_values = nullptr, *w_values = nullptr, *bias = nullptr;

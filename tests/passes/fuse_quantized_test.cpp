@@ -190,7 +190,13 @@ TEST(FuseQuantized, products) {
                             "const random_m = i8[4, 5] fill 0\n dw = "
                             "DequantizeLinear(random_m, s4) {axis = 0}\n c = Gemm(dx, dw) {transB = 1}",
                             "const random_m = i8[5, 4] fill 0\n dw = "
-                            "DequantizeLinear(random_m, s4)\n c = MatMul(dx, dw)"}) {
+                            "DequantizeLinear(random_m, s4)\n c = MatMul(dx, dw)",
+                            "const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, s4)\n p = MatMul(dx, dw)\n"
+                            "c = Add(p, random_f)",
+                            "const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n p = MatMul(dx, dw)\n"
+                            "db = DequantizeLinear(random_b, sb)\n s = Add(db, p)\n c = Relu(s)",
+                            "const random_m = i8[5, 4] fill 0\n const random_1 = f32[1, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n"
+                            "p = MatMul(dx, dw)\n c = Add(random_1, p)"}) {
     const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[2, 5]
     dx = DequantizeLinear(x, sx, zx)
@@ -202,6 +208,28 @@ TEST(FuseQuantized, products) {
                               {"fuse_quantized", "fold_constants"});
     EXPECT_EQ(r.ops(), "minnow.QuantizedMatMul") << nodes;
     EXPECT_TRUE(numbers_stay(r, 1.0 / 255)) << nodes;
+  }
+}
+
+TEST(FuseQuantized, a_sum_that_is_no_bias_stays) {
+  for (const char* nodes :
+       {"const random_a = f32[2, 4] fill 0\n c = Add(p, random_a)", "input a: f32[4]\n c = Add(p, a)",
+        "const random_a = f32[1] fill 0\n c = Add(p, random_a)", "const random_a = f32[3, 1, 4] fill 0\n c = Add(p, random_a)",
+        "pq = QuantizeLinear(p, sy, zx)\n pd = DequantizeLinear(pq, sw, zx)\n c = Add(pd, random_f)", "c = Add(p, random_f)\n output p"}) {
+    const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[2, 5]
+    const random_m = i8[5, 4] fill 0
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_m, s4)
+    p = MatMul(dx, dw)
+    {}
+    y = QuantizeLinear(c, sy, zx)
+    output y
+  }})",
+                                     kConstants, nodes),
+                              {"fuse_quantized"});
+    EXPECT_THAT(r.ops(), HasSubstr("Add")) << nodes;
+    EXPECT_TRUE(numbers_stay(r, 1e-6)) << nodes;
   }
 }
 
