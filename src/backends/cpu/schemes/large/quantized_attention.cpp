@@ -152,16 +152,18 @@ class QuantizedAttentionKernel final : public Kernel {
     for (size_t i = 0; i < panels.columns(); ++i) bias[i] *= -side.left_zero;
   }
 
-  /// The sums of `rows` arranged rows and all panels of a head, in whole vectors.
-  void multiply(RunContext& context, const Side& side, size_t head, const uint8_t* rows, size_t count, int32_t* sums) const noexcept {
+  /// The sums of `rows` arranged rows and the first panels of a head, over the first terms, in whole vectors.
+  void multiply(RunContext& context, const Side& side, size_t head, const uint8_t* rows, size_t count, size_t panels_used, size_t terms,
+                int32_t* sums) const noexcept {
     const BytePanels& panels = side.panels;
     const IntegerTiles tiles(*kernels_.integer, kernels_.lanes, panels.form());
     IntegerTile t = panels.tile(count);
+    t.groups = std::min(t.groups, groups_of(panels.form(), terms));
     t.raw = true;
     t.vector_stride = static_cast<ptrdiff_t>(kernels_.lanes * sizeof(int32_t));
     const uint8_t* const panel = context.scratch_at<uint8_t>(side.panels_at) + head * panels.bytes();
     const int32_t* const biases = context.scratch_at<int32_t>(side.biases_at) + head * panels.padded();
-    for (size_t pair = 0; pair < panels.pairs(); ++pair) {
+    for (size_t pair = 0; pair < panels_used; ++pair) {
       t.w = panel + pair * panels.panel_bytes();
       t.bias = biases + pair * panels.columns();
       panels.multiply(t, tiles, rows, count, reinterpret_cast<uint8_t*>(sums + pair * panels.columns()), panels.padded() * sizeof(int32_t));
@@ -183,8 +185,9 @@ class QuantizedAttentionKernel final : public Kernel {
     keys_.panels.arrange({context.in<uint8_t>(kQuery) + from.at + first * from.stride, query_.is_signed, query_.zero_point}, from.stride,
                          rows, queries);
     Stop stop;
-    if (stop.after(rows * size(a_.keys() * a_.head) / 2)) return;
-    multiply(context, keys_, shared, queries, rows, sums);
+    const size_t keys = mask_.seen_by(first + rows - 1);  // the last query sees most
+    if (stop.after(rows * keys * size(a_.head) / 2)) return;
+    multiply(context, keys_, shared, queries, rows, ceil_div(keys, keys_.panels.columns()), size(a_.head), sums);
     const size_t padded = keys_.panels.padded();
     for (size_t r = 0; r < rows; ++r) {
       uint8_t* const to = weights + r * weights_row_;
@@ -195,8 +198,9 @@ class QuantizedAttentionKernel final : public Kernel {
       if (vectors < size(a_.keys())) std::fill(to + vectors, to + size(a_.keys()), uint8_t{0});
     }
     if (!in_place_) values_.panels.arrange({weights, false, 0}, weights_row_, rows, arranged);
-    if (stop.after(rows * size(a_.keys() * a_.v_head) / 2)) return;
-    multiply(context, values_, shared, arranged, rows, sums);
+    if (stop.after(rows * keys * size(a_.v_head) / 2)) return;
+    // Biases count all keys: those that no query sees have to be there where weights have an offset.
+    multiply(context, values_, shared, arranged, rows, values_.panels.pairs(), values_.left_zero == 0 ? keys : size(a_.keys()), sums);
 
     const Rows result = rows_of(head, a_.q_heads, a_.queries, a_.v_head);
     const size_t place = quantizes_ ? 1 : sizeof(float), v_head = size(a_.v_head);
