@@ -53,7 +53,7 @@ struct NBitsRows {
   size_t stride;  // of y
 };
 
-/// Products in whole numbers. Null where there are none.
+/// Products in whole numbers. Null where there are none. Numbers in two parts have none for blocks of 16.
 struct NBitsDigitKernels {
   bool needs_bytes = false;  // the machine has to run IntegerForm::bytes
   /// Whole groups of a, in units of `unit` numbers. False where that would lose more than it should: some numbers are infinite, NaN, or too

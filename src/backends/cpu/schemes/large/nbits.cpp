@@ -136,7 +136,7 @@ class NBitsKernel final : public Kernel {
   size_t own_blocks() const noexcept { return static_cast<size_t>(form_.blocks()); }
   bool copies() const noexcept { return k_ % kNBitsGroup != 0; }
   bool in_parts() const noexcept { return low_bits(static_cast<int>(form_.bits)) != form_.bits; }
-  bool splits() const noexcept { return digits_.split[form_index()]; }
+  bool splits() const noexcept { return digits_.split[form_index()] && (!in_parts() || panel_.block >= kNBitsGroup); }
   size_t unit() const noexcept { return std::min(panel_.block, kNBitsGroup); }
   size_t units_of_row() const noexcept { return groups_ * kNBitsGroup / unit(); }
   size_t row_of_digits() const noexcept { return groups_ * kNBitsGroup + 2 * units_of_row(); }
