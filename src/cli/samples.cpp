@@ -103,8 +103,9 @@ std::vector<Parts> inputs_of(const Model& model, const Arrays& arrays, const std
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!found[i].array) throw InvalidArgument("{}: holds no array for input \"{}\" ({})", where, inputs[i].name, inputs[i].type);
     if (found[i].count != found[0].count)
-      throw InvalidArgument("{}: holds {} samples for input \"{}\" and {} for \"{}\"", where, found[0].count, inputs[0].name,
-                            found[i].count, inputs[i].name);
+      throw InvalidArgument(
+          "{}: holds {} samples for input \"{}\" and {} for \"{}\"; if the first axis does not count samples, give each array one in front",
+          where, found[0].count, inputs[0].name, found[i].count, inputs[i].name);
   }
   return found;
 }
