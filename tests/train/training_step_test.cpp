@@ -172,6 +172,7 @@ TEST(TrainingStep, residual_blocks_take_a_few_of_their_widest_layers) {
 }
 
 TEST(TrainingStep, gates_of_an_lstm_are_computed_again) {
+  const expr::Scope scope({.threads = 1});  // each thread takes scratch
   constexpr int64_t kSteps = 40, kBatch = 32, kInput = 24, kHidden = 19;
   const Tensor x = normal_tensor({kSteps, kBatch, kInput}, 3, 1);
   size_t whole = 0;
