@@ -103,7 +103,8 @@ std::string refusal_of(const Node& node, const PruneOptions& options) {
 }
 
 size_t output_axis(const Node& node) {
-  return node.op() == "MatMul" || (node.op() == "Gemm" && int_attribute(node, "transB", 0) == 0) ? 1 : 0;
+  const bool may_turn = node.op() == "Gemm" || node.op() == "minnow.FusedMatMul";
+  return node.op() == "MatMul" || (may_turn && int_attribute(node, "transB", 0) == 0) ? 1 : 0;
 }
 
 /// Sets the weights that are not kept to zero.
@@ -189,7 +190,8 @@ Tensor prune_mask(const TensorView& scores, const std::string& pattern, double s
 std::vector<std::pair<std::string, size_t>> weight_axes(const Model& model) try {
   std::vector<std::pair<std::string, size_t>> list;
   for (const Node& node : model.graph().nodes()) {
-    if (!is_layer(node) || node.op() == "ConvTranspose") continue;
+    const bool is_fused = node.op() == "minnow.FusedConv" || node.op() == "minnow.FusedMatMul";  // files that prune() has written have them
+    if (!(is_layer(node) || is_fused) || node.op() == "ConvTranspose") continue;
     // Exporters may store the transposed matrix.
     const Value* weights = node.input(1);
     size_t axis = output_axis(node);

@@ -29,6 +29,21 @@ class PruneTest(unittest.TestCase):
         self.model = exported(network(), str(self.folder / "net.minnow"), [None, 32])
         self.x = np.random.default_rng(3).standard_normal((5, 32)).astype("float32")
 
+    def test_a_pruned_file_stays_sparse_while_it_is_tuned(self):
+        module = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.Flatten(), nn.Linear(256, 32), nn.ReLU(), nn.Linear(32, 8))
+        sparse = str(self.folder / "sparse.minnow")
+        minnow.prune(exported(module, str(self.folder / "conv.minnow"), [None, 1, 8, 8]), sparse, prune_sparsity=0.75, prune_pattern="1x4")
+        model = minnow.load_trainable(sparse)
+        pruner = minnow.compress.Pruner(model, 0.75, "1x4")
+        weights = {name: value for name, value in model.named_parameters() if len(value.shape) > 1}
+        zeros = {name: np.array(value) == 0 for name, value in weights.items() if min(value.shape[:2]) >= 8}
+        self.assertEqual(len(zeros), 3)
+        for value in weights.values():
+            value.assign(value + 1e-4)
+        pruner.step()
+        for name, expected in zeros.items():
+            np.testing.assert_array_equal(np.array(weights[name]) == 0, expected)
+
     def test_each_step_gives_a_file_that_runs(self):
         for options in ({}, {"prune_pattern": "2:4"}, {"prune_sparsity": 0.5, "prune_layers": ["Gemm"]}, {"channels_operations": 0.5, "channels_criterion": "taylor"},
                         {"palette_bits": 4, "palette_smallest": 100}, {"low_rank_energy": 0.5, "low_rank_most": 0.9}):
