@@ -10,8 +10,11 @@ from minnow.nn._layers import FunctionLayer
 
 
 class _LossLayer(FunctionLayer):
+    _other_reductions: tuple[str, ...] = ()
+
     def _set(self, **settings: Any) -> None:
-        F.check_reduction(settings.get("reduction", "mean"))
+        if settings.get("reduction", "mean") not in self._other_reductions:
+            F.check_reduction(settings.get("reduction", "mean"))
         super()._set(**settings)
 
 
@@ -191,6 +194,7 @@ class KLDivLoss(_LossLayer):
     -0.693
     """
     _function = F.kl_div
+    _other_reductions = ("batchmean",)
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
         self._set(reduction=reduction, log_target=log_target)
