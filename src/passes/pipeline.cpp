@@ -37,7 +37,6 @@
   DO(move_reshapes, "reshapes move to where they meet others", kSimplify | kTidy, false)                                              \
   DO(push_transposes, "Transposes cancel, or move to where there is less to transpose", kSimplify | kRaise, false)                    \
   DO(move_quantization, "data that is only moved stays quantized", kSimplify, false)                                                  \
-  DO(widen_scores, "scores and weights of attention are not quantized where its factors are", kSimplify, false)                       \
   DO(fuse_quantized, "convolutions and products between DequantizeLinear and QuantizeLinear compute with integers", kSimplify, false) \
   DO(reshape_transposes, "a Transpose that moves dimensions of size 1 alone becomes a Reshape", kTidy, false)                         \
   DO(squeeze_reductions, "a reduction drops the dimensions that a reshape behind it takes away", kFuse | kTidy, false)                \

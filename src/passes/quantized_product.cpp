@@ -112,24 +112,6 @@ Value& one_zero_point(Graph& graph, const Quantization& of) {
 
 }  // namespace
 
-std::optional<Quantization> byte_quantization_of(const Node* node) {
-  auto q = Quantization::of(node);
-  const bool fits = q && is_byte(q->dtype) && q->is_per_tensor() && q->scale->constant() && q->has_positive_scale() &&
-                    q->zero_point_number() && !node->input(0)->constant();
-  return fits ? q : std::nullopt;
-}
-
-bool is_attention_mask(const Value& mask, const Value& scores) {
-  const auto rank = rank_of(mask);
-  if (!rank || *rank < 1 || *rank > 4 || rank_of(scores) != size_t{4} || !same_dtype(mask, scores)) return false;
-  for (size_t i = 0; i < *rank; ++i) {
-    const Dim &own = (*mask.type.dims)[*rank - 1 - i], &full = (*scores.type.dims)[3 - i];
-    const bool same = own.known() ? own.size == full.size : !own.symbol.empty() && own == full;
-    if (!same && !(i > 0 && own.known() && own.size == 1)) return false;
-  }
-  return true;
-}
-
 std::string refusal_of_quantized_attention(const Node& attention) {
   for (size_t i = 4; i < attention.input_count(); ++i)
     if (attention.input(i)) return "it has a cache of keys";

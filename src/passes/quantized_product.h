@@ -25,11 +25,6 @@ bool take_inputs(Graph& graph, QuantizedProduct& found);
 /// Replaces the result of `last`, which is the product or a node behind it.
 void compute_with_integers(Graph& graph, PassContext& context, QuantizedProduct& found, Node& last);
 
-/// How a tensor of bytes is quantized, by constants; nothing for a constant tensor, or one with several scales.
-std::optional<Quantization> byte_quantization_of(const Node* node);
-
-/// True if a tensor added to the scores of an attention has the shape of a mask, with all columns.
-bool is_attention_mask(const Value& mask, const Value& scores);
 /// Why minnow.QuantizedAttention cannot take the place of an Attention, whatever its factors are; empty: it can.
 std::string refusal_of_quantized_attention(const Node& attention);
 

@@ -43,6 +43,18 @@ class AttentionRaiser {
             !node.input(2) && !node.input(3) && text_attribute(node, "activation").empty());
   }
 
+  /// True if a tensor added to the scores has the shape of a mask, with all columns.
+  static bool is_mask(const Value& mask, const Value& scores) {
+    const auto rank = rank_of(mask);
+    if (!rank || *rank < 1 || *rank > 4 || !same_dtype(mask, scores)) return false;
+    for (size_t i = 0; i < *rank; ++i) {
+      const Dim &own = (*mask.type.dims)[*rank - 1 - i], &full = (*scores.type.dims)[3 - i];
+      const bool same = own.known() ? own.size == full.size : !own.symbol.empty() && own == full;
+      if (!same && !(i > 0 && own.known() && own.size == 1)) return false;
+    }
+    return true;
+  }
+
   std::optional<Parts> parts_of(const Node& last) const {
     Parts parts;
     const Node* softmax = made_by(last.input(0), "Softmax");
@@ -53,10 +65,10 @@ class AttentionRaiser {
     if (rank_of(*scores) != size_t{4} || rank_of(*parts.v) != size_t{4} || (axis != -1 && axis != 3)) return {};
     if (sole_user(*scores) != softmax) return {};
     if (const Node* add = made_by(scores, "Add")) {
-      size_t side = is_product(add->input(0)->producer()) && is_attention_mask(*add->input(1), *scores) ? 0 : 1;
+      size_t side = is_product(add->input(0)->producer()) && is_mask(*add->input(1), *scores) ? 0 : 1;
       parts.mask = add->input(1 - side);
       scores = add->input(side);
-      if (!is_attention_mask(*parts.mask, *add->output(0)) || sole_user(*scores) != add || !same_shape(*scores, *add->output(0))) return {};
+      if (!is_mask(*parts.mask, *add->output(0)) || sole_user(*scores) != add || !same_shape(*scores, *add->output(0))) return {};
     }
     const Node* product = scores->producer();
     if (!is_product(product) || &product->graph() != &graph_) return {};
@@ -64,7 +76,7 @@ class AttentionRaiser {
     parts.scale = real_attribute(*product, "alpha", 1);
     for (size_t i : {2, 3})
       if (Value* added = product->input(i)) {
-        if (parts.mask || !is_attention_mask(*added, *scores)) return {};
+        if (parts.mask || !is_mask(*added, *scores)) return {};
         parts.mask = added;
       }
     parts.q = product->input(0), parts.k = product->input(1);
@@ -137,18 +149,26 @@ class AttentionRaiser {
     return made = turned.output(0);
   }
 
+  /// How a tensor of bytes is quantized, by constants.
+  static std::optional<Quantization> bytes(const Node* node) {
+    auto q = Quantization::of(node);
+    const bool fits = q && is_byte(q->dtype) && q->is_per_tensor() && q->scale->constant() && q->has_positive_scale() &&
+                      q->zero_point_number() && !node->input(0)->constant();
+    return fits ? q : std::nullopt;
+  }
+
   /// If all factors are dequantized, they become their bytes. Returns the scales and zero points, and those of the result, which becomes
   /// the quantized one; nothing for factors in f32.
   std::vector<Value*> take_bytes(Parts& parts, Value*& result) {
     std::vector<Value*> numbers;
     for (Value** value : {&parts.q, &parts.k, &parts.v}) {
-      const auto q = byte_quantization_of(made_by(*value, "DequantizeLinear"));
+      const auto q = bytes(made_by(*value, "DequantizeLinear"));
       if (!q || !context_.operators().find(kQuantizedAttention)) return {};
       numbers.insert(numbers.end(), {q->scale, &q->zero_point_value(graph_)});
     }
     for (Value** value : {&parts.q, &parts.k, &parts.v}) *value = (*value)->producer()->input(0);
     Node* const user = sole_user(*result);
-    const auto y = user && user->op() == "QuantizeLinear" && user->input(0) == result ? byte_quantization_of(user) : std::nullopt;
+    const auto y = user && user->op() == "QuantizeLinear" && user->input(0) == result ? bytes(user) : std::nullopt;
     if (!y) return numbers;
     numbers.insert(numbers.end(), {y->scale, &y->zero_point_value(graph_)});
     result = user->output(0);
