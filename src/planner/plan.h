@@ -127,8 +127,8 @@ struct PlanRequest {
   const Plan* like = nullptr;
   /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
   bool may_split_batch = false, may_tile_rows = false;
-  bool observed =
-      false;  // callbacks see the values of the model's nodes: no others take their place (real_chains.cpp, columns.cpp, sharing.cpp)
+  /// Callbacks see the values of the model's nodes: no others take their place (real_chains.cpp, columns.cpp, sharing.cpp).
+  bool observed = false;
   std::vector<HandedOver> handed_over;  // outputs
   size_t memory_limit = SIZE_MAX;       // bytes of the arena, by which a batch is split; the plan may need more
   /// Contents of a live-in if they can be read now (while a run waits for its plan), else null data.

@@ -3,7 +3,6 @@
 #pragma once
 #include <algorithm>
 
-#include "backends/cpu/build.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
@@ -56,8 +55,6 @@ class MatMul {
   size_t bias_floats() const noexcept { return vectors_ * lanes_; }
   void pack_bias(const float* bias, float factor, float* out) const noexcept;
 
-  /// How many blocks of rows read all of b.
-  size_t blocks() const noexcept { return blocks_; }
   size_t units() const noexcept { return blocks_ * chunks_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
   /// `before`: the unit of the same product that ran in this scratch before, if any.
